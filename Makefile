@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl php-extension demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make wheel         builds the Python module and the program as a wheel, for pip install target/wheels/*.whl (PORTABLE=1: for glibc 2.17 and newer)'
 	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
 	@echo 'make php-extension builds the PHP extension, target/php/stead.so, with phpize'
+	@echo 'make perl-dist     makes the distribution for CPAN, target/perl/Stead-VERSION.tar.gz'
 	@echo 'make install       installs what make build makes, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
 	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
@@ -71,6 +72,8 @@ perl: setup
 # builds in a copy, too
 php-extension: setup
 	@scripts/php-extension
+perl-dist: setup
+	@scripts/perl-module --dist
 
 # builds libstead, too, for the other languages
 demo:

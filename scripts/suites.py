@@ -200,6 +200,7 @@ SUITES = [
     ),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
+    ("one history in every language", [PYTHON, "tests/history/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),

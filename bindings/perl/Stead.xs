@@ -30,7 +30,7 @@ typedef struct {
     size_t count;
 } answer;
 
-/* ---- records: read-only arrays behind the accessors in Stead::Node, ::Slice and ::Move */
+/* ---- records: read-only arrays behind the accessors in Stead::Node, ::Slice, ::Move and their like */
 
 static SV *record(pTHX_ const char *class, AV *fields) {
     SV *const reference = sv_bless(newRV_noinc((SV *)fields), gv_stashpv(class, GV_ADD));
@@ -86,60 +86,184 @@ static int32_t *room(pTHX_ size_t count) {
     return (int32_t *)SvPVX(sv_2mortal(newSV(count * sizeof(int32_t) + 1)));
 }
 
+/* Makes the call, and makes it again with more room when there are more nodes than FEW. */
+#define ASK(call, found)                                   \
+    STMT_START {                                           \
+        stead_error error;                                 \
+        size_t capacity = FEW;                             \
+        (found).nodes = (found).few;                       \
+        if ((call) != STEAD_OK)                            \
+            fail(aTHX_ &error);                            \
+        if ((found).count > capacity) {                    \
+            capacity = (found).count;                      \
+            (found).nodes = room(aTHX_ capacity);          \
+            if ((call) != STEAD_OK)                        \
+                fail(aTHX_ &error);                        \
+        }                                                  \
+    } STMT_END
+
+/* Adds the names of a policy's nodes to the fields of a record. */
+static void push_policy_nodes(pTHX_ AV *fields, held_map *map, const answer *found) {
+    size_t i;
+    for (i = 0; i < found->count; i++)
+        av_push(fields, fresh_name(aTHX_ map, found->nodes[i]));
+}
+
+static SV *policy_name(pTHX_ held_map *map, int32_t policy) {
+    const char *const name = stead_map_policy_name(map->map, policy);
+    return name ? text(aTHX_ name) : newSV(0);
+}
+
 static SV *slice_record(pTHX_ held_map *map, size_t index) {
     stead_error error;
     stead_slice one;
-    int32_t few[FEW], *nodes = few;
-    size_t count = 0, i;
-    const char *policy;
+    answer found;
     AV *fields;
-    if (stead_map_slice(map->map, index, &one, &error) != STEAD_OK ||
-        stead_map_policy_nodes(map->map, one.policy, few, FEW, &count, &error) != STEAD_OK)
+    if (stead_map_slice(map->map, index, &one, &error) != STEAD_OK)
         fail(aTHX_ &error);
-    if (count > FEW) {
-        nodes = room(aTHX_ count);
-        if (stead_map_policy_nodes(map->map, one.policy, nodes, count, &count, &error) != STEAD_OK)
-            fail(aTHX_ &error);
-    }
-    policy = stead_map_policy_name(map->map, one.policy);
+    ASK(stead_map_policy_nodes(map->map, one.policy, found.nodes, capacity, &found.count, &error), found);
     fields = newAV();
     av_push(fields, newSVuv(one.first));
     av_push(fields, newSVuv(one.last));
-    av_push(fields, policy ? text(aTHX_ policy) : newSV(0));
-    for (i = 0; i < count; i++)
-        av_push(fields, fresh_name(aTHX_ map, nodes[i]));
+    av_push(fields, policy_name(aTHX_ map, one.policy));
+    push_policy_nodes(aTHX_ fields, map, &found);
     return record(aTHX_ "Stead::Slice", fields);
+}
+
+static SV *policy_record(pTHX_ held_map *map, int32_t policy) {
+    stead_error error;
+    uint64_t millionths;
+    answer found;
+    AV *fields;
+    if (stead_map_policy_weight(map->map, policy, &millionths, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    ASK(stead_map_policy_nodes(map->map, policy, found.nodes, capacity, &found.count, &error), found);
+    fields = newAV();
+    av_push(fields, policy_name(aTHX_ map, policy));
+    av_push(fields, text(aTHX_ stead_map_policy_kind(map->map, policy)));
+    av_push(fields, millionths ? decimal(aTHX_ millionths) : newSV(0));
+    push_policy_nodes(aTHX_ fields, map, &found);
+    return record(aTHX_ "Stead::Policy", fields);
+}
+
+/* A copy of a key that moves. */
+static SV *affected_record(pTHX_ held_plan *plan, UV key, const stead_affected *row) {
+    AV *const fields = newAV();
+    av_push(fields, newSVuv(key));
+    av_push(fields, fresh_name(aTHX_ &plan->old_map, row->from));
+    av_push(fields, fresh_name(aTHX_ &plan->new_map, row->to));
+    return record(aTHX_ "Stead::Affected", fields);
+}
+
+/* The decimal digits of a number of points. It is divided by ten in halves of 32 bits, since C has
+ * no integer of 128 bits that every compiler knows. */
+static SV *points(pTHX_ const stead_points *number) {
+    uint32_t part[4];
+    char digits[40], *at = digits + sizeof digits;
+    part[0] = (uint32_t)(number->high >> 32);
+    part[1] = (uint32_t)number->high;
+    part[2] = (uint32_t)(number->low >> 32);
+    part[3] = (uint32_t)number->low;
+    do {
+        uint64_t rest = 0;
+        int i;
+        for (i = 0; i < 4; i++) {
+            rest = rest << 32 | part[i];
+            part[i] = (uint32_t)(rest / 10);
+            rest %= 10;
+        }
+        *--at = (char)('0' + rest);
+    } while (part[0] | part[1] | part[2] | part[3]);
+    return newSVpvn(at, digits + sizeof digits - at);
+}
+
+/* ---- nodes by name */
+
+/* The number of the node with this name; -1 when there is none. */
+static int32_t node_named(pTHX_ held_map *map, SV *name) {
+    const char *const asked = name_given(aTHX_ name, "the name of a node");
+    return asked ? stead_map_node_named(map->map, asked) : -1;
+}
+
+/* The text of a label (or an attribute) of a node; undef when the node has none of this name. */
+static SV *label_of(pTHX_ held_map *map, int32_t node, SV *name, bool attribute) {
+    const char *const asked = name_given(aTHX_ name, attribute ? "the name of an attribute" : "the name of a label");
+    const char *const found = !asked    ? NULL
+                              : attribute ? stead_map_node_attribute(map->map, node, asked)
+                                          : stead_map_node_label(map->map, node, asked);
+    return found ? sv_2mortal(text(aTHX_ found)) : &PL_sv_undef;
+}
+
+/* A reference to a new hash with all labels (or all attributes) of a node. */
+static SV *labels_of(pTHX_ held_map *map, int32_t node, bool attributes) {
+    HV *const found = newHV();
+    SV *const reference = sv_2mortal(newRV_noinc((SV *)found));
+    const int32_t count = attributes ? stead_map_node_attribute_count(map->map, node) : stead_map_node_label_count(map->map, node);
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        const char *const name =
+            attributes ? stead_map_node_attribute_name(map->map, node, i) : stead_map_node_label_name(map->map, node, i);
+        const char *const value =
+            attributes ? stead_map_node_attribute(map->map, node, name) : stead_map_node_label(map->map, node, name);
+        (void)hv_store_ent(found, sv_2mortal(text(aTHX_ name)), text(aTHX_ value), 0);
+    }
+    return reference;
+}
+
+/* The map and the number of a Stead::Node. */
+static held_map *map_of_node(pTHX_ SV *node, int32_t *number) {
+    SV **object = NULL, **place = NULL;
+    if (sv_isobject(node) && sv_derived_from(node, "Stead::Node") && SvTYPE(SvRV(node)) == SVt_PVAV) {
+        object = av_fetch((AV *)SvRV(node), 2, 0);
+        place = av_fetch((AV *)SvRV(node), 3, 0);
+    }
+    if (!object || !place)
+        invalid(aTHX_ "node is not a Stead::Node; $map->nodes gives them");
+    *number = (int32_t)SvIV(*place);
+    return map_of(aTHX_ *object, "the node's map");
 }
 
 /* ---- building */
 
+/* What to do with a fleet. */
+enum { BUILD, BUILD_FILE, APPLY, APPLY_FILE };
+
 /*
- * Builds the next map of a fleet. The arguments from `from` on are the fleet, then the previous map
- * if any, then options.
+ * Builds the next map of a fleet, or applies a fleet. The arguments are the class, the fleet, then
+ * the previous map if any (or the path of the map to bring up to the fleet), then options.
  */
-static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
+static SV *build(pTHX_ SV *class, I32 ax, I32 items, int act) {
+    static const char *const usage[] = {"build(FLEET, PREVIOUS)", "build_file(PATH, PREVIOUS)", "apply(FLEET, PATH)",
+                                        "apply_file(FLEET, PATH)"};
+    const bool is_file = act == BUILD_FILE || act == APPLY_FILE, applies = act == APPLY || act == APPLY_FILE;
     stead_error error;
     stead_map *map = NULL;
-    held_map *previous;
+    held_map *previous = NULL;
+    const char *at = NULL;
     SV *places = NULL, *value;
     const char *max_move, *name = NULL, *path = NULL;
     bytes fleet = {NULL, 0, ""};
     int32_t status;
     bool one_line = FALSE;
-    if (items <= from)
-        invalid(aTHX_ "the fleet is missing; say %s", is_file ? "build_file(PATH, PREVIOUS)" : "build(FLEET, PREVIOUS)");
+    if (items < 2)
+        invalid(aTHX_ "the fleet is missing; say %s", usage[act]);
+    if (applies && items < 3)
+        invalid(aTHX_ "the path of the map is missing; say %s", usage[act]);
     keep(aTHX_ ax, items);
-    previous = items > from + 1 ? map_or_none(aTHX_ ARGUMENT(from + 1), "previous") : NULL;
-    only(aTHX_ ax, from + 2, items, is_file ? " max_move " : " max_move name ");
-    value = option(aTHX_ ax, from + 2, items, "max_move");
+    if (applies)
+        at = c_string(aTHX_ ARGUMENT(2), "the path of a map");
+    else if (items > 2)
+        previous = map_or_none(aTHX_ ARGUMENT(2), "previous");
+    only(aTHX_ ax, 3, items, is_file ? " max_move " : " max_move name ");
+    value = option(aTHX_ ax, 3, items, "max_move");
     max_move = value ? c_string(aTHX_ value, "max_move") : NULL;
     if (is_file)
-        path = c_string(aTHX_ ARGUMENT(from), "the path of a fleet");
+        path = c_string(aTHX_ ARGUMENT(1), "the path of a fleet");
     else {
         SV *given;
-        value = option(aTHX_ ax, from + 2, items, "name");
+        value = option(aTHX_ ax, 3, items, "name");
         name = value ? c_string(aTHX_ value, "name") : "fleet";
-        given = SvGMAGICAL(ARGUMENT(from)) ? sv_mortalcopy(ARGUMENT(from)) : ARGUMENT(from);
+        given = SvGMAGICAL(ARGUMENT(1)) ? sv_mortalcopy(ARGUMENT(1)) : ARGUMENT(1);
         if (SvROK(given) && !SvOBJECT(SvRV(given)) && SvTYPE(SvRV(given)) == SVt_PVHV) {
             dSP;
             PUSHMARK(SP);
@@ -154,15 +278,26 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
             PUTBACK;
         }
         if (SvROK(given))
-            invalid(aTHX_ "a fleet is its text or a reference to a hash; of a file, build_file(PATH) builds");
+            invalid(aTHX_ "a fleet is its text or a reference to a hash; to read a file, use Stead::Map->%s", usage[act + 1]);
         bytes_of(aTHX_ given, "a fleet", &fleet);
         one_line = !places && !memchr(fleet.text, '\n', fleet.length) && !memchr(fleet.text, '{', fleet.length) &&
                    !memchr(fleet.text, '=', fleet.length);
     }
     {
         dSAVE_ERRNO;
-        status = is_file ? stead_map_build_file(path, previous ? previous->map : NULL, max_move, &map, &error)
-                         : stead_map_build(fleet.text, fleet.length, name, previous ? previous->map : NULL, max_move, &map, &error);
+        switch (act) {
+        case BUILD:
+            status = stead_map_build(fleet.text, fleet.length, name, previous ? previous->map : NULL, max_move, &map, &error);
+            break;
+        case BUILD_FILE:
+            status = stead_map_build_file(path, previous ? previous->map : NULL, max_move, &map, &error);
+            break;
+        case APPLY:
+            status = stead_map_apply(fleet.text, fleet.length, name, at, max_move, &map, &error);
+            break;
+        default:
+            status = stead_map_apply_file(path, at, max_move, &map, &error);
+        }
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK) {
@@ -179,7 +314,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
             message = newSVsv(POPs);
             PUTBACK;
         } else if (one_line)
-            sv_catpvs(message, "; this string is read as a fleet's text: to read a file, use build_file");
+            sv_catpvf(message, "; this string is read as a fleet's text: to read a file, use Stead::Map->%s", usage[act + 1]);
         fail_with(aTHX_ error.status, error.os_errno, message);
     }
     return new_map(aTHX_ class, map);
@@ -207,21 +342,81 @@ static SV *fetched(pTHX_ AV *list, SSize_t i) {
     return one ? *one : NULL;
 }
 
-/* Makes the call, and makes it again with more room when there are more nodes than FEW. */
-#define ASK(call, found)                                   \
-    STMT_START {                                           \
-        stead_error error;                                 \
-        size_t capacity = FEW;                             \
-        (found).nodes = (found).few;                       \
-        if ((call) != STEAD_OK)                            \
-            fail(aTHX_ &error);                            \
-        if ((found).count > capacity) {                    \
-            capacity = (found).count;                      \
-            (found).nodes = room(aTHX_ capacity);          \
-            if ((call) != STEAD_OK)                        \
-                fail(aTHX_ &error);                        \
-        }                                                  \
-    } STMT_END
+/* The array of keys that the caller gave to a method for many keys. */
+static AV *list_of(pTHX_ SV *keys, const char *method) {
+    SvGETMAGIC(keys);
+    if (!SvROK(keys) || SvTYPE(SvRV(keys)) != SVt_PVAV)
+        invalid(aTHX_ "the keys of %s are a reference to an array, not %" SVf "; write %s(\\@keys) or %s([KEY, ...])", method,
+                SVfARG(shown(aTHX_ keys)), method, method);
+    return (AV *)SvRV(keys);
+}
+
+/* Finds the bytes of the key at index i of an array; returns whether there is one. undef is none. */
+static bool key_at(pTHX_ AV *list, SSize_t i, bytes *key) {
+    /* fetched again each time: a tied value runs Perl code, which may change the list */
+    SV *one = !SvRMAGICAL(list) && i <= AvFILLp(list) ? AvARRAY(list)[i] : fetched(aTHX_ list, i);
+    if (one && (SvFLAGS(one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
+        key->text = SvPVX_const(one);
+        key->length = SvCUR(one);
+    } else {
+        char what[40];
+        if (one && SvGMAGICAL(one))
+            one = sv_mortalcopy(one);
+        if (!one || !SvOK(one))
+            return FALSE;
+        my_snprintf(what, sizeof what, "key %" IVdf, (IV)i);
+        bytes_of(aTHX_ one, what, key);
+    }
+    return TRUE;
+}
+
+/* Many keys end to end, where each begins, and where each stands in the caller's array. */
+typedef struct {
+    SV *joined;
+    uint64_t *offsets, *places;
+    size_t count;
+} batch;
+
+/* Joins the keys of an array. undef is left out. */
+static batch joined(pTHX_ AV *list) {
+    const SSize_t given = av_len(list) + 1;
+    batch found;
+    bytes key;
+    SSize_t i;
+    found.joined = sv_2mortal(newSVpvs(""));
+    found.offsets = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    found.places = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    found.offsets[0] = 0;
+    found.count = 0;
+    ENTER;
+    SAVETMPS;
+    for (i = 0; i < given; i++) {
+        if (key_at(aTHX_ list, i, &key)) {
+            sv_catpvn(found.joined, key.text, key.length);
+            found.places[found.count++] = (uint64_t)i;
+            found.offsets[found.count] = SvCUR(found.joined);
+        }
+        FREETMPS;
+    }
+    LEAVE;
+    return found;
+}
+
+/* The levels of a path, as the library takes them: a string, or an array of numbers. */
+static const char *levels_of(pTHX_ SV *value) {
+    SV *all;
+    AV *list;
+    SSize_t i;
+    if (!value || !SvROK(value) || SvTYPE(SvRV(value)) != SVt_PVAV || SvOBJECT(SvRV(value)))
+        return value ? c_string(aTHX_ value, "levels") : NULL;
+    list = (AV *)SvRV(value);
+    all = sv_2mortal(newSVpvs(""));
+    for (i = 0; i <= av_len(list); i++) {
+        SV *const one = fetched(aTHX_ list, i);
+        sv_catpvf(all, i ? ",%s" : "%s", one ? c_string(aTHX_ one, "a level") : "");
+    }
+    return SvPV_nolen(all);
+}
 
 /* Returns a list or, in scalar context, its length, as an array does. */
 #define ANSWER_LIST(many, each)                            \
@@ -271,48 +466,53 @@ path(key, ...)
         if (!fold && strNE(said, "none"))
             invalid(aTHX_ "fold is 'ascii' or 'none', not '%s'", said);
     }
-    value = option(aTHX_ ax, 1, items, "levels");
-    if (value && SvROK(value) && SvTYPE(SvRV(value)) == SVt_PVAV && !SvOBJECT(SvRV(value))) {
-        AV *const list = (AV *)SvRV(value);
-        SV *const joined = sv_2mortal(newSVpvs(""));
-        SSize_t i;
-        for (i = 0; i <= av_len(list); i++) {
-            SV **const one = av_fetch(list, i, 0);
-            sv_catpvf(joined, i ? ",%s" : "%s", one ? c_string(aTHX_ *one, "a level") : "");
-        }
-        levels = SvPV_nolen(joined);
-    } else if (value)
-        levels = c_string(aTHX_ value, "levels");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
     if (stead_path(key.text, key.length, levels, fold, path, sizeof path, &count, &error) != STEAD_OK)
         fail(aTHX_ &error);
     mXPUSHp(path, count);
 
 void
-build(...)
-  PREINIT:
-    SV *map;
-  PPCODE:
-    PUTBACK;
-    map = build(aTHX_ sv_2mortal(newSVpvs("Stead::Map")), ax, 0, items, FALSE);
-    SP = PL_stack_base + ax - 1;
-    XPUSHs(map);
-
-void
-plan(old_map, new_map)
-    held_map *old_map
-    held_map *new_map
+path_name(path, ...)
+    SV *path
   PREINIT:
     stead_error error;
-    stead_plan *plan;
-    held_plan *mine;
+    char name[STEAD_NAME_ROOM];
+    const char *levels;
+    bytes given;
+    size_t count;
   PPCODE:
-    if (stead_plan_between(old_map->map, new_map->map, &plan, &error) != STEAD_OK)
+    only(aTHX_ ax, 1, items, " levels ");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
+    fetched_bytes_of(aTHX_ path, "a path", &given);
+    if (stead_path_name(given.text, given.length, levels, name, sizeof name, &count, &error) != STEAD_OK)
         fail(aTHX_ &error);
-    Newx(mine, 1, held_plan);
-    mine->plan = plan;
-    mine->old_map = share(old_map);
-    mine->new_map = share(new_map);
-    XPUSHs(object(aTHX_ sv_2mortal(newSVpvs("Stead::Plan")), &plan_magic, mine));
+    mXPUSHp(name, count);
+
+void
+survey(names, ...)
+    SV *names
+  PREINIT:
+    stead_error error;
+    const char *levels;
+    char *json;
+    UV members = 0;
+    SV *value, *found;
+    batch given;
+    int32_t status;
+  PPCODE:
+    only(aTHX_ ax, 1, items, " levels members ");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
+    value = option(aTHX_ ax, 1, items, "members");
+    if (value)
+        members = unsigned_of(aTHX_ value, "members");
+    given = joined(aTHX_ list_of(aTHX_ names, "survey"));
+    status = stead_survey(SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, members, levels, &json, &error);
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    PUTBACK;
+    found = decoded(aTHX_ json);
+    SP = PL_stack_base + ax - 1;
+    XPUSHs(found);
 
 MODULE = Stead  PACKAGE = Stead::Fleet
 
@@ -355,6 +555,101 @@ open(class, path, ...)
     XPUSHs(new_map(aTHX_ class, map));
 
 void
+open_uncached(class, path)
+    SV *class
+    SV *path
+  PREINIT:
+    stead_error error;
+    stead_map *map;
+    const char *name;
+    int32_t status;
+  PPCODE:
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = stead_map_open_uncached(name, &map, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_map(aTHX_ class, map));
+
+void
+open_epoch(class, path, epoch)
+    SV *class
+    SV *path
+    SV *epoch
+  ALIAS:
+    rollback = 1
+  PREINIT:
+    stead_error error;
+    stead_map *map;
+    const char *name;
+    UV number;
+    int32_t status;
+  PPCODE:
+    number = unsigned_of(aTHX_ epoch, "an epoch");
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = (ix ? stead_map_rollback : stead_map_open_epoch)(name, number, &map, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_map(aTHX_ class, map));
+
+void
+history(class, path)
+    SV *class
+    SV *path
+  PREINIT:
+    stead_error error;
+    uint64_t few[FEW], *epochs = few;
+    size_t count, capacity = FEW;
+    const char *name;
+    int32_t status;
+  PPCODE:
+    PERL_UNUSED_VAR(class);
+    name = c_string(aTHX_ path, "the path of a map");
+    for (;;) {
+        dSAVE_ERRNO;
+        status = stead_map_history(name, epochs, capacity, &count, &error);
+        RESTORE_ERRNO;
+        if (status != STEAD_OK)
+            fail(aTHX_ &error);
+        if (count <= capacity)
+            break;
+        capacity = count; /* another process may add one meanwhile */
+        epochs = (uint64_t *)SvPVX(sv_2mortal(newSV(capacity * sizeof *epochs + 1)));
+    }
+    ANSWER_LIST(count, newSVuv(epochs[i]));
+
+void
+peek(class, path)
+    SV *class
+    SV *path
+  PREINIT:
+    stead_error error;
+    uint64_t epoch;
+    uint8_t digest[STEAD_DIGEST_ROOM];
+    const char *name;
+    int32_t status;
+  PPCODE:
+    PERL_UNUSED_VAR(class);
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = stead_map_peek(name, &epoch, digest, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    mXPUSHu(epoch);
+    if (GIMME_V == G_LIST)
+        mXPUSHp((const char *)digest, sizeof digest);
+
+void
 from_bytes(class, data)
     SV *class
     SV *data
@@ -378,12 +673,14 @@ void
 build(class, ...)
     SV *class
   ALIAS:
-    build_file = 1
+    build_file = BUILD_FILE
+    apply = APPLY
+    apply_file = APPLY_FILE
   PREINIT:
     SV *map;
   PPCODE:
     PUTBACK;
-    map = build(aTHX_ class, ax, 1, items, ix == 1);
+    map = build(aTHX_ class, ax, items, ix);
     SP = PL_stack_base + ax - 1;
     XPUSHs(map);
 
@@ -416,6 +713,20 @@ locate_point(map, point)
     held_map *map
     SV *point
   PREINIT:
+    dXSTARG;
+    stead_error error;
+    int32_t node;
+  PPCODE:
+    if (stead_map_locate_point(map->map, unsigned_of(aTHX_ point, "a point"), &node, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    set_name(aTHX_ TARG, map, node);
+    PUSHTARG;
+
+void
+locate_all_point(map, point)
+    held_map *map
+    SV *point
+  PREINIT:
     answer found;
     UV number;
   PPCODE:
@@ -434,7 +745,7 @@ prefer(map, key, n)
     UV most;
     size_t count;
   PPCODE:
-    most = unsigned_of(aTHX_ n, "how many nodes are preferred");
+    most = unsigned_of(aTHX_ n, "the number of nodes to prefer");
     if (most > (UV)map->count)
         most = (UV)map->count;
     if (most > FEW)
@@ -456,13 +767,10 @@ locate_many(map, keys, ...)
     bytes key;
     bool numbers;
   PPCODE:
+    list = list_of(aTHX_ keys, "locate_many");
     only(aTHX_ ax, 2, items, " numbers ");
     value = option(aTHX_ ax, 2, items, "numbers");
     numbers = value && SvTRUE(value);
-    SvGETMAGIC(keys);
-    if (!SvROK(keys) || SvTYPE(SvRV(keys)) != SVt_PVAV)
-        invalid(aTHX_ "the keys of locate_many are a reference to an array");
-    list = (AV *)SvRV(keys);
     count = av_len(list) + 1;
     found = newAV();
     value = sv_2mortal(newRV_noinc((SV *)found));
@@ -471,20 +779,12 @@ locate_many(map, keys, ...)
     ENTER;
     SAVETMPS;
     for (i = 0; i < count; i++) {
-        /* fetched again each time: a tied value runs Perl code, which may change the list */
-        SV *const one = !SvRMAGICAL(list) && i <= AvFILLp(list) ? AvARRAY(list)[i] : fetched(aTHX_ list, i);
-        if (one && (SvFLAGS(one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
-            key.text = SvPVX_const(one);
-            key.length = SvCUR(one);
-        } else {
-            char what[40];
-            my_snprintf(what, sizeof what, "key %" IVdf, (IV)i);
-            fetched_bytes_of(aTHX_ one ? one : &PL_sv_undef, what, &key);
-        }
-        if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
+        node = -1;
+        if (key_at(aTHX_ list, i, &key) &&
+            stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
             fail(aTHX_ &error);
         /* nobody else has this array, and it has room for all */
-        AvARRAY(found)[i] = numbers ? newSViv(node) : fresh_name(aTHX_ map, node);
+        AvARRAY(found)[i] = node < 0 || !numbers ? fresh_name(aTHX_ map, node) : newSViv(node);
         AvFILLp(found) = i;
         FREETMPS;
     }
@@ -513,6 +813,50 @@ nodes(map)
     SV *const object = ST(0); /* the answer will overwrite ST(0) */
   PPCODE:
     ANSWER_LIST((size_t)map->count, node_record(aTHX_ object, map, (int32_t)i));
+
+void
+node(map, name)
+    held_map *map
+    SV *name
+  PREINIT:
+    SV *const object = ST(0);
+    int32_t found;
+  PPCODE:
+    found = node_named(aTHX_ map, name);
+    XPUSHs(found < 0 ? &PL_sv_undef : sv_2mortal(node_record(aTHX_ object, map, found)));
+
+void
+label(map, node, name)
+    held_map *map
+    SV *node
+    SV *name
+  ALIAS:
+    attribute = 1
+  PREINIT:
+    int32_t found;
+  PPCODE:
+    found = node_named(aTHX_ map, node);
+    if (found < 0)
+        invalid(aTHX_ "this map has no node '%" SVf "'; $map->nodes lists those that it has", SVfARG(node));
+    XPUSHs(label_of(aTHX_ map, found, name, ix == 1));
+
+void
+policies(map)
+    held_map *map
+  PREINIT:
+    size_t count;
+  PPCODE:
+    count = (size_t)stead_map_policy_count(map->map);
+    ANSWER_LIST(count, policy_record(aTHX_ map, (int32_t)i));
+
+void
+spread(map)
+    held_map *map
+  PREINIT:
+    size_t count;
+  PPCODE:
+    count = (size_t)stead_map_spread_count(map->map);
+    ANSWER_LIST(count, text(aTHX_ stead_map_spread(map->map, (int32_t)i)));
 
 void
 slices(map)
@@ -547,14 +891,32 @@ name(map)
   OUTPUT:
     RETVAL
 
+SV *
+hash(map)
+    held_map *map
+  CODE:
+    RETVAL = text(aTHX_ stead_map_hash(map->map));
+  OUTPUT:
+    RETVAL
+
+SV *
+key_rule(map)
+    held_map *map
+  CODE:
+    RETVAL = text(aTHX_ stead_map_key_rule(map->map));
+  OUTPUT:
+    RETVAL
+
 void
 digest(map)
     held_map *map
+  ALIAS:
+    parent = 1
   PREINIT:
     stead_error error;
     uint8_t digest[STEAD_DIGEST_ROOM];
   PPCODE:
-    if (stead_map_digest(map->map, digest, &error) != STEAD_OK)
+    if ((ix ? stead_map_parent : stead_map_digest)(map->map, digest, &error) != STEAD_OK)
         fail(aTHX_ &error);
     mXPUSHp((const char *)digest, sizeof digest);
 
@@ -621,6 +983,18 @@ save(map, path)
     XSRETURN_EMPTY;
 
 void
+fleet(map)
+    held_map *map
+  PREINIT:
+    stead_error error;
+    char *found;
+  PPCODE:
+    if (stead_map_fleet(map->map, &found, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    mXPUSHp(found, strlen(found));
+    stead_text_free(found);
+
+void
 report(map)
     held_map *map
   PREINIT:
@@ -644,36 +1018,87 @@ label(node, name)
   ALIAS:
     attribute = 1
   PREINIT:
-    AV *fields;
-    SV **object, **number, *copy;
+    int32_t number;
     held_map *map;
-    const char *asked, *found;
   PPCODE:
     keep(aTHX_ ax, items);
-    if (!sv_isobject(node) || !sv_derived_from(node, "Stead::Node") || SvTYPE(SvRV(node)) != SVt_PVAV)
-        invalid(aTHX_ "node is not a Stead::Node; $map->nodes gives them");
-    fields = (AV *)SvRV(node);
-    object = av_fetch(fields, 2, 0);
-    number = av_fetch(fields, 3, 0);
-    if (!object || !number)
-        invalid(aTHX_ "node is not a Stead::Node; $map->nodes gives them");
-    map = map_of(aTHX_ *object, "the node's map");
-    copy = sv_mortalcopy(name);
-    if (!SvOK(copy) || SvROK(copy))
-        invalid(aTHX_ "the name of %s is a string", ix ? "an attribute" : "a label");
-    asked = SvPVutf8_nolen(copy); /* names are text */
-    found = ix ? stead_map_node_attribute(map->map, (int32_t)SvIV(*number), asked) : stead_map_node_label(map->map, (int32_t)SvIV(*number), asked);
-    XPUSHs(found ? sv_2mortal(text(aTHX_ found)) : &PL_sv_undef);
+    map = map_of_node(aTHX_ node, &number);
+    XPUSHs(label_of(aTHX_ map, number, name, ix == 1));
+
+bool
+leaving(node)
+    SV *node
+  PREINIT:
+    int32_t number;
+    held_map *map;
+  CODE:
+    map = map_of_node(aTHX_ node, &number);
+    RETVAL = stead_map_node_leaving(map->map, number) == 1;
+  OUTPUT:
+    RETVAL
+
+void
+labels(node)
+    SV *node
+  ALIAS:
+    attributes = 1
+  PREINIT:
+    int32_t number;
+    held_map *map;
+  PPCODE:
+    map = map_of_node(aTHX_ node, &number);
+    XPUSHs(labels_of(aTHX_ map, number, ix == 1));
 
 MODULE = Stead  PACKAGE = Stead::Plan
 
-UV
-count(plan)
+void
+between(class, old_map, new_map)
+    SV *class
+    held_map *old_map
+    held_map *new_map
+  PREINIT:
+    stead_error error;
+    stead_plan *plan;
+    held_plan *mine;
+  PPCODE:
+    if (stead_plan_between(old_map->map, new_map->map, &plan, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    Newx(mine, 1, held_plan);
+    mine->plan = plan;
+    mine->old_map = share(old_map);
+    mine->new_map = share(new_map);
+    XPUSHs(object(aTHX_ class, &plan_magic, mine));
+
+void
+_maps(plan)
     held_plan *plan
-  CODE:
-    RETVAL = stead_plan_count(plan->plan);
-  OUTPUT:
-    RETVAL
+  PREINIT:
+    AV *found;
+    SV *answer;
+  PPCODE:
+    found = newAV();
+    answer = sv_2mortal(newRV_noinc((SV *)found));
+    av_push(found, SvREFCNT_inc(new_map(aTHX_ sv_2mortal(newSVpvs("Stead::Map")), stead_map_share(plan->old_map.map))));
+    av_push(found, SvREFCNT_inc(new_map(aTHX_ sv_2mortal(newSVpvs("Stead::Map")), stead_map_share(plan->new_map.map))));
+    XPUSHs(answer);
+
+void
+moved(plan)
+    held_plan *plan
+  ALIAS:
+    lower_bound = 1
+    by_hand = 2
+    reordered = 3
+  PREINIT:
+    stead_error error;
+    stead_amounts amounts;
+  PPCODE:
+    if (stead_plan_amounts(plan->plan, &amounts, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    mXPUSHs(points(aTHX_ ix == 0   ? &amounts.moved
+                         : ix == 1 ? &amounts.lower_bound
+                         : ix == 2 ? &amounts.by_hand
+                                   : &amounts.reordered));
 
 NV
 fraction(plan)
@@ -708,6 +1133,58 @@ affects(plan, key)
             fail(aTHX_ &error);
     }
     ANSWER_LIST(count, move_record(aTHX_ plan, indexes[i]));
+
+void
+affects_point(plan, point)
+    held_plan *plan
+    SV *point
+  PREINIT:
+    stead_error error;
+    size_t few[FEW], *indexes = few, count;
+    UV number;
+  PPCODE:
+    number = unsigned_of(aTHX_ point, "a point");
+    if (stead_plan_affects_point(plan->plan, number, few, FEW, &count, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    if (count > FEW) {
+        indexes = (size_t *)SvPVX(sv_2mortal(newSV(count * sizeof(size_t) + 1)));
+        if (stead_plan_affects_point(plan->plan, number, indexes, count, &count, &error) != STEAD_OK)
+            fail(aTHX_ &error);
+    }
+    ANSWER_LIST(count, move_record(aTHX_ plan, indexes[i]));
+
+void
+affects_many(plan, keys)
+    held_plan *plan
+    SV *keys
+  PREINIT:
+    stead_error error;
+    AV *found;
+    SV *rows, *answer;
+    stead_affected *row;
+    size_t capacity, count = 0, n;
+    batch given;
+  PPCODE:
+    given = joined(aTHX_ list_of(aTHX_ keys, "affects_many"));
+    capacity = given.count * (size_t)stead_map_replicas(plan->new_map.map) + FEW;
+    rows = sv_2mortal(newSV(capacity * sizeof *row + 1));
+    row = (stead_affected *)SvPVX(rows);
+    if (stead_plan_affects_many(plan->plan, SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, row, capacity, &count,
+                                &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    if (count > capacity) {
+        capacity = count;
+        row = (stead_affected *)SvGROW(rows, capacity * sizeof *row + 1);
+        if (stead_plan_affects_many(plan->plan, SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, row, capacity, &count,
+                                &error) != STEAD_OK)
+            fail(aTHX_ &error);
+    }
+    found = newAV();
+    answer = sv_2mortal(newRV_noinc((SV *)found));
+    for (n = 0; n < count; n++)
+        av_push(found, affected_record(aTHX_ plan, given.places[row[n].key], &row[n]));
+    SP = PL_stack_base + ax - 1;
+    XPUSHs(answer);
 
 void
 report(plan, ...)

@@ -100,6 +100,14 @@ static const char *c_string(pTHX_ SV *sv, const char *what) {
   return found.text == found.digits ? SvPVX_const(copy) : found.text;
 }
 
+/* What was given, for a message: the text of a string or of a number. */
+static SV *shown(pTHX_ SV *sv) {
+  if (!SvOK(sv) || SvROK(sv))
+    return sv_2mortal(newSVpv(SvOK(sv) ? "a reference" : "undef", 0));
+  sv = sv_mortalcopy(sv); /* a number would get the form of a string */
+  return sv_2mortal(newSVpvf("'%" SVf "'", SVfARG(sv)));
+}
+
 /* A whole number from 0 to 2^64 - 1. */
 static UV unsigned_of(pTHX_ SV *sv, const char *what) {
   UV number = 0;
@@ -118,8 +126,35 @@ static UV unsigned_of(pTHX_ SV *sv, const char *what) {
     if (grok_number(string, length, &number) == IS_NUMBER_IN_UV)
       return number;
   }
-  invalid(aTHX_ "%s is a whole number from 0 to 18446744073709551615", what);
+  invalid(aTHX_
+          "%s is a whole number from 0 to 18446744073709551615, not %" SVf,
+          what, SVfARG(shown(aTHX_ sv)));
   return 0;
+}
+
+/* The name of a node, a label or an attribute as the library reads it: UTF-8
+ * that ends with NUL. NULL when the name has a NUL in it: nothing has such a
+ * name. `what` names it in messages. */
+static const char *name_given(pTHX_ SV *sv, const char *what) {
+  STRLEN length;
+  const char *string;
+  if ((SvFLAGS(sv) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
+    const U8 *at = (const U8 *)SvPVX_const(sv), *const end = at + SvCUR(sv);
+    while (at < end && *at && !(*at & 0x80))
+      at++;
+    if (at == end)
+      return SvPVX_const(sv); /* ASCII, as nearly all names are */
+  }
+  sv = sv_mortalcopy(sv);
+  /* a Stead::Node counts as its name */
+  if (!SvOK(sv) || (SvROK(sv) && !SvAMAGIC(sv)))
+    invalid(aTHX_ "%s is a string, not %" SVf, what, SVfARG(shown(aTHX_ sv)));
+  if (SvROK(sv)) {
+    string = SvPV(sv, length);
+    sv = newSVpvn_flags(string, length, SVs_TEMP | SvUTF8(sv));
+  }
+  string = SvPVutf8(sv, length);
+  return memchr(string, 0, length) ? NULL : string;
 }
 
 /* An argument of the call. Always use this macro: fetching a tied value runs

@@ -49,6 +49,49 @@ static SV *text(pTHX_ const char *string) {
       at < length && is_utf8_string((const U8 *)string, length) ? SVf_UTF8 : 0);
 }
 
+/* The class of a failure. A status that a newer library added has the class of
+ * all failures. */
+static const char *class_of(int status) {
+  switch (status) {
+  case STEAD_INVALID:
+    return "Stead::Error::Invalid";
+  case STEAD_FLEET:
+    return "Stead::Error::Fleet";
+  case STEAD_IMPOSSIBLE:
+    return "Stead::Error::Impossible";
+  case STEAD_FORMAT:
+    return "Stead::Error::Format";
+  case STEAD_DIGEST:
+    return "Stead::Error::Digest";
+  case STEAD_VERSION:
+    return "Stead::Error::Version";
+  case STEAD_IDENTITY:
+    return "Stead::Error::Identity";
+  case STEAD_NOT_FOUND:
+    return "Stead::Error::NotFound";
+  case STEAD_IO:
+    return "Stead::Error::Io";
+  case STEAD_CONFLICT:
+    return "Stead::Error::Conflict";
+  case STEAD_UNCERTAIN:
+    return "Stead::Error::Uncertain";
+  case STEAD_CHANGED:
+    return "Stead::Error::Changed";
+  case STEAD_NAME:
+    return "Stead::Error::PathName";
+  case STEAD_INTERNAL:
+    return "Stead::Error::Internal";
+  case STEAD_PERMISSION:
+    return "Stead::Error::PermissionDenied";
+  case STEAD_MEMORY:
+    return "Stead::Error::OutOfMemory";
+  case STEAD_GUARDED:
+    return "Stead::Error::Guarded";
+  default:
+    return "Stead::Error";
+  }
+}
+
 /* Dies with a Stead::Error, which takes ownership of `message`. */
 static void fail_with(pTHX_ int status, int os_errno, SV *message) {
   HV *const error = newHV();
@@ -60,8 +103,8 @@ static void fail_with(pTHX_ int status, int os_errno, SV *message) {
   (void)hv_stores(error, "file",
                   newSVpv(CopFILE(PL_curcop) ? CopFILE(PL_curcop) : "", 0));
   (void)hv_stores(error, "line", newSVuv(CopLINE(PL_curcop)));
-  croak_sv(sv_2mortal(
-      sv_bless(newRV_noinc((SV *)error), gv_stashpvs("Stead::Error", GV_ADD))));
+  croak_sv(sv_2mortal(sv_bless(newRV_noinc((SV *)error),
+                               gv_stashpv(class_of(status), GV_ADD))));
 }
 
 /* Dies with an error of the library. */
@@ -209,7 +252,8 @@ static held_map *map_or_none(pTHX_ SV *sv, const char *what) {
 static held_plan *plan_of(pTHX_ SV *sv) {
   held_plan *const held = (held_plan *)held_by(sv, &plan_magic);
   if (!held)
-    invalid(aTHX_ "plan is not a Stead::Plan; Stead::plan(OLD, NEW) gives one");
+    invalid(aTHX_ "plan is not a Stead::Plan; Stead::Plan->between(OLD, NEW) "
+                  "gives one");
   if (!held->plan) {
     stead_error error;
     if (stead_plan_between(held->old_map.map, held->new_map.map, &held->plan,

@@ -96,15 +96,12 @@ sub clients {
 
 # Returns the client of the server that a map gives for a key. The client knows only this server, so
 # it has nothing to choose.
-my ( %servers, %addresses );
+my %servers;
 
 sub server {
     my ( $map, $key ) = @_;
-
-    # two maps with the same digest are the same
-    my $of = $addresses{ $map->digest } ||=
-      { map { $_->name => $_->attribute('address') // $_->name } $map->nodes };
-    my $address = $of->{ $map->locate($key) };
+    my $node    = $map->locate($key);
+    my $address = $map->attribute( $node, 'address' ) // $node;
     return $servers{$address} ||=
       Cache::Memcached::Fast->new( { servers => [$address] } );
 }

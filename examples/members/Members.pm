@@ -22,7 +22,7 @@ sub new {
 sub shard {
     my ( $self, $user ) = @_;
     my $shards = Stead::Map->open("$self->{directory}/shards.map");
-    return _attribute( $shards, 'dsn', $shards->locate($user) );
+    return encode_utf8( $shards->attribute( $shards->locate($user), 'dsn' ) );
 }
 
 # the file where the member's photo belongs; an upload is written under a temporary name, then
@@ -75,27 +75,17 @@ sub _open {
     $self->{before} =
       eval { Stead::Map->open("$self->{directory}/photos.map.before") };
     if ( !$self->{before} ) {
-        die $@ if !ref $@ || $@->status != Stead::Error::STEAD_NOT_FOUND;
+        die $@ if !ref $@ || !$@->isa('Stead::Error::NotFound');
         $self->{before} = $self->{now};
     }
     return $self;
 }
 
-# an attribute of a node, as bytes; each process reads the nodes of a map only once
-sub _attribute {
-    my ( $map, $name, $node ) = @_;
-    state %known;
-    %known = () if keys %known > 8;
-    my $of = $known{ $map->digest . $name } //=
-      { map { $_->name => encode_utf8( $_->attribute($name) ) } $map->nodes };
-    return $of->{$node};
-}
-
 # the file of a member's photo, under one map
 sub _place {
     my ( $map, $user ) = @_;
-    return _attribute( $map, 'mount', $map->locate($user) ) . '/'
-      . Stead::path($user);
+    my $mount = $map->attribute( $map->locate($user), 'mount' );
+    return encode_utf8($mount) . '/' . Stead::path($user);
 }
 
 if ( !caller ) {

@@ -29,20 +29,6 @@ sub answer {
     ];
 }
 
-# The addresses of a map's nodes. They are computed again when the map changes: two maps with the
-# same digest are the same.
-my ( $digest, %addresses ) = ('');
-
-sub address {
-    my ( $members, $node ) = @_;
-    if ( $members->digest ne $digest ) {
-        $digest = $members->digest;
-        %addresses =
-          map { $_->name => $_->attribute('address') } $members->nodes;
-    }
-    return $addresses{$node};
-}
-
 sub {
     my ($env) = @_;
 
@@ -62,7 +48,7 @@ sub {
             epoch   => $members->epoch,
             key     => decode( 'UTF-8', $key ),
             node    => $node,
-            address => address( $members, $node )
+            address => $members->attribute( $node, 'address' )
         }
     );
 };

@@ -19,9 +19,9 @@ if ( !$members ) {
 }
 
 # names and addresses are text; keys are the bytes that the shell gave
-my %address =
-  map { $_->name => $_->attribute('address') // 'no address' } $members->nodes;
 for my $key (@keys) {
-    say join "\t", $key, map { encode_utf8($_) } $_, $address{$_}
-      for $members->locate_all($key);
+    for my $node ( $members->locate_all($key) ) {
+        my $address = $members->attribute( $node, 'address' ) // 'no address';
+        say join "\t", $key, encode_utf8($node), encode_utf8($address);
+    }
 }

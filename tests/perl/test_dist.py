@@ -2,18 +2,21 @@
 archive with an installed libstead, and builds that must be refused.
 """
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
+from pathlib import Path
 
 import pytest
-from perl_module import ENV, LIBRARIES, PERL, SOURCES
+from perl_module import DIST, ENV, LIBRARIES, MODULE, PERL, SOURCES
 from web_server import ROOT
 
 FIRST = """
 use strict; use warnings; use Stead;
-my $map = Stead::build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => '1.5' }] });
+my $map = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => '1.5' }] });
 print $map->locate('frank'), ' ', $INC{'Stead.pm'}, "\\n";
 """
 
@@ -40,10 +43,33 @@ def good(command, folder, **environment):
     return said
 
 
+def tracked():
+    """Returns the files of the distribution that git has or would add."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z", "."]
+    listed = subprocess.run(command, cwd=SOURCES, capture_output=True, check=True)
+    names = {name for name in listed.stdout.decode().split("\0") if name}
+    return {name for name in names if (SOURCES / name).exists()} - {".gitignore"}
+
+
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of the sources, as in the repository."""
-    return shutil.copytree(SOURCES, tmp_path / "copy")
+    """A clean export: what git has of the sources, and nothing else."""
+    for name in tracked():
+        path = tmp_path / "copy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCES / name, path)
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def unpacked(tmp_path, copy):
+    """The archive that make perl-dist makes of a clean export, unpacked."""
+    archive = Path(DIST(str(copy), str(tmp_path / "made")))
+    with tarfile.open(archive) as tar:
+        tar.extractall(tmp_path / "fresh", filter="data")
+    (folder,) = (tmp_path / "fresh").iterdir()
+    assert archive.name == f"{folder.name}.tar.gz"
+    return folder
 
 
 @pytest.fixture
@@ -89,27 +115,101 @@ def built_and_installed(folder, *arguments, **environment):
     assert [path for path in root.rglob("*.3*") if path.name.startswith("Stead::Map.")]
 
 
-def test_an_archive_has_every_file_and_builds_with_a_prefix(copy, prefix):
-    good([PERL, "Makefile.PL", f"STEAD_PREFIX={prefix}"], copy)
-    assert "not in MANIFEST" not in good(["make", "distcheck"], copy)
-    good(["make", "dist"], copy)
-    (archive,) = copy.glob("Stead-*.tar.gz")
-    with tarfile.open(archive) as tar:
-        names = {name.partition("/")[2] for name in tar.getnames() if "/" in name}
-        tar.extractall(copy / "out", filter="data")
-    kept = {
-        str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.is_file()
+def test_the_archive_has_every_file_and_installs_alone(unpacked, prefix):
+    files = {
+        str(path.relative_to(unpacked))
+        for path in unpacked.rglob("*")
+        if path.is_file()
     }
-    assert kept <= names and names - kept <= {
-        "META.json",
-        "META.yml",
-        "lib",
-        "lib/Stead",
-        "t",
-        "xt",
+    assert files == tracked() | {"META.json", "META.yml"}
+    manifest = (unpacked / "MANIFEST").read_text().splitlines()
+    assert {line.split()[0] for line in manifest} == files
+    built_and_installed(unpacked, f"STEAD_PREFIX={prefix}")
+
+
+def test_its_metadata_says_what_cpan_wants_to_know(unpacked):
+    meta = json.loads((unpacked / "META.json").read_text())
+    version = re.search(r"VERSION = '(.*)'", (unpacked / "lib/Stead.pm").read_text())[1]
+    assert (meta["name"], meta["version"]) == ("Stead", version)
+    assert unpacked.name == f"Stead-{version}"
+    assert meta["license"] == ["mit", "apache_2_0"]
+    assert meta["meta-spec"]["version"] == 2
+    # without a Makefile, Makefile.PL has more to say than META.json
+    assert meta["dynamic_config"] == 1
+    assert meta["prereqs"]["runtime"]["requires"]["perl"] == "5.014"
+    # every module that the code uses is named, or comes with every Perl
+    used = {
+        name
+        for path in unpacked.rglob("*.pm")
+        for name in re.findall(
+            r"^(?:use|require) ([A-Z][\w:]+)", path.read_text(), re.MULTILINE
+        )
     }
-    (folder,) = (copy / "out").iterdir()
-    built_and_installed(folder, f"STEAD_PREFIX={prefix}")
+    named = set(meta["prereqs"]["runtime"]["requires"])
+    assert {name for name in used if not name.startswith("Stead")} == named - {"perl"}
+    versions = {
+        re.search(r"VERSION = '(.*)'", path.read_text())[1]
+        for path in unpacked.rglob("*.pm")
+    }
+    assert versions == {version}
+
+
+def test_the_same_sources_make_the_same_archive(copy, tmp_path):
+    made = []
+    for folder in ("one", "another"):
+        for path in copy.rglob("*"):
+            os.utime(path, (len(made) * 10**6, 10**9))
+        made.append(Path(DIST(str(copy), str(tmp_path / folder))).read_bytes())
+    assert made[0] == made[1]
+    (copy / "README").write_text("another")
+    assert Path(DIST(str(copy), str(tmp_path / "one"))).read_bytes() != made[0]
+
+
+def test_an_archive_without_libstead_is_no_failure(unpacked, tmp_path):
+    said = refused(unpacked, "Makefile.PL", f"STEAD_PREFIX={tmp_path / 'nowhere'}")
+    assert said.startswith("Stead cannot be built here: libstead is missing")
+
+
+def test_the_build_in_the_tree_leaves_nothing_that_git_sees(tmp_path, prefix):
+    """As docs/perl.md shows it: perl Makefile.PL && make && make test, in the tree."""
+    tree = tmp_path / "tree"
+    shutil.copytree(SOURCES, tree)
+    for command in (["git", "init", "-q"], ["git", "add", "."]):
+        good(command, tree)
+    good([PERL, "Makefile.PL", f"STEAD_PREFIX={prefix}"], tree)
+    good(["make"], tree)
+    good(["make", "dist"], tree)
+    untracked = ["git", "ls-files", "--others", "--exclude-standard"]
+    assert (tree / "blib").exists() and good(untracked, tree) == ""
+    # the control: without the list of what is ignored they are seen
+    assert "blib/" in good(["git", "ls-files", "--others"], tree)
+
+
+def test_constants_and_classes_are_those_of_the_header():
+    header = (ROOT / "include" / "stead.h").read_text()
+    block = header[: header.index("} stead_status;")].rpartition("typedef enum {")[2]
+    wanted = {
+        name: int(number) for name, number in re.findall(r"(STEAD_\w+) = (\d+)", block)
+    }
+    assert wanted.pop("STEAD_OK") == 0 and len(wanted) > 14
+    text = (SOURCES / "lib" / "Stead" / "Error.pm").read_text()
+    code, _, pod = text.partition("__END__")
+    assert wanted == {
+        name: int(number)
+        for name, number in re.findall(r"(STEAD_\w+)\s*=> (\d+),", code)
+    }
+    documented = re.findall(r"^=item (STEAD_\w+) \((\d+)\), (\S+)$", pod, re.MULTILINE)
+    assert {name: int(number) for name, number, _ in documented} == wanted
+    thrown = dict(
+        re.findall(
+            r'case (STEAD_\w+):\s*return "(\S+)"', (SOURCES / "held.h").read_text()
+        )
+    )
+    assert thrown == {name: class_ for name, _, class_ in documented}
+    have = "print join ' ', grep { $_->isa('Stead::Error') } @ARGV"
+    classes = sorted(thrown.values())
+    said = good([PERL, f"-Mblib={MODULE}", "-MStead", "-e", have, *classes], ROOT)
+    assert said.split() == classes and len(set(classes)) == len(wanted)
 
 
 def test_a_file_that_is_not_listed_is_seen(copy, prefix):

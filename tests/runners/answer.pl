@@ -73,7 +73,7 @@ sub opened {
 # a map with this hash
 sub hashing {
     my ( $hash, $secret ) = @_;
-    return $maps{"$hash $secret"} //= Stead::build(
+    return $maps{"$hash $secret"} //= Stead::Map->build(
         {
             name => 'points',
             hash => ( undef, qw(md5 sha1 xxh3 siphash) )[$hash],
@@ -144,8 +144,11 @@ my %requests = (
     },
     'locate-point' => sub {
         my ( $map, $point ) = @_;
-        return names(
-            opened($map)->locate_point( unpack 'Q>', unhex($point) ) );
+        $point = unpack 'Q>', unhex($point);
+        my @all = opened($map)->locate_all_point($point);
+        stop('locate_point is not the first of locate_all_point')
+          if opened($map)->locate_point($point) ne $all[0];
+        return names(@all);
     },
     'locate-many' => sub {
         my ( $map, $keys ) = @_;
@@ -180,9 +183,9 @@ my %requests = (
     },
     'plan' => sub {
         my ( $old, $new, $keys ) = @_;
-        my $plan  = Stead::plan( opened($old), opened($new) );
+        my $plan  = Stead::Plan->between( opened($old), opened($new) );
         my @moves = $plan->moves;
-        stop('a plan counts otherwise') if @moves != $plan->count;
+        stop('a plan counts otherwise') if @moves != $plan->moves;
         my @texts = map {
             join ',', point( $_->first ), point( $_->last ),
               ( map { defined $_ ? in_hex($_) : '' } $_->from, $_->to ),
@@ -215,7 +218,8 @@ my %requests = (
     'bytes' => sub { Stead::Map->from_bytes( unhex( $_[0] ) ); return },
     'build' => sub {
         my ( $name, $fleet, $save ) = @_;
-        my $map = Stead::build( unhex($fleet), undef, name => unhex($name) );
+        my $map =
+          Stead::Map->build( unhex($fleet), undef, name => unhex($name) );
         $map->save( unhex($save) ) if $save ne '';
         return;
     },

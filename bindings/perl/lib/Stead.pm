@@ -9,12 +9,14 @@ require XSLoader;
 XSLoader::load( 'Stead', $VERSION );
 
 require JSON::PP;
+require Stead::Affected;
 require Stead::Error;
 require Stead::Fleet;
 require Stead::Map;
 require Stead::Move;
 require Stead::Node;
 require Stead::Plan;
+require Stead::Policy;
 require Stead::Slice;
 
 my $json = JSON::PP->new->utf8;
@@ -60,8 +62,8 @@ When a fleet grows, as little as possible moves:
         name => 'members',
         node => [{ name => 'db1' }, { name => 'db2', weight => '1.5' }, { name => 'db3' }],
     };
-    my $after = Stead::build($fleet, $members);
-    my $plan  = Stead::plan($members, $after);
+    my $after = Stead::Map->build($fleet, $members);
+    my $plan  = Stead::Plan->between($members, $after);
     say sprintf '%.4f %%', 100 * $plan->fraction;     # 28.5714 %
     say join ' ', map { $_->from . ' -> ' . $_->to } $plan->affects('alice');    # db1 -> db3
 
@@ -75,8 +77,8 @@ directories, servers). This module builds and reads such maps through C<libstead
 same answers as stead in every other language, byte for byte.
 
 A L<Stead::Map> is a map, and a L<Stead::Plan> is the difference between two maps. L<Stead::Node>,
-L<Stead::Slice> and L<Stead::Move> are the records in them. L<Stead::Error> is the exception that
-all failures raise.
+L<Stead::Policy>, L<Stead::Slice>, L<Stead::Move> and L<Stead::Affected> are the records in them.
+L<Stead::Error> is the exception that all failures raise.
 
 It needs Perl 5.14 or newer with 64-bit integers, because points are integers from 0 to 2^64 - 1.
 Makefile.PL refuses a Perl whose integers are shorter.
@@ -122,14 +124,6 @@ print them.
 
 No function is exported.
 
-=head2 Stead::build($fleet, $previous, max_move => '5%', name => 'fleet.toml')
-
-Builds the map of a fleet. See L<Stead::Map/build>.
-
-=head2 Stead::plan($old, $new)
-
-Returns the difference between two maps of one cluster, as a L<Stead::Plan>.
-
 =head2 Stead::path($key, levels => '64,64,128', fold => 'none')
 
 Returns the relative path of a key, directories and a file name:
@@ -140,11 +134,25 @@ Returns the relative path of a key, directories and a file name:
 C<levels> is the number of directories on each level, as a string or a reference to an array. With
 C<< fold => 'ascii' >>, A-Z becomes a-z before anything else.
 
+=head2 Stead::path_name($path, levels => '64,64,128')
+
+Returns the name that has a path, as bytes: the inverse of C<path> without folding. What comes before
+the last directories and the file name is ignored, so an absolute path is fine. A path that no name
+has is refused with C<STEAD_NAME>.
+
+    say Stead::path_name('/nas/38/37/60/frank');      # frank
+
+=head2 Stead::survey(\@names, members => 0, levels => '64,64,128')
+
+Measures how evenly eight schemes, MD5 among them, spread a list of names: the content of
+C<stead survey --json>, as a Perl data structure. With C<members> it also says what the directories of
+C<levels> would hold for this many members.
+
 =head2 Stead::version()
 
 Returns the version of libstead.
 
-=for Pod::Coverage build path plan version
+=for Pod::Coverage path path_name survey version
 
 =head1 THREADS AND FORKS
 

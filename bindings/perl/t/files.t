@@ -12,6 +12,8 @@ require './t/lib.pl';
 my $scratch = File::Temp->newdir;
 my $path    = "$scratch/members.map";
 my $first   = members();
+my $text_of_another =
+  { name => 'another', node => [ { name => 'a' } ] };
 
 # ---- publishing
 
@@ -36,6 +38,150 @@ $first->save("$scratch/copy.map");
 is +Stead::Map->open( "$scratch/copy.map", copy => 1 )->digest, $first->digest,
   'saved, and read whole';
 ok !-e "$scratch/copy.map.history", 'without a history';
+
+# ---- other ways to open a map
+
+is +Stead::Map->open_uncached($path)->digest, $next->digest, 'uncached';
+{
+    my ( $epoch, $digest ) = Stead::Map->peek($path);
+    is $epoch,  2,             'the epoch of a file';
+    is $digest, $next->digest, 'and its digest';
+    is scalar( Stead::Map->peek($path) ), 2,
+      'in scalar context the epoch alone';
+}
+for my $way (qw(open open_uncached peek)) {
+    fails( "$way of no file",
+        8, qr/nowhere/, sub { Stead::Map->$way("$scratch/nowhere.map") } );
+    fails(
+        "$way of an empty path",
+        1,
+        qr/^path is empty/,
+        sub { Stead::Map->$way('') }
+    );
+    fails(
+        "$way of undef",
+        1,
+        qr/^the path of a map is undef/,
+        sub { Stead::Map->$way(undef) }
+    );
+}
+fails( 'save to an empty path', 1, qr/^path is empty/,
+    sub { $next->save('') } );
+
+# ---- applying, and the history
+
+my $store = "$scratch/store.map";
+my $fleet = { name => 'store', node => [ { name => 'a' }, { name => 'b' } ] };
+fails( 'no history yet',
+    8, qr/store\.map/, sub { Stead::Map->history($store) } );
+is +Stead::Map->apply( $fleet, $store )->epoch, 1, 'apply makes a first map';
+is +Stead::Map->apply( $fleet, $store )->epoch, 1,
+  'and writes nothing when nothing would change';
+push @{ $fleet->{node} }, { name => 'c' };
+my $second = Stead::Map->apply( $fleet, $store, max_move => '10%' );
+is $second->epoch,                    2, 'it publishes the next epoch';
+is +Stead::Map->open($store)->digest, $second->digest, 'which is there';
+cmp_ok +Stead::Plan->between( Stead::Map->open_epoch( $store, 1 ), $second )
+  ->fraction, '<=', 0.1, 'with max_move';
+my $third = Stead::Map->apply( $fleet, $store );
+open my $toml, '>', "$scratch/store.toml" or die $!;
+print {$toml} "name = 'store'\n[[node]]\nname = 'a'\n";
+close $toml;
+my $fourth = Stead::Map->apply_file( "$scratch/store.toml", $store );
+is $fourth->epoch,                           4,         'apply_file';
+is join( ' ', Stead::Map->history($store) ), '1 2 3 4', 'history, oldest first';
+is scalar Stead::Map->history($store),       4, 'in scalar context its length';
+is +Stead::Map->open_epoch( $store, 2 )->digest, $second->digest,
+  'an old epoch';
+my $back = Stead::Map->rollback( $store, 3 );
+is $back->epoch, 5, 'rollback publishes the next epoch';
+ok $back->same($third), 'with the old content';
+is +Stead::Map->open($store)->digest, $back->digest, 'which is there';
+isa_ok $back, 'Stead::Map';
+my %failing = (
+    'an epoch that was never' =>
+      [ 1, qr/9/, sub { Stead::Map->open_epoch( $store, 9 ) } ],
+    'a rollback to none' =>
+      [ 1, qr/9/, sub { Stead::Map->rollback( $store, 9 ) } ],
+    'an epoch that is no number' => [
+        1,
+        qr/^an epoch is a whole number .*, not 'x'$/,
+        sub { Stead::Map->rollback( $store, 'x' ) }
+    ],
+    'no path' => [
+        1,
+        qr/^the path of the map is missing; say apply\(FLEET, PATH\)$/,
+        sub { Stead::Map->apply($fleet) }
+    ],
+    'no path for a file' => [
+        1,
+        qr/^the path of the map is missing; say apply_file\(FLEET, PATH\)$/,
+        sub { Stead::Map->apply_file("$scratch/store.toml") }
+    ],
+    'a map as the path' =>
+      [ 1, qr/./, sub { Stead::Map->apply( $fleet, undef ) } ],
+    'a fleet file that is not there' => [
+        8, qr/none\.toml/, sub { Stead::Map->apply_file( 'none.toml', $store ) }
+    ],
+    'a file name instead of a text' => [
+        2,
+        qr/to read a file, use Stead::Map->apply_file\(FLEET, PATH\)$/,
+        sub { Stead::Map->apply( 'store.toml', $store ) }
+    ],
+    'a mistake in a hash' => [
+        2,
+        qr/^fleet->\{nodes\}: unknown key/,
+        sub { Stead::Map->apply( { name => 'store', nodes => [] }, $store ) }
+    ],
+    'another cluster' =>
+      [ 7, qr/./, sub { Stead::Map->apply( $text_of_another, $store ) } ],
+    'an unknown option' => [
+        1,
+        qr/^there is no option 'name'; known: max_move$/,
+        sub {
+            Stead::Map->apply_file( "$scratch/store.toml", $store,
+                name => 'x' );
+        }
+    ],
+);
+fails( $_, @{ $failing{$_} } ) for sort keys %failing;
+is +Stead::Map->open($store)->epoch, 5, 'no failure changed the map';
+
+# more epochs than the first buffer holds are asked for again: the history keeps 32
+Stead::Map->apply(
+    {
+        name => 'store',
+        node => [ { name => 'a', weight => $_ }, { name => 'b' } ]
+    },
+    $store
+) for 2 .. 40;
+is scalar( my @kept = Stead::Map->history($store) ), 32, 'a long history';
+
+# ---- a directory that may not be written: as another user than root
+
+SKIP: {
+    skip 'this is not root, whom no directory refuses', 1 if $>;
+    chmod 0755, $scratch;
+    my $pid = open my $child, '-|';
+    die "cannot fork: $!" if !defined $pid;
+    if ( !$pid ) {
+        $) = '65534 65534';
+        $> = 65534;
+        my @said = map {
+            my $act = $_;
+            eval { $act->(); 1 } ? 'lived' : ref $@
+          } sub { Stead::Map->apply( $fleet, "$scratch/mine.map" ) },
+          sub { $first->save("$scratch/mine.map") };
+        print "@said";
+        require POSIX;
+        close STDOUT;
+        POSIX::_exit(0);
+    }
+    is scalar <$child>,
+      'Stead::Error::PermissionDenied ' x 1 . 'Stead::Error::PermissionDenied',
+      'permission denied is its own class';
+    close $child;
+}
 
 # ---- paths
 
@@ -115,7 +261,7 @@ my $opened = Stead::Map->open($path);
 Stead::Map->open("$scratch/copy.map");
 $opened->locate('frank');
 $opened->report;
-Stead::plan( $first, $next )->report( moves => 1 );
+Stead::Plan->between( $first, $next )->report( moves => 1 );
 members( $opened, { name => 'db9' } );
 $next->save("$scratch/again.map");
 undef $opened;
@@ -131,9 +277,9 @@ is $! + 0, EACCES,
 my @calls = (
     sub { Stead::Map->open('/nowhere') },
     sub { $first->locate(undef) },
-    sub { Stead::build('x = ') },
-    sub { Stead::build( { name => undef } ) },
-    sub { $first->locate_many( [undef] ) },
+    sub { Stead::Map->build('x = ') },
+    sub { Stead::Map->build( { name => undef } ) },
+    sub { $first->locate_many( [ [] ] ) },
     sub { Stead::path(undef) },
     sub { $first->publish(undef) },
     sub {

@@ -13,7 +13,7 @@ my $map     = members();
 $map->publish($path);
 my $opened = Stead::Map->open($path);
 my $next   = members( $opened, { name => 'db3' } );
-my $plan   = Stead::plan( $opened, $next );
+my $plan   = Stead::Plan->between( $opened, $next );
 
 my @children;
 for my $number ( 1 .. 8 ) {
@@ -23,7 +23,7 @@ for my $number ( 1 .. 8 ) {
         my $good =
              $opened->locate('frank') eq 'db1'
           && Stead::Map->open($path)->locate('bob') eq 'db2'
-          && $plan->count == 2
+          && scalar( $plan->moves ) == 2
           && ( $plan->affects('alice') )[0]->to eq 'db3'
           && (
             $number % 2 || do {

@@ -105,6 +105,11 @@ my @wrong = (
     package Overloaded;
     use overload '""' => sub { 'frank' };
 }
+my $plan = Stead::Plan->between( $map, members( $map, { name => 'db3' } ) );
+my %many = (
+    locate_many  => sub { $map->locate_many(@_) },
+    affects_many => sub { $plan->affects_many(@_) },
+);
 for my $wrong (@wrong) {
     my ( $what, $key, $words ) = @$wrong;
     fails( "$what is refused by locate", 1, $words,
@@ -118,15 +123,28 @@ for my $wrong (@wrong) {
     {
         ok !eval { $call->(); 1 }, "$what is refused";
     }
-    fails( "$what is refused by locate_many, which says which",
-        1, qr/^key 1 /, sub { $map->locate_many( [ 'a', $key ] ) } );
+    next if !defined $key;
+    fails( "$what is refused by $_, which says which",
+        1, qr/^key 1 /, sub { $many{$_}->( [ 'a', $key ] ) } )
+      for sort keys %many;
 }
-fails(
-    'a hole in an array is undef',
-    1,
-    qr/^key 0 is undef/,
-    sub { my @holes; $holes[1] = 'a'; $map->locate_many( \@holes ) }
-);
+
+# ---- undef among many keys
+
+is_deeply $map->locate_many( [ 'frank', undef, 'bob' ] ),
+  [ 'db1', undef, 'db2' ], 'undef among many keys gives undef';
+is_deeply $map->locate_many( [ undef, 'bob' ], numbers => 1 ), [ undef, 1 ],
+  'and as a number';
+is_deeply $plan->affects_many( [undef] ), [], 'undef has no row';
+is_deeply [ map { $_->key }
+      @{ $plan->affects_many( [ undef, 'alice', undef, 'alice' ] ) } ],
+  [ 1, 3 ], 'and does not change the position of other keys';
+{
+    my @holes;
+    $holes[1] = 'bob';
+    is_deeply $map->locate_many( \@holes ), [ undef, 'db2' ],
+      'a hole in an array is undef';
+}
 
 # ---- tied scalars
 
@@ -165,6 +183,15 @@ tie my @tied, 'Array', 'frank', 'bob';
     sub FETCHSIZE { return scalar @{ $_[0] } }
 }
 is "@{ $map->locate_many(\@tied) }", 'db1 db2', 'a tied array of keys';
+{
+    tie my $none, 'Counting', undef;
+    is_deeply $map->locate_many( [ $none, 'bob' ] ), [ undef, 'db2' ],
+      'a value that was undef';
+    my @list = ( 'bob', undef );
+    tie $list[1], 'Counting', undef;
+    is_deeply $map->locate_many( \@list ), [ 'db2', undef ],
+      'a tied element that is undef';
+}
 fails( 'a tied key that is undef',
     1, qr/undef/, sub { tie my $key, 'Counting', undef; $map->locate($key) } );
 
@@ -196,6 +223,11 @@ for my $name ( sort keys %methods ) {
     tie my @gone, 'Careless', sub { undef $gone };
     my $keys = \@gone;
     is "@{ $gone->locate_many($keys) }", 'db1 db1 db1', 'and among many keys';
+    my $next = members( $map, { name => 'db3' } );
+    my $plan = Stead::Plan->between( $map, $next );
+    tie my @again, 'Careless', sub { undef $plan };
+    is_deeply $plan->affects_many( \@again ), [], 'and among those of a plan';
+    ok !defined $plan, 'which was freed meanwhile';
     $gone = members();
     tie my $number, 'Careless', sub { undef $gone };
     ok !eval { $gone->prefer( 'frank', $number ); 1 } && !defined $gone,
@@ -253,7 +285,8 @@ my @names = (
     'b'
 );
 my $named =
-  Stead::build( { name => 'm', node => [ map { { name => $_ } } @names ] } );
+  Stead::Map->build(
+    { name => 'm', node => [ map { { name => $_ } } @names ] } );
 my @known = map { $_->name } $named->nodes;
 my $large = 'y' x 5000;
 my ( %seen, $wrong );

@@ -16,8 +16,17 @@ sub members {
             attributes => { address => '10.0.0.2:3306' }
         }
     );
-    return Stead::build( { name => 'members', node => [ @nodes, @more ] },
+    return Stead::Map->build( { name => 'members', node => [ @nodes, @more ] },
         $previous );
+}
+
+# the class of a status, without Stead::Error::
+sub class_of {
+    return (
+        qw(- Invalid Fleet Impossible Format Digest Version Identity NotFound Io
+          Conflict Uncertain Changed PathName - Internal PermissionDenied
+          OutOfMemory Guarded)
+    )[ $_[0] ];
 }
 
 # Checks that a call dies with a Stead::Error that has this status and matches this message.
@@ -28,9 +37,11 @@ sub fails {
     subtest $name => sub {
         ok !$lived, 'dies';
         isa_ok $error, 'Stead::Error' or return diag $error;
-        is $error->status, $status, 'status';
-        like $error->message,   $words, 'message';
-        unlike $error->message, qr/\n/, 'is one line';
+        is $error->status, $status,                              'status';
+        is ref $error,     'Stead::Error::' . class_of($status), 'class';
+        unlike $error->message, qr/\bstead_[a-z_]+/, 'names no function of C';
+        like $error->message,   $words,              'message';
+        unlike $error->message, qr/\n/,              'is one line';
         is "$error",
             $error->message . ' at '
           . $error->file

@@ -17,7 +17,7 @@ require './t/lib.pl';
 
 my $map     = members();
 my $next    = members( $map, { name => 'db3' } );
-my $plan    = Stead::plan( $map, $next );
+my $plan    = Stead::Plan->between( $map, $next );
 my ($node)  = $map->nodes;
 my ($slice) = $map->slices;
 is $map->locate('frank'), 'db1', 'before';
@@ -28,9 +28,12 @@ for my $round ( 1 .. 5 ) {
             { context => 'list' },
             sub {
                 my @found = (
-                    $map->locate('frank'), $map->locate('bob'),
-                    $plan->count, ( $plan->affects('alice') )[0]->to,
-                    $node->name, $node->weight,
+                    $map->locate('frank'),
+                    $map->locate('bob'),
+                    scalar( $plan->moves ),
+                    ( $plan->affects('alice') )[0]->to,
+                    $node->name,
+                    $node->weight,
                     $slice->first
                 );
                 push @found, "@{ $map->locate_many(['frank', 'bob']) }",
@@ -40,7 +43,8 @@ for my $round ( 1 .. 5 ) {
 
                 # a thread that a thread created
                 push @found,
-                  threads->create( sub { $map->locate('bob') . $plan->count } )
+                  threads->create(
+                    sub { $map->locate('bob') . scalar( $plan->moves ) } )
                   ->join;
                 undef $map;
                 return @found;
@@ -55,8 +59,8 @@ for my $round ( 1 .. 5 ) {
       "a thread of round $round"
       for @threads;
 }
-is $map->locate('frank'), 'db1', 'the first thread still has its object';
-is $plan->count,          2,     'and its plan';
+is $map->locate('frank'),  'db1', 'the first thread still has its object';
+is scalar( $plan->moves ), 2,     'and its plan';
 
 # an object that only a thread has is freed
 my ($made) =

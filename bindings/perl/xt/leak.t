@@ -18,15 +18,19 @@ utf8::upgrade($up);
 my %calls = (
     open => sub { Stead::Map->open("$scratch/members.map")->locate('frank') },
     copy => sub { Stead::Map->open( "$scratch/members.map", copy => 1 ) },
+    uncached => sub {
+        Stead::Map->open_uncached("$scratch/members.map");
+        my @peeked = Stead::Map->peek("$scratch/members.map");
+    },
     from_bytes => sub { Stead::Map->from_bytes( $map->to_bytes ) },
-    build      => sub { Stead::build("name = 'm'\n[[node]]\nname = 'a'\n") },
-    hash       => sub { members( $map, { name => 'db4', weight => 0.5 } ) },
-    locate     => sub { $map->locate($_) for 'frank', $up, 42, 7.0 },
-    lists      => sub {
+    build  => sub { Stead::Map->build("name = 'm'\n[[node]]\nname = 'a'\n") },
+    hash   => sub { members( $map, { name => 'db4', weight => 0.5 } ) },
+    locate => sub { $map->locate($_) for 'frank', $up, 42, 7.0 },
+    lists  => sub {
         my @all = (
             $map->locate_all('frank'),
             $map->prefer( 'frank', 2 ),
-            $map->locate_point(5)
+            $map->locate_all_point(5)
         );
         my $count = $map->locate_all('bob');
     },
@@ -38,11 +42,44 @@ my %calls = (
         my @inside =
           ( $map->nodes, $map->slices, $map->name, $map->epoch, $map->digest );
         $_->label('zone') for $map->nodes;
+        @inside = (
+            $map->policies,
+            $map->spread,
+            $map->hash,
+            $map->key_rule,
+            $map->parent,
+            $map->node('db2')->attributes,
+            $map->attribute( 'db2', 'address' ),
+            $map->node("\x{2713}"),
+            "$map",
+            $map + 0
+        );
+    },
+    store => sub {
+        Stead::Map->apply( { name => 'm', node => [ { name => 'a' } ] },
+            "$scratch/store.map" );
+        Stead::Map->open_epoch( "$scratch/store.map", 1 );
+        Stead::Map->rollback( "$scratch/store.map", 1 );
+        my @epochs = Stead::Map->history("$scratch/store.map");
+        my $fleet  = $map->fleet;
+    },
+    names => sub {
+        my $name = Stead::path_name('38/37/60/frank');
+        Stead::survey( [ 'frank', undef, $up ], levels => [ 16, 16 ] );
+    },
+    'bad store' => sub {
+        eval { Stead::Map->history("$scratch/none.map") };
+        eval { Stead::Map->open_epoch( "$scratch/store.map", 99 ) };
+        eval { Stead::Map->apply( 'x', "$scratch/store.map" ) };
+        eval { Stead::path_name('x') };
+        eval { Stead::survey( ['x'], members => -1 ) };
     },
     report => sub { my $report = $map->report },
     plan   => sub {
-        my $plan  = Stead::plan( $map, $next );
+        my $plan  = Stead::Plan->between( $map, $next );
         my @moves = ( $plan->moves, $plan->affects('alice') );
+        @moves = ( $plan->affects_point(5), $plan->moved, "$plan" );
+        $plan->affects_many( [ 'alice', $up, undef, 42 ] );
         $plan->report( moves => 1 );
     },
     path =>
@@ -53,6 +90,13 @@ my %calls = (
     'bad keys' => sub {
         eval { $map->locate_many( [ 'a', $up, undef ] ) }
     },
+    'bad name' => sub {
+        eval { $map->attribute( $_, 'address' ) } for undef, 'none', [];
+    },
+    'bad affects' => sub {
+        eval { Stead::Plan->between( $map, $next )->affects_many($_) }
+          for 'frank', [ 'a', [] ];
+    },
     'bad open' => sub {
         eval { Stead::Map->open("$scratch/nowhere") }
     },
@@ -61,15 +105,17 @@ my %calls = (
     },
     'bad fleet' => sub {
         eval {
-            Stead::build(
+            Stead::Map->build(
                 { name => 'm', node => [ { name => 'a', wieght => 1 } ] } );
         }
     },
     'bad hash' => sub {
-        eval { Stead::build( { name => 'm', node => [ { name => undef } ] } ) }
+        eval {
+            Stead::Map->build( { name => 'm', node => [ { name => undef } ] } );
+        }
     },
     'bad plan' => sub {
-        eval { Stead::plan( $map, undef ) }
+        eval { Stead::Plan->between( $map, undef ) }
     },
     'bad path' => sub {
         eval { Stead::path( 'x' x 300 ) }
@@ -101,7 +147,7 @@ sub memory {
 
 SKIP: {
     skip 'there is no /proc', 2 if !defined memory();
-    my $large = Stead::build(
+    my $large = Stead::Map->build(
         {
             name => 'large',
             node => [
@@ -118,7 +164,7 @@ SKIP: {
             my $one = Stead::Map->from_bytes($bytes);
             $one->locate('frank');
             eval { $one->locate(undef) };
-            Stead::plan( $one, $one )->count;
+            my $moves = Stead::Plan->between( $one, $one )->moves;
         }
     };
     $run->(2000);

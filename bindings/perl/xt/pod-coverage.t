@@ -8,7 +8,7 @@ use Test::Pod::Coverage;
 require './t/lib.pl';
 
 pod_coverage_ok($_)
-  for
-  qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Slice Stead::Move Stead::Error);
+  for qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Slice Stead::Move
+  Stead::Policy Stead::Affected Stead::Error);
 
 done_testing;

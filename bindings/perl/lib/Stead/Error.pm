@@ -20,7 +20,20 @@ use constant {
     STEAD_CHANGED    => 12,
     STEAD_NAME       => 13,
     STEAD_INTERNAL   => 15,    # 14 was never thrown, and is not reused
+    STEAD_PERMISSION => 16,
+    STEAD_MEMORY     => 17,
+    STEAD_GUARDED    => 18,
 };
+
+# a class for each status; class_of in held.h has the same list
+{
+    no strict 'refs';
+    push @{"Stead::Error::${_}::ISA"}, 'Stead::Error' for qw(
+      Invalid Fleet Impossible Format Digest Version Identity NotFound Io
+      Conflict Uncertain Changed PathName Internal PermissionDenied OutOfMemory
+      Guarded
+    );
+}
 
 use overload
   '""'     => sub { $_[0]->as_string },
@@ -69,12 +82,13 @@ Stead::Error - what went wrong, as an object
     if (!$map) {
         my $error = $@;
         die $error if !ref $error || !$error->isa('Stead::Error');
-        print $error->status == Stead::Error::STEAD_NOT_FOUND ? "no map yet\n" : $error;
+        print $error->isa('Stead::Error::NotFound') ? "no map yet\n" : $error;
     }
 
 =head1 DESCRIPTION
 
-Every call of Stead that fails dies with an object of this class. As a string, the object looks like
+Every call of Stead that fails dies with an object of this class, or rather of the subclass for its
+status, such as C<Stead::Error::NotFound>. As a string, the object looks like
 Perl's own messages: C<MESSAGE at FILE line N.>, where file and line are those of the caller. As a
 boolean, it is always true.
 
@@ -116,67 +130,81 @@ The string that C<"$error"> gives.
 
 =head1 STATUS NUMBERS
 
-These are constants of this package: write C<Stead::Error::STEAD_CONFLICT>.
+These are constants of this package: write C<Stead::Error::STEAD_CONFLICT>. The class of each failure
+stands behind its number.
 
 =over
 
-=item STEAD_INVALID (1)
+=item STEAD_INVALID (1), Stead::Error::Invalid
 
 An argument is wrong: a key that is undef or has a character above 0xFF, a number out of range.
 
-=item STEAD_FLEET (2)
+=item STEAD_FLEET (2), Stead::Error::Fleet
 
 The fleet contains a mistake. The message begins with file and line or, for a fleet that is a hash,
 with the place in the hash.
 
-=item STEAD_IMPOSSIBLE (3)
+=item STEAD_IMPOSSIBLE (3), Stead::Error::Impossible
 
 The fleet is well formed, but no map can satisfy it.
 
-=item STEAD_FORMAT (4)
+=item STEAD_FORMAT (4), Stead::Error::Format
 
 The bytes are not a map, or their structure is damaged.
 
-=item STEAD_DIGEST (5)
+=item STEAD_DIGEST (5), Stead::Error::Digest
 
 The digest of a map does not match its bytes.
 
-=item STEAD_VERSION (6)
+=item STEAD_VERSION (6), Stead::Error::Version
 
 The map needs a newer stead.
 
-=item STEAD_IDENTITY (7)
+=item STEAD_IDENTITY (7), Stead::Error::Identity
 
 The map belongs to another cluster, or has another hash or key rule.
 
-=item STEAD_NOT_FOUND (8)
+=item STEAD_NOT_FOUND (8), Stead::Error::NotFound
 
 A file is missing.
 
-=item STEAD_IO (9)
+=item STEAD_IO (9), Stead::Error::Io
 
-A system call to read or write failed; C<errno> says why.
+A system call to read or write failed for another reason than those below; C<errno> has it.
 
-=item STEAD_CONFLICT (10)
+=item STEAD_CONFLICT (10), Stead::Error::Conflict
 
 Another process changed the map meanwhile; nothing was written.
 
-=item STEAD_UNCERTAIN (11)
+=item STEAD_UNCERTAIN (11), Stead::Error::Uncertain
 
 The new map is in place, but may not survive a power cut. Do not publish again; sync the disk.
 
-=item STEAD_CHANGED (12)
+=item STEAD_CHANGED (12), Stead::Error::Changed
 
 A file was overwritten in place while it was open. Maps that are open keep their answers, except
 memory-mapped ones.
 
-=item STEAD_NAME (13)
+=item STEAD_NAME (13), Stead::Error::PathName
 
-A key has no path: its file name would be too long.
+A key has no path, because its file name would be too long; or no key has this path.
 
-=item STEAD_INTERNAL (15)
+=item STEAD_INTERNAL (15), Stead::Error::Internal
 
 Stead has a bug: please report it.
+
+=item STEAD_PERMISSION (16), Stead::Error::PermissionDenied
+
+The system denied permission.
+
+=item STEAD_MEMORY (17), Stead::Error::OutOfMemory
+
+There is not enough memory for the call.
+
+=item STEAD_GUARDED (18), Stead::Error::Guarded
+
+The change does harm that a guard forbids, and the guard was not lifted. No call of this version
+fails so.
 
 =back
 

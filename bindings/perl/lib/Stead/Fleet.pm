@@ -131,8 +131,8 @@ sub _wrong {
     my $level = 0;
     $level++ while ( caller $level )[0] eq __PACKAGE__;
     my ( undef, $file, $line ) = caller $level;
-    die Stead::Error->_new( Stead::Error::STEAD_FLEET(), $message, $file,
-        $line );
+    die Stead::Error::Fleet->_new( Stead::Error::STEAD_FLEET(),
+        $message, $file, $line );
 }
 
 1;

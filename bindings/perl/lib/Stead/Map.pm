@@ -3,9 +3,31 @@ package Stead::Map;
 use strict;
 use warnings;
 
-use Stead ();
+use Scalar::Util ();
+use Stead        ();
 
 our $VERSION = '0.001000';
+
+# As a string, a map says what it is. As a number it is its address, as any reference is.
+use overload
+  '""'     => \&_described,
+  '0+'     => sub { Scalar::Util::refaddr( $_[0] ) },
+  'bool'   => sub { 1 },
+  fallback => 1;
+
+# Returns a count with its word.
+sub _counted {
+    my ( $count, $word ) = @_;
+    return "$count $word" . ( $count == 1 ? '' : 's' );
+}
+
+sub _described {
+    my ($map) = @_;
+    return sprintf '<Stead::Map "%s" epoch %s, %s, %s, %s>', $map->name,
+      $map->epoch, _counted( scalar $map->nodes, 'node' ),
+      _counted( scalar $map->slices, 'slice' ),
+      substr unpack( 'H*', $map->digest ), 0, 8;
+}
 
 1;
 
@@ -27,10 +49,9 @@ Stead::Map - which nodes hold which keys
     say join ' ', $map->prefer('frank', 2);     # db1 db2
     say "@{ $map->locate_many(['frank', 'bob']) }";    # db1 db2
 
-    for my $node ($map->nodes) {
-        my $address = $node->attribute('address') // 'nowhere';
-        say join ' ', $node->name, $node->weight, $address if $node->name eq 'db2';    # db2 1.5 10.0.0.2:3306
-    }
+    say $map->attribute($map->locate('bob'), 'address');    # 10.0.0.2:3306
+    say $map->node('db2')->weight;              # 1.5
+    say join ' ', map { $_->name } $map->nodes;    # db1 db2
 
 =head1 DESCRIPTION
 
@@ -38,6 +59,10 @@ A map is immutable and verified. Its answers do not change when another map is p
 path. L<Stead/KEYS> says what a key is.
 
 A method that returns a list returns its length in scalar context.
+
+As a string, a map says what it is: C<< <Stead::Map "members" epoch 1, 2 nodes, 2 slices, 89e78894>
+>>, where the last word begins the digest. C<==> compares objects, as for every reference; to compare
+maps, compare their digests, or use C<same>.
 
 Every method that fails dies with a L<Stead::Error>.
 
@@ -54,6 +79,15 @@ up to 1 MiB are read into memory. Larger ones are memory-mapped, and shared by a
 another program overwrites such a file in place, maps that are open give wrong answers; if it
 truncates the file, this process is killed by SIGBUS. With C<< copy => 1 >>, large files are read
 into memory, too, and neither can happen.
+
+=head2 open_uncached($path)
+
+Opens a map file without the cache of the process, and reads it into memory whatever its size: for a
+program that looks at many files once, or that only wants to know whether a file is a sound map.
+
+=head2 open_epoch($path, $epoch)
+
+Opens an old epoch of a map file, one of those that C<history> lists.
 
 =head2 from_bytes($data)
 
@@ -80,6 +114,46 @@ relative C<secret_file> is looked for in the directory of C<name>.
 
 Does the same as C<build>, for a fleet file.
 
+=head1 CHANGING A FILE
+
+These do what the program C<stead> does with a map file. Each returns the map that is at C<$path>
+afterwards.
+
+=head2 apply($fleet, $path, max_move => '5%', name => 'fleet.toml')
+
+Builds the map of a fleet on the map that is at C<$path>, or a first map when there is none, and
+publishes it. It writes nothing when nothing would change. C<$fleet> and the options are as for
+C<build>.
+
+    my $fleet = { name => 'cache', node => [{ name => 'c1' }, { name => 'c2' }] };
+    say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 1
+    push @{ $fleet->{node} }, { name => 'c3' };
+    say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 2
+    say join ' ', Stead::Map->history('cache.map');       # 1 2
+
+=head2 apply_file($fleet, $path, max_move => '5%')
+
+Does the same, for a fleet file.
+
+=head2 rollback($path, $epoch)
+
+Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or the next
+C<apply> undoes the rollback.
+
+=head1 QUESTIONS ABOUT A FILE
+
+=head2 history($path)
+
+The numbers of the epochs that C<open_epoch> can open, a list, oldest first.
+
+=head2 peek($path)
+
+Returns the epoch and the digest that the header of a map file has, without verifying the file: a
+cheap way to learn whether there is a newer epoch. In scalar context it returns the epoch.
+
+    my ($epoch, $digest) = Stead::Map->peek('members.map');
+    say $epoch;                                 # 1
+
 =head1 QUESTIONS
 
 =head2 locate($key)
@@ -98,7 +172,7 @@ are down. All clients get the same list.
 =head2 locate_many(\@keys, numbers => 0)
 
 Returns the primaries of many keys, as a reference to an array. With C<< numbers => 1 >>, the array
-has the indices of the nodes in C<nodes> instead of their names.
+has the indices of the nodes in C<nodes> instead of their names. A key that is undef gives undef.
 
 =head2 point($key)
 
@@ -106,6 +180,10 @@ Returns the point of a key, an integer from 0 to 2^64 - 1. It is the hash by whi
 located.
 
 =head2 locate_point($point)
+
+Returns the name of the node of a point, which is its primary when there are several.
+
+=head2 locate_all_point($point)
 
 Returns the names of all nodes of a point, primary first.
 
@@ -123,13 +201,47 @@ The number of this version of the map, from 1.
 
 The SHA-256 of the map, 32 bytes: two maps with the same digest are the same.
 
+=head2 parent
+
+The digest of the map that this one was built on, 32 bytes; 32 zero bytes for a first map.
+
+=head2 hash
+
+The name of the map's hash, such as C<md5>.
+
+=head2 key_rule
+
+The key rule as a fleet writes it: C<whole>, or C<first 2 segments>.
+
 =head2 replicas
 
 The number of nodes that hold each point.
 
+=head2 spread
+
+The names of the labels over which the copies are spread, a list, outermost first.
+
 =head2 nodes
 
 The nodes, a list of L<Stead::Node>, sorted by name.
+
+=head2 node($name)
+
+The L<Stead::Node> of this name; undef when there is none.
+
+=head2 attribute($node, $name)
+
+The attribute of this name of a node, such as its address; undef when the node has none. The node is
+given by its name. If the map has no such node, this dies with C<STEAD_INVALID>. It costs far less
+than looking through C<nodes>.
+
+=head2 label($node, $name)
+
+The label of this name of a node, such as its zone, in the same way.
+
+=head2 policies
+
+The policies, a list of L<Stead::Policy>: those that stead chose, and those that the fleet names.
 
 =head2 slices
 
@@ -140,6 +252,15 @@ the whole space.
 
 The content of C<stead diff --json> for this map, as a Perl data structure: every node with its
 share.
+
+=head2 fleet
+
+The fleet of the map, as TOML: the nodes, policies and pins, and all else that placement depends on.
+Building it on this map changes nothing, except that a gradual change is completed. The text is
+bytes, as C<build> takes them. A secret is never part of it.
+
+    my $copy = Stead::Map->open('cache.map');
+    say Stead::Map->build($copy->fleet, $copy)->same($copy) ? 'the same' : 'another';    # the same
 
 =head2 same($other)
 
@@ -164,6 +285,6 @@ conflicts.
 
 Returns the bytes of the map's file.
 
-=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes
+=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached open_epoch peek apply apply_file history rollback fleet locate_all_point parent hash key_rule spread node attribute label policies
 
 =cut

@@ -29,9 +29,9 @@ Stead::Move - a run of points of which one copy moves
     use v5.14;
     use Stead;
 
-    my $one = Stead::build({ name => 'm', node => [{ name => 'a' }] });
-    my $two = Stead::build({ name => 'm', node => [{ name => 'a' }, { name => 'b' }] }, $one);
-    my ($move) = Stead::plan($one, $two)->moves;
+    my $one = Stead::Map->build({ name => 'm', node => [{ name => 'a' }] });
+    my $two = Stead::Map->build({ name => 'm', node => [{ name => 'a' }, { name => 'b' }] }, $one);
+    my ($move) = Stead::Plan->between($one, $two)->moves;
     say join ' ', $move->from, $move->to, $move->cause;      # a b rebalance
     say sprintf '%x', $move->last;                           # 7fffffffffffffff
 

@@ -3,11 +3,20 @@ package Stead::Node;
 use strict;
 use warnings;
 
-use Stead ();
+use Scalar::Util ();
+use Stead        ();
 
 our $VERSION = '0.001000';
 
-# [name, weight, map, number], created by Stead.xs, which also has label and attribute
+# As a string, a node is its name. As a number it is its address, as any reference is.
+use overload
+  '""'     => sub { $_[0][0] },
+  '0+'     => sub { Scalar::Util::refaddr( $_[0] ) },
+  'bool'   => sub { 1 },
+  fallback => 1;
+
+# [name, weight, map, number], created by Stead.xs, which also has label,
+# attribute, labels, attributes and leaving
 sub name   { return $_[0][0] }
 sub weight { return $_[0][1] }
 
@@ -26,14 +35,14 @@ Stead::Node - a node of a map: a server, a mount point, a shard
     use v5.14;
     use Stead;
 
-    my ($node) = grep { $_->name eq 'db2' } Stead::Map->open('members.map')->nodes;
+    my $node = Stead::Map->open('members.map')->node('db2');
     say $node->weight;                            # 1.5
     say $node->attribute('address');              # 10.0.0.2:3306
     say $node->label('zone') // 'no zone';        # no zone
 
 =head1 METHODS
 
-A node is read-only, and keeps its map alive.
+A node is read-only, and keeps its map alive. As a string, it is its name.
 
 =head2 name
 
@@ -51,6 +60,18 @@ The label of this name, such as the zone; undef when the node has none.
 
 The attribute of this name, such as the address; undef when the node has none.
 
-=for Pod::Coverage label attribute
+=head2 labels
+
+All labels, as a reference to a new hash: C<< { zone => 'z1', rack => 'r3' } >>.
+
+=head2 attributes
+
+All attributes, as a reference to a new hash.
+
+=head2 leaving
+
+Whether the fleet dropped the node, and a gradual change still has to empty it.
+
+=for Pod::Coverage label attribute labels attributes leaving
 
 =cut

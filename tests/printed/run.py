@@ -1,0 +1,466 @@
+"""Runs the install lines of the guides as they are printed, each guide on a machine of its
+own (machine.py), and then uses what they installed.
+
+    python3 tests/printed/run.py [PAGE ...]     only the pages whose names have one of these words
+
+Every shell block of these pages is in KNOWN: it is run, or there is a reason why not.
+The suites before this one have built what the lines build, so that building again is
+quick; a line that builds nothing on this machine still has to succeed.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import machine
+from machine import APPLICATION, HOME, ROOT
+
+# ---- the pages
+
+RUN = "run"
+# (page, heading, a word of the block or "", RUN or the reason why it is not run). The
+# first row that fits a block counts.
+KNOWN = [
+    ("README.md", "Try it", "", RUN),
+    ("docs/install.md", "The program, the C library and the manual", "", RUN),
+    ("docs/c-api.md", "Compile and link", "", RUN),
+    ("docs/php.md", "Install", "", RUN),
+    ("docs/perl.md", "Install", "", RUN),
+    ("docs/perl.md", "In a server", "starman", "tests/perl runs it under Starman"),
+    ("docs/python.md", "Install", "", RUN),
+    (
+        "docs/python.md",
+        "Without the program",
+        "python -m stead",
+        "python/tests/test_main.py runs the module as a program",
+    ),
+    (
+        "docs/rrd.md",
+        "Ten minutes to the first setup",
+        "NETWORK_OPTIONS=",
+        "these are the settings of Debian's rrdcached, and no commands",
+    ),
+    (
+        "docs/rrd.md",
+        "Ten minutes to the first setup",
+        "LISTEN=",
+        "these are the settings of the unit, and no commands",
+    ),
+    ("docs/rrd.md", "Ten minutes to the first setup", "stead-rrd-files.service", RUN),
+    ("docs/rrd.md", "Ten minutes to the first setup", "stead apply", RUN),
+    (
+        "docs/rrd.md",
+        "Ten minutes to the first setup",
+        "stead-rrd status",
+        "it asks a router that systemd runs; tests/rrd runs the router and its status",
+    ),
+    (
+        "docs/rrd.md",
+        "Ten minutes to the first setup",
+        "rsync",
+        "it copies to four other machines",
+    ),
+    ("docs/rrd.md", "rrdtool", "", "tests/rrd/test_clients.py runs real clients"),
+    ("docs/rrd.md", "Adding a server", "", "tests/rrd adds servers to running routers"),
+]
+# lines of blocks that are run, and why they are left out
+LEFT_OUT = {
+    ("README.md", "make demo"): "it takes minutes; tests/demo runs what ends it",
+    ("README.md", "make test"): "it is what runs this",
+}
+# (page, heading, title of the column) of the tables whose commands are run
+TABLES = [
+    ("README.md", "In your language", "install"),
+    ("docs/install.md", "Languages", "how"),
+]
+# languages of these tables whose cells have no commands
+NO_COMMANDS = {
+    "Rust": "it is a line of Cargo.toml, as crates/stead-cli has it",
+    "another": "it is advice",
+}
+PAGES = list(dict.fromkeys(row[0] for row in KNOWN))
+
+
+class Block:
+    """A shell block of a page."""
+
+    def __init__(self, page, heading, line, text):
+        self.page, self.heading, self.line, self.text = page, heading, line, text
+
+    def __str__(self):
+        return f"{self.page}:{self.line}"
+
+
+def blocks(page, text):
+    """Returns the shell blocks of a page, and the files that it shows: blocks of TOML
+    whose first line is `# NAME`.
+    """
+    found, files, heading, fence = [], {}, "", None
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = re.match(r"\s*```+\s*(\S*)", line)
+        if mark and fence is None:
+            fence, start, body = mark[1], number + 1, []
+        elif mark:
+            shown = re.match(r"# (\S+)$", body[0]) if body else None
+            if fence == "sh":
+                found.append(Block(page, heading, start, "\n".join(body) + "\n"))
+            elif shown and fence == "toml":
+                files[shown[1]] = "\n".join(body) + "\n"
+            fence = None
+        elif fence is not None:
+            body.append(line)
+        elif title := re.match(r"#+ (.*)$", line):
+            heading = title[1]
+    return found, files
+
+
+def treatment(block, known):
+    """Returns the row of KNOWN that fits a block; None when there is none."""
+    for row in known:
+        page, heading, word, _ = row
+        if (page, heading) == (block.page, block.heading) and word in block.text:
+            return row
+    return None
+
+
+def unknown(found, known):
+    """Returns what is wrong with KNOWN: blocks that it lacks, rows that fit none."""
+    rows = [treatment(block, known) for block in found]
+    wrong = [
+        f"{block}: the block under {block.heading!r} that begins with "
+        f"{block.text.splitlines()[0]!r} is not known to tests/printed/run.py: add it to "
+        "KNOWN, to be run or with the reason why not"
+        for block, row in zip(found, rows)
+        if row is None
+    ]
+    return wrong + [
+        f"{row[0]} has no block under {row[1]!r} with {row[2]!r}: drop it from KNOWN"
+        for row in known
+        if row not in rows
+    ]
+
+
+# ---- running
+
+# the directory of the example in C
+EXAMPLE = f"{HOME}/where"
+# lines that are run elsewhere than in the source tree, since the pages say so
+ELSEWHERE = {"composer ": APPLICATION, "cc ": EXAMPLE}
+
+
+def parts(page, text, folder):
+    """Splits a block into (directory, lines); lines of LEFT_OUT are dropped."""
+    found = []
+    for line in text.splitlines():
+        if any(page == where and line.startswith(word) for where, word in LEFT_OUT):
+            continue
+        named = [ELSEWHERE[word] for word in ELSEWHERE if line.startswith(word)]
+        where = named[0] if named else folder
+        if found and (found[-1][0] == where or not line.strip()):
+            found[-1][1].append(line)
+        else:
+            found.append((where, [line]))
+    return [(where, "\n".join(lines).strip("\n")) for where, lines in found]
+
+
+def cells(text, heading, column):
+    """Returns {language: the code of a cell} of the table under a heading."""
+    rows = re.search(
+        rf"^#+ {re.escape(heading)}$(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL
+    )[1]
+    rows = [
+        re.split(r" *\| *", line)[1:-1] for line in rows.splitlines() if "|" in line
+    ]
+    at = rows[0].index(column)
+    return {row[0]: re.findall(r"`([^`]+)`", row[at]) for row in rows[2:]}
+
+
+def of_cell(page, code):
+    """Returns (directory, text) of the commands of a cell. A directory of the tree among
+    them is where the last of them is run.
+    """
+    folders = [one for one in code if os.path.isdir(os.path.join(ROOT, one))]
+    lines = [one for one in code if one not in folders]
+    if folders:
+        lines[-1] = f"cd {folders[0]} && {lines[-1]}"
+    return parts(page, "\n".join(lines), ROOT)
+
+
+def script(steps):
+    """Returns the script of a guide: (what, directory, text) of each step."""
+    lines = [
+        "mkdir -p /path/to",
+        "ln -s " + shlex.quote(ROOT) + " /path/to/stead",
+        f'echo \'{{"name": "test/application"}}\' >{APPLICATION}/composer.json',
+    ]
+    for what, folder, text in steps:
+        lines += [
+            f"echo {shlex.quote('== ' + what)}",
+            f"cd {shlex.quote(folder)} || exit 9",
+            f"sh -e -c {shlex.quote(text)} || exit 1",
+        ]
+    return "\n".join(lines) + "\necho '== done'\n"
+
+
+# ---- what must work then
+
+FLEET = (
+    "name = 'members'\n[[node]]\nname = 'db1'\n[[node]]\nname = 'db2'\nweight = 1.5\n"
+)
+
+
+def says(program):
+    """A check: a command that prints db1, where frank lives, as in README.md."""
+    return f'said=$({program}); test "$said" = db1 || {{ echo "$said"; exit 1; }}'
+
+
+def stead(program):
+    """A check: a program that applies and locates."""
+    return (
+        f"printf %s {shlex.quote(FLEET)} >fleet.toml\n"
+        f"{program} apply fleet.toml members.map >/dev/null\n"
+        + says(f"{program} locate members.map frank | cut -f 2")
+    )
+
+
+def where(program):
+    """A check: the example in C, which the page compiled, locates frank."""
+    return says(f"{program} members.map frank | cut -f 2")
+
+
+GIVEN = shlex.quote(FLEET)
+PERL = says(
+    "perl -MStead -e 'print Stead::Map->build($ARGV[0])->locate(q(frank))' " + GIVEN
+)
+PYTHON = says(
+    "python -c 'import stead, sys; "
+    'print(stead.Map.build(sys.argv[1]).locate("frank"))\' ' + GIVEN
+)
+PHP = says(
+    'php -r \'require "vendor/autoload.php"; '
+    'echo Stead\\Map::build($argv[1])->locate("frank");\' ' + GIVEN
+)
+SYSTEM = (HOME, stead("/usr/local/bin/stead"))
+C = [
+    (EXAMPLE, stead("/usr/local/bin/stead")),
+    (EXAMPLE, where("./where-archive")),
+    (EXAMPLE, where("./where-static")),
+    # as for every library in /usr/local/lib
+    (EXAMPLE, "ldconfig\n" + where("./where")),
+]
+TO_EXAMPLE = (HOME, f"mkdir where && cp {shlex.quote(ROOT)}/examples/c/where.c where")
+VENV = (HOME, "python3 -m venv venv")
+
+
+class Guide:
+    """A page, or some blocks of it: what is made ready on a machine, which blocks are
+    run there, and what must work then.
+    """
+
+    def __init__(self, page, checks, before=(), blocks=None, after=None, needs=()):
+        self.page, self.checks, self.before = page, checks, before
+        # the numbers of the blocks among those that are run; all without it
+        self.blocks = blocks
+        # {number of a block: (directory, text) of what the page says between this
+        # block and the next, and the directory of the next}
+        self.after = after or {}
+        self.needs = needs
+
+    def steps(self, found, files):
+        """Returns (what, directory, text) of each step."""
+        steps = [("before", folder, text) for folder, text in self.before]
+        for name, text in files.items():
+            put = f"printf %s {shlex.quote(text)} >{name}"
+            steps.append((f"{self.page} shows {name}", ROOT, put))
+        folder = ROOT
+        for number, block in enumerate(found):
+            if self.blocks is None or number in self.blocks:
+                for there, text in parts(self.page, block.text, folder):
+                    first = text.splitlines()[0]
+                    steps.append((f"{block}: {first}", there, text))
+            if number in self.after:
+                text, folder = self.after[number]
+                steps.append(("between", HOME, text))
+        return steps
+
+
+class Table:
+    """A table of TABLES: the commands of all its rows, on one machine."""
+
+    def __init__(self, page, heading, column):
+        self.page, self.heading, self.column = page, heading, column
+        self.needs = ("cc", "pkg-config", "perl", "php", "composer")
+        self.before = [VENV, TO_EXAMPLE, (ROOT, "make -s build")]
+        self.checks = [SYSTEM, (HOME, PERL), (APPLICATION, PHP), (HOME, PYTHON)]
+
+    def steps(self, found, files):
+        """Returns (what, directory, text) of each step."""
+        text = read(self.page)
+        steps = [("before", folder, text_) for folder, text_ in self.before]
+        for language, code in cells(text, self.heading, self.column).items():
+            if language in NO_COMMANDS:
+                continue
+            for there, lines in of_cell(self.page, code):
+                what = f"{self.page}, {language}: {lines.splitlines()[0]}"
+                steps.append((what, there, lines))
+        return steps
+
+
+ANOTHER = f"{HOME}/another"
+COPIED = f"mkdir another && cp {shlex.quote(ROOT)}/target/perl/Stead-*.tar.gz another"
+GUIDES = [
+    Guide("README.md", [(HOME, stead("$HOME/.local/bin/stead"))]),
+    Guide(
+        "docs/install.md",
+        [
+            SYSTEM,
+            (HOME, "test -x /tmp/package/usr/bin/stead"),
+            (HOME, "test ! -e $HOME/.local/bin/stead && test ! -e /usr/bin/stead"),
+            (HOME, 'test -z "$(find $HOME/.local -type f)"'),
+        ],
+    ),
+    Guide("docs/c-api.md", C, before=[TO_EXAMPLE], needs=["cc", "pkg-config"]),
+    Guide("docs/perl.md", [(HOME, PERL)], blocks=[0], needs=["perl", "pkg-config"]),
+    Guide(
+        "docs/perl.md",
+        [(HOME, PERL), (HOME, "man -w Stead::Map >/dev/null")],
+        before=[(ROOT, "make -s build && sudo make -s install")],
+        blocks=[1, 2],
+        after={1: (COPIED, ANOTHER)},
+        needs=["perl", "pkg-config", "man"],
+    ),
+    Guide("docs/php.md", [(APPLICATION, PHP)], needs=["php", "composer"]),
+    Guide("docs/python.md", [(HOME, PYTHON)], before=[VENV]),
+    Guide(
+        "docs/rrd.md",
+        [
+            (ROOT, "stead locate /etc/stead/rrd.map web1/cpu.rrd"),
+            (ROOT, "test -f /etc/systemd/system/stead-rrd-files.service"),
+        ],
+        before=[(ROOT, "make -s install PREFIX=/usr/local")],
+    ),
+    *(Table(*table) for table in TABLES),
+]
+
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        return file.read()
+
+
+# without a network, a line that would download something fails
+VARIABLES = {
+    "COMPOSER_ALLOW_SUPERUSER": "1",
+    "COMPOSER_DISABLE_NETWORK": "1",
+    "COMPOSER_HOME": f"{HOME}/composer",
+    "COMPOSER_NO_INTERACTION": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INDEX": "1",
+    "PIP_ROOT_USER_ACTION": "ignore",
+}
+# a package of that name on the network would hide a mistake in ours
+CONFIGURATION = '{"repositories": {"packagist.org": false}}'
+NO_PACKAGIST = (
+    HOME,
+    f"mkdir -p composer && echo '{CONFIGURATION}' >composer/config.json",
+)
+
+
+def run(guide, found, files):
+    """Runs a guide. Returns how many of its steps succeeded, and what is wrong."""
+    steps = [("no packagist", *NO_PACKAGIST), *guide.steps(found, files)]
+    steps += [("check", *check) for check in guide.checks]
+    path = f"{HOME}/venv/bin:"
+    code, said = machine.run(script(steps), path, **VARIABLES)
+    done = re.findall(r"^== (.*)$", said, re.MULTILINE)
+    if code == 0 and done[-1:] == ["done"]:
+        return len(steps), ""
+    return max(0, len(done) - 1), said[-3000:]
+
+
+# ---- controls
+
+
+def controls():
+    """Returns (sentence, whether it is true): what these tests must notice."""
+    text = "## Install\n```sh\nmake install\n```\n## More\n```sh\nmake more\n```\n"
+    found, _ = blocks("docs/x.md", text)
+    rows = [("docs/x.md", "Install", "", RUN), ("docs/x.md", "Gone", "", RUN)]
+    wrong = unknown(found, rows)
+    yield (
+        "a block that is not known is named",
+        len(wrong) == 2
+        and wrong[0].startswith("docs/x.md:7: the block under 'More'")
+        and wrong[1].startswith("docs/x.md has no block under 'Gone'"),
+    )
+
+    class Wrong(Guide):
+        def steps(self, found, files):
+            # what docs/php.md once said: composer wants a release
+            return [
+                (
+                    "a",
+                    APPLICATION,
+                    "composer config repositories.stead path /path/to/stead/php",
+                ),
+                ("b", APPLICATION, "composer require stead/stead"),
+            ]
+
+    passed, said = run(Wrong("docs/php.md", []), [], {})
+    if shutil.which("composer"):
+        yield "a line that does not work is named", passed == 2 and "stability" in said
+    passed, said = run(Guide("docs/php.md", [(HOME, "false")]), [], {})
+    yield "a check that fails is named", passed == 1 and bool(said)
+
+
+def main():
+    wanted = sys.argv[1:]
+    passed = failed = skipped = 0
+    pages = {page: blocks(page, read(page)) for page in PAGES}
+    every = [block for found, _ in pages.values() for block in found]
+    wrong = unknown(every, KNOWN)
+    for what in wrong:
+        print(f"FAILED: {what}")
+    passed, failed = passed + len(every) - len(wrong), failed + len(wrong)
+    why = machine.why_not()
+    if why:
+        print(f"skipped: {why}")
+        print(f"{passed} passed, {failed} failed, {len(GUIDES)} skipped")
+        return 1 if failed else 0
+    for sentence, good in () if wanted else controls():
+        passed, failed = passed + bool(good), failed + (not good)
+        if not good:
+            print(f"FAILED: {sentence}")
+    for guide in GUIDES:
+        if wanted and not any(word in guide.page for word in wanted):
+            continue
+        lacking = [name for name in guide.needs if not shutil.which(name)]
+        if lacking:
+            skipped += 1
+            print(f"skipped: {guide.page}: {', '.join(lacking)} is not installed")
+            continue
+        found, files = pages[guide.page]
+        found = [
+            block for block in found if (treatment(block, KNOWN) or " " * 4)[3] == RUN
+        ]
+        start = time.monotonic()
+        good, said = run(guide, found, files)
+        passed, failed = passed + good, failed + bool(said)
+        if said:
+            print(f"FAILED: {guide.page}\n{said}")
+        what = getattr(guide, "heading", "blocks")
+        seconds = time.monotonic() - start
+        print(f"== {guide.page}, {what}: {good} steps, {seconds:.1f} s", flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
