@@ -142,7 +142,9 @@ def python_errors():
 
 def php_reflection():
     """What PHP's reflection says: `names`, `defaults` and `errors`."""
-    text = output([PHP, "-d", "ffi.enable=1", str(ROOT / "tests/languages/reflect.php")])
+    text = output(
+        [PHP, "-d", "ffi.enable=1", str(ROOT / "tests/languages/reflect.php")]
+    )
     names, defaults, errors = set(), {}, {}
     for line in text.splitlines():
         kind, *rest = line.split("\t")

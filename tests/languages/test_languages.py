@@ -36,11 +36,20 @@ def snake(name):
 
 
 def common(language, name):
-    """A name as C would write it without its prefix: `map_locate_all`."""
-    if language == "C":
-        return name.removeprefix("stead_")
-    name = name.replace("$", "")
-    return "_".join(snake(part).strip("_") for part in re.split(r"::|->|\.", name))
+    """The words that a name is made of: `map_locate_all`. C's nodes and policies belong
+    to their map, and C counts a list where the others return it, so a name in C has
+    further forms.
+    """
+    if language != "C":
+        parts = re.split(r"::|->|\.", name.replace("$", ""))
+        return {"_".join(snake(part).strip("_") for part in parts)}
+    name = name.removeprefix("stead_")
+    of_map = re.sub(r"^map_(?=(node|policy)_)", "", name)
+    forms = {name, of_map}
+    for form in (name, of_map):
+        one = form.removesuffix("_count")
+        forms.add(one[:-1] + "ies" if one.endswith("y") else one + "s")
+    return forms
 
 
 def wrong_with(rows, found):
@@ -60,7 +69,9 @@ def wrong_with(rows, found):
                     wrong.append(f"{row[0]}, {language}: there is no `{name}`")
     for language, surface in found.items():
         column = 1 + LANGUAGES.index(language)
-        said = {name for row in rows if len(row) > column for name in names(row[column])}
+        said = {
+            name for row in rows if len(row) > column for name in names(row[column])
+        }
         wrong += [f"{language}: `{name}` is not in any row" for name in surface - said]
     return sorted(wrong)
 
@@ -72,7 +83,9 @@ def differing(rows, excused):
         spelled = {}
         for language, cell in zip(LANGUAGES, row[1:]):
             if language in ("C", "Python", "PHP", "Perl") and names(cell):
-                spelled[language] = {common(language, name) for name in names(cell)}
+                spelled[language] = set().union(
+                    *(common(language, name) for name in names(cell))
+                )
         shared = set.intersection(*spelled.values()) if spelled else {None}
         if not shared and row[0] not in excused:
             wrong.append(f"{row[0]}: {spelled}")
@@ -85,7 +98,9 @@ class TheTable(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tables = tables(PAGE.read_text(encoding="utf-8"))
-        cls.acts = [row for rows in cls.tables.values() for row in rows if len(row) == 7]
+        cls.acts = [
+            row for rows in cls.tables.values() for row in rows if len(row) == 7
+        ]
         cls.acts = [row for row in cls.acts if not row[0].isdigit()]
         cls.php, cls.php_defaults, cls.php_errors = surfaces.php_reflection()
         cls.perl, cls.perl_statuses = surfaces.perl()
@@ -113,7 +128,9 @@ class TheTable(unittest.TestCase):
         self.assertLessEqual(excused, {row[0] for row in self.acts})
         wrong = differing(self.acts, excused)
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
-        needless = excused - {line.split(":")[0] for line in differing(self.acts, set())}
+        needless = excused - {
+            line.split(":")[0] for line in differing(self.acts, set())
+        }
         self.assertEqual(needless, set(), "these acts have the same words everywhere")
 
     def test_a_planted_difference_is_seen(self):
@@ -137,7 +154,8 @@ class TheTable(unittest.TestCase):
     def test_a_status_has_the_same_number_everywhere(self):
         rows = self.tables["Errors"]
         said = [
-            {names(row[column])[0]: int(row[0]) for row in rows} for column in range(1, 6)
+            {names(row[column])[0]: int(row[0]) for row in rows}
+            for column in range(1, 6)
         ]
         c = surfaces.c_statuses()
         self.assertEqual(c.pop("STEAD_OK"), 0)
@@ -159,7 +177,9 @@ class TheTable(unittest.TestCase):
             self.assertIn(default, (None, False, "none"), f"{place}({argument})")
         for (place, argument), default in self.php_defaults.items():
             if f"`{snake(argument)}`" in said:
-                self.assertIn(default, ("null", "false", "none"), f"{place}(${argument})")
+                self.assertIn(
+                    default, ("null", "false", "none"), f"{place}(${argument})"
+                )
         self.assertEqual(seen, set(said))
 
 
