@@ -67,7 +67,10 @@ def rust_statuses():
     """{name: number}"""
     source = (ROOT / "crates/stead/src/error.rs").read_text(encoding="utf-8")
     status = source[source.index("pub enum Status {") :].partition("\n}")[0]
-    return {name: int(n) for name, n in re.findall(r"^    (\w+) = (\d+)", status, re.M)}
+    return {
+        name: int(n)
+        for name, n in re.findall(r"^    (\w+) = (\d+)", status, re.MULTILINE)
+    }
 
 
 def python_trees():
