@@ -135,6 +135,34 @@ static void check_no_maps(void) {
   refuse_map(in(scratch, "\xFF\xC3 not UTF-8"), STEAD_NOT_FOUND, ENOENT);
 }
 
+// However long the path is, the message keeps the reason, what to do, and the
+// name of the file.
+static void check_long_paths(void) {
+  char long_path[4000], *end = long_path;
+  stead_map *map = opened(in(maps, "three.map"), 0);
+  end += sprintf(end, "%s", scratch);
+  for (int i = 0; i < 10; i++) {
+    *end++ = '/';
+    memset(end, 'a' + i, 100);
+    end[100] = 0;
+    end += 100;
+    CHECK(mkdir(long_path, 0755) == 0);
+  }
+  sprintf(end, "/missing.map");
+  refuse_map(long_path, STEAD_NOT_FOUND, ENOENT);
+  CHECK(strstr(error.message, "/missing.map: No such file") != NULL);
+  sprintf(end, "/text.map");
+  write_file(long_path, "no map", 6);
+  refuse_map(long_path, STEAD_FORMAT, 0);
+  CHECK(strstr(error.message, "/text.map: byte ") != NULL &&
+        strstr(error.message, "restore") != NULL);
+  sprintf(end, "/published.map");
+  GIVES(stead_map_publish(map, NULL, long_path, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(map, NULL, long_path, at));
+  CHECK(strstr(error.message, "/published.map") != NULL);
+  stead_map_free(map);
+}
+
 static void check_damaged_files(void) {
   stead_map *map = opened(in(maps, "three.map"), STEAD_OPEN_COPY);
   GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
@@ -238,6 +266,7 @@ void check_files(void) {
   check_path_arguments();
   check_peek();
   check_no_maps();
+  check_long_paths();
   check_damaged_files();
   check_rights();
   check_saving();

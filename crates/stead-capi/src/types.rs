@@ -101,8 +101,9 @@ pub struct stead_error {
     pub status: i32,
     /// The errno of the operating system, or 0 when the failure did not come from there.
     pub os_errno: i32,
-    /// One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL; a
-    /// longer message is cut. It never contains a secret.
+    /// One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL. If
+    /// it is too long, the path in it loses its middle, but never the reason its end. It never
+    /// contains a secret.
     pub message: [std::ffi::c_char; 248],
 }
 
