@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
   size_t length;
   const char *path = in(scratch, "boundary.map"),
              *file = in(scratch, "boundary.toml");
-  stead_plan_between(map, next, &plan, NULL);
+  check(stead_plan_between(map, next, &plan, NULL) == STEAD_OK, "a plan",
+        __FILE__, __LINE__);
   stead_map_bytes(map, &bytes, &length, NULL);
   save_as(map, path);
   write_file(file, fleet, strlen(fleet));

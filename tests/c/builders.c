@@ -108,7 +108,16 @@ static void check_identity(void) {
           stead_map_build(
               TEXT("name = \"m\"\nhash = \"sha1\"\n[[node]]\nname = \"a\"\n"),
               NULL, map, NULL, &out.map, at));
-  stead_map *other = built("name = \"other\"\n[[node]]\nname = \"a\"\n", NULL);
+  const char *file = in(scratch, "fleet.toml"),
+             *named = "name = \"other\"\n[[node]]\nname = \"a\"\n",
+             *narrow = "name = \"m\"\nmax_slices = 1\nnode = [{name = \"a\"}, "
+                       "{name = \"b\"}]\n";
+  write_file(file, named, strlen(named));
+  REFUSES(STEAD_IDENTITY, stead_map_build_file(file, map, NULL, &out.map, at));
+  write_file(file, narrow, strlen(narrow));
+  REFUSES(STEAD_IMPOSSIBLE,
+          stead_map_build_file(file, map, NULL, &out.map, at));
+  stead_map *other = built(named, NULL);
   REFUSES(STEAD_IDENTITY, stead_plan_between(map, other, &out.plan, at));
   stead_map_free(other);
   stead_map_free(map);

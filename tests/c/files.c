@@ -177,7 +177,10 @@ static void check_damaged_files(void) {
   write_file(in(scratch, "damaged-2"), bytes, length);
   refuse_map(in(scratch, "damaged-2"), STEAD_DIGEST, 0);
   GIVES(stead_map_peek(in(scratch, "damaged-2"), &out.number, NULL,
-                       at)); // looks at the header alone
+                       at));        // looks at the header alone
+  memcpy(bytes + 8, "\xFF\xFF", 2); // the format version
+  write_file(in(scratch, "newer"), bytes, length);
+  refuse_map(in(scratch, "newer"), STEAD_VERSION, 0);
   memset(bytes, 'x', length);
   write_file(in(scratch, "damaged-3"), bytes, length);
   refuse_map(in(scratch, "damaged-3"), STEAD_FORMAT, 0);
@@ -187,40 +190,42 @@ static void check_damaged_files(void) {
   stead_map_free(map);
 }
 
+// Whether a call is refused for lack of rights. Prints what check.c would note,
+// since this runs in a child.
+static int denied(const char *call, int32_t status) {
+  printf("saw %.*s %d\n", (int)strcspn(call, "("), call, status);
+  return status == STEAD_PERMISSION && error.status == status &&
+         error.os_errno == EACCES;
+}
+#define DENIED(call) denied(#call, (call))
+
 // Where the permissions of a file matter. If we are root, this runs in a child
 // that is nobody.
 static int without_rights(void) {
-  const char *path = in(scratch, "secret.map");
+  const char *path = in(scratch, "secret.map"),
+             *closed = in(scratch, "closed/x.map");
+  stead_map *map;
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
     return 10;
-  for (uint32_t flags = STEAD_OPEN_SHARED; flags <= STEAD_OPEN_COPY; flags++)
-    if (stead_map_open(path, flags, &out.map, &error) != STEAD_PERMISSION ||
-        error.os_errno != EACCES)
-      return 11;
-  if (stead_map_peek(path, &out.number, NULL, &error) != STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_open(path, STEAD_OPEN_SHARED, &out.map, &error)) ||
+      !DENIED(stead_map_open(path, STEAD_OPEN_COPY, &out.map, &error)) ||
+      !DENIED(stead_map_open_uncached(path, &out.map, &error)))
+    return 11;
+  if (!DENIED(stead_map_peek(path, &out.number, NULL, &error)))
     return 12;
-  if (stead_map_build_file(path, NULL, NULL, &out.map, &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_build_file(path, NULL, NULL, &out.map, &error)))
     return 13;
-  stead_map *map;
   if (stead_map_open(in(scratch, "open.map"), 0, &map, &error) != STEAD_OK)
     return 14;
   // the file became unreadable, which is not the same as being overwritten
-  if (stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error)))
     return 15;
-  if (stead_map_save(map, in(scratch, "closed/x.map"), &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_save(map, closed, &error)))
     return 16;
-  if (stead_map_publish(map, NULL, in(scratch, "closed/x.map"), &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_publish(map, NULL, closed, &error)))
     return 17;
   stead_map_free(map);
+  fflush(stdout);
   return 0;
 }
 
@@ -233,6 +238,7 @@ static void check_rights(void) {
   CHECK(chmod(in(scratch, "secret.map"), 0) == 0 &&
         chmod(in(scratch, "was-open.map"), 0) == 0);
   CHECK(mkdir(in(scratch, "closed"), 0555) == 0 && chmod(scratch, 0755) == 0);
+  fflush(stdout);
   pid_t child = fork();
   if (child == 0)
     _exit(without_rights());
@@ -255,6 +261,9 @@ static void check_saving(void) {
   REFUSES_WITH(STEAD_INVALID, "symbolic link", stead_map_save(map, link, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
                stead_map_publish(map, NULL, link, at));
+  REFUSES(STEAD_IO,
+          stead_map_publish(map, NULL, in(scratch, "open.map/x.map"), at));
+  IS(error.os_errno, ENOTDIR);
   GIVES(stead_map_save(map, in(scratch, "saved.map"), at));
   stead_map *saved = opened(in(scratch, "saved.map"), 0);
   IS(stead_map_same(map, saved), 1);

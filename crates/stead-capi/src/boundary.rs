@@ -227,6 +227,16 @@ impl Caller {
         self.many(Foreign(bytes.0.cast::<u8>(), PhantomData), length, what)
     }
 
+    /// Copies bytes that C gave. A lack of memory is an error: only the caller knows how many bytes
+    /// are too many.
+    pub(crate) fn copied(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(bytes.len())
+            .map_err(|_| Error::Memory { bytes: bytes.len() })?;
+        copy.extend_from_slice(bytes);
+        Ok(copy)
+    }
+
     /// Borrows the bytes of a key.
     pub(crate) fn key<'a>(
         &'a self,

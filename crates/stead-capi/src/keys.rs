@@ -11,6 +11,7 @@ use crate::types::{stead_error, stead_fold};
 /// Computes the point of a key under a hash, without a map.
 /// hash: a number of stead_hash.
 /// secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_point(
     hash: i32,
@@ -49,6 +50,7 @@ pub extern "C" fn stead_point(
 /// fold: a number of stead_fold.
 /// path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
 /// count: the length of the path without its NUL.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or a buffer that is too small; STEAD_NAME.
 #[no_mangle]
 pub extern "C" fn stead_path(
     key: Foreign<*const c_void>,
@@ -88,6 +90,7 @@ pub extern "C" fn stead_path(
 /// Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 /// site that folds must fold every key before every lookup.
 /// folded: room for `length` bytes; it may be the key itself.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(
     key: Foreign<*const c_void>,
@@ -97,7 +100,8 @@ pub extern "C" fn stead_fold_ascii(
 ) -> i32 {
     status("stead_fold_ascii", error, |c| {
         // a copy, because key and folded may be the same bytes
-        let copy = Fold::Ascii.apply(c.key(key, length)?).into_owned();
+        let mut copy = c.copied(c.key(key, length)?)?;
+        copy.make_ascii_lowercase();
         c.outs(folded.bytes(), length, "folded")?.fill(copy);
         Ok(())
     })

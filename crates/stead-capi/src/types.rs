@@ -61,7 +61,7 @@ pub enum stead_status {
     STEAD_INTERNAL = 15,
     /// The operating system denied permission; os_errno is EACCES or EPERM.
     STEAD_PERMISSION = 16,
-    /// There is not enough memory for the call.
+    /// There is not enough memory for a copy of what the caller gave, or of a file.
     STEAD_MEMORY = 17,
     /// The change does harm that a guard forbids, and the guard was not lifted. No function of this
     /// version returns it.

@@ -13,6 +13,12 @@
 
 #include <stead.h>
 
+#if STEAD_VERSION_NUMBER != 1000000 * STEAD_VERSION_MAJOR + 1000 * STEAD_VERSION_MINOR + STEAD_VERSION_PATCH
+#error the version
+#endif
+
+STEAD_USE_RESULT static const char *header_version(void) { return STEAD_VERSION_STRING; }
+
 // a and c hold a quarter each, and b holds half; d then doubles the total weight, and gets half
 #define NODES \
     "name = \"client\"\n" \
@@ -252,7 +258,7 @@ int main(int argc, char **argv) {
     stead_map *old_map, *new_map;
     if (argc != 3)
         return fprintf(stderr, "usage: client MAPS SCRATCH\n"), 2;
-    CHECK(stead_abi() == STEAD_ABI && stead_version()[0] != 0);
+    CHECK(stead_abi() == STEAD_ABI && stead_version()[0] != 0 && header_version()[0] != 0);
     done(stead_map_open(beside(argv[1], "replicas.map"), STEAD_OPEN_SHARED, &old_map, &error));
     done(stead_map_open(beside(argv[1], "copies-2.map"), STEAD_OPEN_SHARED, &new_map, &error));
     locate(old_map, "frank");
