@@ -71,6 +71,7 @@ typedef enum {
 
 typedef enum {
   STEAD_PATH_ROOM = 320,
+  STEAD_NAME_ROOM = 255,
   STEAD_DIGEST_ROOM = 32,
 } stead_room;
 
@@ -153,6 +154,26 @@ int32_t stead_map_save(const stead_map *map, const char *path, stead_error *erro
 stead_map *stead_map_share(const stead_map *map);
 
 void stead_map_free(stead_map *map);
+
+int32_t stead_map_apply(const void *fleet,
+                        size_t length,
+                        const char *name,
+                        const char *path,
+                        const char *max_move,
+                        stead_map **map,
+                        stead_error *error);
+
+int32_t stead_map_apply_file(const char *fleet,
+                             const char *path,
+                             const char *max_move,
+                             stead_map **map,
+                             stead_error *error);
+
+int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
+
+int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+
+int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
@@ -258,6 +279,8 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
+int32_t stead_map_fleet(const stead_map *map, char **text, stead_error *error);
+
 void stead_text_free(char *text);
 
 int32_t stead_plan_between(const stead_map *old_map, const stead_map *new_map, stead_plan **plan, stead_error *error);
@@ -314,5 +337,22 @@ int32_t stead_path(const void *key,
                    size_t capacity,
                    size_t *count,
                    stead_error *error);
+
+int32_t stead_path_name(const void *path,
+                        size_t length,
+                        const char *levels,
+                        char *name,
+                        size_t capacity,
+                        size_t *count,
+                        stead_error *error);
+
+int32_t stead_survey(const void *names,
+                     size_t length,
+                     const uint64_t *offsets,
+                     size_t count,
+                     uint64_t members,
+                     const char *levels,
+                     char **json,
+                     stead_error *error);
 
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);

@@ -117,6 +117,7 @@ void check_files(void);
 void check_cache(void);
 void check_large(void);
 void check_changes(void);
+void check_stores(void);
 void check_threads(void);
 
 #endif

@@ -224,6 +224,18 @@ static int without_rights(void) {
     return 16;
   if (!DENIED(stead_map_publish(map, NULL, closed, &error)))
     return 17;
+  static const char fleet[] = "name = \"m\"\nnode = [{name = \"a\"}]";
+  if (!DENIED(stead_map_apply(fleet, sizeof fleet - 1, NULL, path, NULL,
+                              &out.map, &error)) ||
+      !DENIED(stead_map_apply_file(in(scratch, "secret.toml"), path, NULL,
+                                   &out.map, &error)))
+    return 18;
+  if (!DENIED(stead_map_history(path, NULL, 0, &out.count, &error)))
+    return 19;
+  if (!DENIED(stead_map_open_epoch(path, 1, &out.map, &error)))
+    return 20;
+  if (!DENIED(stead_map_rollback(path, 1, &out.map, &error)))
+    return 21;
   stead_map_free(map);
   fflush(stdout);
   return 0;
@@ -232,6 +244,8 @@ static int without_rights(void) {
 static void check_rights(void) {
   stead_map *map = opened(in(maps, "three.map"), 0);
   save_as(map, in(scratch, "secret.map"));
+  write_file(in(scratch, "secret.toml"), "", 0);
+  CHECK(chmod(in(scratch, "secret.toml"), 0) == 0);
   save_as(map, in(scratch, "open.map"));
   save_as(map, in(scratch, "was-open.map"));
   stead_map_free(opened(in(scratch, "was-open.map"), 0));

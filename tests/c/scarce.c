@@ -43,6 +43,8 @@ int main(int argc, char **argv) {
         i, i);
   stead_map *map = built(text, NULL);
   save_as(map, path);
+  const char *fleet = in(scratch, "large.toml");
+  write_file(fleet, "name = \"large\"\nnode = [{name = \"n0\"}]\n", 37);
   free(text);
   // zeros that take no memory until somebody writes to them
   char *huge = mmap(NULL, HUGE_ROOM, PROT_READ,
@@ -62,6 +64,15 @@ int main(int argc, char **argv) {
                stead_map_open(path, STEAD_OPEN_COPY, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
                stead_map_open_uncached(path, &out.map, at));
+  REFUSES_WITH(STEAD_MEMORY, "large.map",
+               stead_map_open_epoch(path, 1, &out.map, at));
+  REFUSES_WITH(STEAD_MEMORY, "large.map",
+               stead_map_rollback(path, 1, &out.map, at));
+  REFUSES_WITH(STEAD_MEMORY, "large.map",
+               stead_map_apply_file(fleet, path, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_MEMORY, "large.map",
+               stead_map_apply("name = \"large\"\nnode = [{name = \"n0\"}]\n",
+                               37, NULL, path, NULL, &out.map, at));
 
   allow(64 * MIB); // the control: there was nothing else to refuse
   stead_map *again = opened(path, STEAD_OPEN_COPY);

@@ -284,9 +284,18 @@ impl Caller {
 
     /// Borrows the path of a file, which may have any bytes but NUL.
     pub(crate) fn path<'a>(&'a self, path: Foreign<'a, *const c_char>) -> Result<&'a Path> {
-        let path = self.c_str(path, "path")?;
+        self.file(path, "path")
+    }
+
+    /// Borrows the path of a file, for an argument of another name.
+    pub(crate) fn file<'a>(
+        &'a self,
+        path: Foreign<'a, *const c_char>,
+        what: &str,
+    ) -> Result<&'a Path> {
+        let path = self.c_str(path, what)?;
         if path.is_empty() {
-            return Err(self.invalid("path is empty"));
+            return Err(self.invalid(format_args!("{what} is empty")));
         }
         Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
     }
@@ -299,7 +308,19 @@ impl Caller {
         offsets: Foreign<'a, *const u64>,
         count: usize,
     ) -> Result<impl Iterator<Item = &'a [u8]>> {
-        let keys = self.bytes(keys, length, "keys")?;
+        self.batch(keys, length, offsets, count, "keys")
+    }
+
+    /// Returns the records of a batch, for an argument of another name.
+    pub(crate) fn batch<'a>(
+        &'a self,
+        keys: Foreign<'a, *const c_void>,
+        length: usize,
+        offsets: Foreign<'a, *const u64>,
+        count: usize,
+        what: &str,
+    ) -> Result<impl Iterator<Item = &'a [u8]> + use<'a>> {
+        let keys = self.bytes(keys, length, what)?;
         let offsets = match count.checked_add(1) {
             _ if count == 0 => &[],
             Some(room) => self.many(offsets, room, "offsets")?,
@@ -315,7 +336,7 @@ impl Caller {
             let (from, to) = (offsets[i], offsets[i + 1]);
             return Err(self.invalid(format_args!(
                 "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
-                 within the {length} bytes of keys",
+                 within the {length} bytes of {what}",
                 i + 1
             )));
         }

@@ -439,8 +439,27 @@ pub extern "C" fn stead_map_report(
     })
 }
 
+/// Writes the fleet of a map as TOML: its nodes, policies and pins, with everything that placement
+/// depends on. Building the text on this map changes nothing, except that a gradual change which is
+/// under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
+/// part of the text; a build keeps the hash and the secret of the map. Free the text with
+/// stead_text_free.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+#[no_mangle]
+#[must_use]
+pub extern "C" fn stead_map_fleet(
+    map: Foreign<*const stead_map>,
+    text: Foreign<*mut *mut c_char>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_fleet", error, |c| {
+        let (map, text) = (c.map(map)?, c.out(text, "text")?);
+        c.give_text(map.fleet().to_toml(), text)
+    })
+}
+
 /// Returns a report as JSON.
-pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
+pub(crate) fn text_of(report: &impl serde::Serialize) -> stead_core::Result<String> {
     serde_json::to_string(report).map_err(|e| Error::Internal {
         problem: e.to_string(),
     })

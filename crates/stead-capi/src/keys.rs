@@ -1,11 +1,14 @@
-//! Keys without a map: points, paths, folding.
+//! Keys without a map: points, paths, folding, surveys.
 
 use std::ffi::{c_char, c_void};
 
 use stead_core::hash::{Affixes, Hash, Secret};
 use stead_core::path::{Fold, Levels};
+use stead_core::stats::{Projection, Survey, Surveyed};
+use stead_core::Result;
 
-use crate::boundary::{status, Foreign};
+use crate::boundary::{status, Caller, Foreign};
+use crate::inside::text_of;
 use crate::types::{stead_error, stead_fold};
 
 /// Computes the point of a key under a hash, without a map.
@@ -43,6 +46,13 @@ pub extern "C" fn stead_point(
     })
 }
 
+fn levels_of(c: &Caller, levels: Foreign<*const c_char>) -> Result<Levels> {
+    match levels.given() {
+        Some(levels) => Levels::parse(c.text(levels, "levels")?),
+        None => Ok(Levels::default()),
+    }
+}
+
 /// Makes the path of a key: its directories and its file name, such as "38/37/60/frank".
 /// docs/paths.md has the rules: a path has no other characters than [a-z0-9_=/], never leaves the
 /// directory that you put it under, and no two keys have the same one.
@@ -65,10 +75,7 @@ pub extern "C" fn stead_path(
     status("stead_path", error, |c| {
         let (key, count) = (c.key(key, length)?, c.out(count, "count")?);
         let path = c.outs(path, capacity, "path")?;
-        let levels = match levels.given() {
-            Some(levels) => Levels::parse(c.text(levels, "levels")?)?,
-            None => Levels::default(),
-        };
+        let levels = levels_of(c, levels)?;
         let fold = match fold {
             f if f == stead_fold::STEAD_FOLD_NONE as i32 => Fold::None,
             f if f == stead_fold::STEAD_FOLD_ASCII as i32 => Fold::Ascii,
@@ -84,6 +91,74 @@ pub extern "C" fn stead_path(
         path.fill(found.bytes().chain([0]).map(|byte| byte as c_char));
         count.put(found.len());
         Ok(())
+    })
+}
+
+/// Finds the name that has a path: the inverse of stead_path without folding. The last parts of the
+/// path must be the directories of the name and its file name. What comes before them is ignored,
+/// so an absolute path is fine.
+/// path, length: the bytes of the path.
+/// levels: the number of directories on each level; NULL means "64,64,128".
+/// name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
+/// is added.
+/// count: the length of the name.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
+/// STEAD_NAME when no name has this path.
+#[no_mangle]
+pub extern "C" fn stead_path_name(
+    path: Foreign<*const c_void>,
+    length: usize,
+    levels: Foreign<*const c_char>,
+    name: Foreign<*mut c_char>,
+    capacity: usize,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_path_name", error, |c| {
+        let (path, count) = (c.bytes(path, length, "path")?, c.out(count, "count")?);
+        let name = c.outs(name, capacity, "name")?;
+        let found = stead_core::path::path_name(path, &levels_of(c, levels)?)?;
+        if found.len() > capacity {
+            return Err(c.invalid(format_args!(
+                "capacity is {capacity}, and the name needs {}; STEAD_NAME_ROOM suffices",
+                found.len()
+            )));
+        }
+        count.put(name.fill(found.into_iter().map(|byte| byte as c_char)));
+        Ok(())
+    })
+}
+
+/// Measures how evenly eight schemes, MD5 among them, spread a list of names: a report as JSON, in
+/// the form of `stead survey --json` (docs/cli.md). Free the text with stead_text_free.
+/// names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
+/// members: for how many members the report also projects the directories of `levels`; 0 for none.
+/// levels: the number of directories on each level; NULL means "64,64,128".
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+#[no_mangle]
+#[must_use]
+pub extern "C" fn stead_survey(
+    names: Foreign<*const c_void>,
+    length: usize,
+    offsets: Foreign<*const u64>,
+    count: usize,
+    members: u64,
+    levels: Foreign<*const c_char>,
+    json: Foreign<*mut *mut c_char>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_survey", error, |c| {
+        let json = c.out(json, "json")?;
+        let names = c.batch(names, length, offsets, count, "names")?;
+        let levels = levels_of(c, levels)?;
+        let mut survey = Survey::new();
+        names.for_each(|name| survey.add(name));
+        let projection = match members {
+            0 => None,
+            members => Some(Projection::new(members, &levels)?),
+        };
+        let surveyed = Surveyed::new(survey.finish(), projection);
+        c.give_text(text_of(&surveyed)?, json)
     })
 }
 

@@ -5,8 +5,9 @@
 //! boundary   the only place for foreign pointers, panics and the error record
 //! types      what the header declares: handles, records, numbers
 //! library    versions and names       open    making, opening, saving and freeing maps
-//! locate     where keys live          inside  what is in a map
-//! difference what moves               keys    points, paths, folding: without a map
+//! store      map files and histories  locate  where keys live
+//! inside     what is in a map         difference what moves
+//! keys       points, paths, folding, surveys: without a map
 //! strings    the strings of a map, each with a NUL at its end
 //! message    the message of an error, cut to the room that the record has
 //! ```
@@ -15,7 +16,7 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! types strings message | boundary | keys library locate open | inside | difference
+//! types strings message | boundary | library locate open | inside store | difference keys
 //! ```
 //!
 //! Every exported function is a single call of [`boundary::status`] or [`boundary::value`], and all
@@ -35,6 +36,8 @@ pub mod types;
 pub mod library;
 
 mod open;
+
+mod store;
 
 mod locate;
 

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use stead_core::fleet::part;
-use stead_core::{build, build_max_move, Fleet, Map, Result, Store};
+use stead_core::{build, build_max_move, Fleet, Map, Result, Share, Store};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::types::{stead_error, stead_map, stead_open_flags};
@@ -123,12 +123,21 @@ fn next(
     max_move: Foreign<*const c_char>,
 ) -> Result<Arc<Map>> {
     let previous = c.optional_map(previous)?;
+    let next = match limit(c, max_move)? {
+        Some(most) => build_max_move(fleet, previous, most),
+        None => build(fleet, previous),
+    };
+    next.map(Arc::new)
+}
+
+/// Returns how much may move; `None` for no limit.
+pub(crate) fn limit(c: &Caller, max_move: Foreign<*const c_char>) -> Result<Option<Share>> {
     let Some(max_move) = max_move.given() else {
-        return build(fleet, previous).map(Arc::new);
+        return Ok(None);
     };
     let text = c.text(max_move, "max_move")?;
     let most = part(text).map_err(|why| c.invalid(format_args!("max_move {text:?} {why}")))?;
-    build_max_move(fleet, previous, most).map(Arc::new)
+    Ok(Some(most))
 }
 
 /// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
@@ -182,7 +191,8 @@ pub extern "C" fn stead_map_peek(
 /// previous: the map that `map` was built on; NULL for a first map. If the file at `path` is no
 /// longer that map, this returns STEAD_CONFLICT and changes nothing: build again, on the map that
 /// is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
-/// `previous` that `map` was not built on is STEAD_INVALID.
+/// `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
+/// on the map that is there.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
 /// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use stead_core::point::Share;
 use stead_core::{Map, Plan, Status};
 
-/// A map: immutable and verified. Any number of threads may use it at once. stead_map_open,
-/// stead_map_from_bytes, stead_map_build, stead_map_build_file and stead_map_share return one;
-/// stead_map_free frees it.
+/// A map: immutable and verified. Any number of threads may use it at once. The functions with an
+/// argument `map` of type stead_map ** give one, and stead_map_share returns one; stead_map_free
+/// frees it.
 pub struct stead_map {
     /// No value of this type exists: a pointer to it comes from `Arc<Map>`.
     _opaque: (),
@@ -55,7 +55,7 @@ pub enum stead_status {
     /// A file was overwritten in place while it was open. Open maps still give their old answers,
     /// except mapped ones (see FILES).
     STEAD_CHANGED = 12,
-    /// The key has no path: its file name would be too long.
+    /// The key has no path, because its file name would be too long; or no key has this path.
     STEAD_NAME = 13,
     /// A bug in stead: please report it.
     STEAD_INTERNAL = 15,
@@ -199,6 +199,8 @@ pub enum stead_cause {
 pub enum stead_room {
     /// The bytes that the longest path of stead_path needs, including its NUL.
     STEAD_PATH_ROOM = 320,
+    /// The bytes of the longest name that stead_path_name finds.
+    STEAD_NAME_ROOM = 255,
     /// The bytes of a digest.
     STEAD_DIGEST_ROOM = 32,
 }

@@ -39,7 +39,7 @@ pub enum Status {
     Uncertain = 11,
     /// The file was overwritten in place while it was open.
     Changed = 12,
-    /// A key has no path: its file name would be too long.
+    /// A key has no path, because its file name would be too long; or no key has this path.
     Name = 13,
     // 14 was never returned and will not be used
     /// A bug in stead.
@@ -142,6 +142,13 @@ pub enum Error {
         /// The length that the file name would have had, in bytes.
         length: usize,
     },
+    /// No key has this path.
+    NoName {
+        /// The path.
+        path: Vec<u8>,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// A bug in stead: please report it.
     Internal {
         /// The impossible state that was found.
@@ -174,7 +181,7 @@ impl Error {
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
             Error::Memory { .. } => Status::Memory,
-            Error::Name { .. } => Status::Name,
+            Error::Name { .. } | Error::NoName { .. } => Status::Name,
             Error::Internal { .. } => Status::Internal,
         }
     }
@@ -287,9 +294,23 @@ impl fmt::Display for Error {
                      shorter key"
                 )
             }
+            Error::NoName { path, problem } => {
+                write!(f, "{}: {problem}", end_of(path))
+            }
             Error::Internal { problem } => write!(f, "internal fault, please report it: {problem}"),
         }
     }
+}
+
+/// Shows the end of a path, which is what a message about its file name needs.
+fn end_of(path: &[u8]) -> String {
+    let text = String::from_utf8_lossy(path);
+    let length = text.chars().count();
+    let cut = if length > 80 { "..." } else { "" };
+    let end = text.chars().skip(length.saturating_sub(80));
+    cut.chars()
+        .chain(end.flat_map(char::escape_default))
+        .collect()
 }
 
 impl std::error::Error for Error {

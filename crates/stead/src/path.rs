@@ -201,6 +201,125 @@ pub fn path(key: &[u8], levels: &Levels, fold: Fold) -> Result<String> {
     Ok(path)
 }
 
+/// Returns the name that has this path: the inverse of [`path`] without folding.
+///
+/// The last parts of the path must be the directories of the name and its file name. What comes
+/// before them is ignored, so an absolute path is fine.
+///
+/// # Errors
+/// [`Error::NoName`] when no name has this path: it has too few parts, its file name is not one
+/// that [`path`] makes, or the directories are not those of the name.
+pub fn path_name(path: &[u8], levels: &Levels) -> Result<Vec<u8>> {
+    let wrong = |problem: String| Error::NoName {
+        path: path.to_vec(),
+        problem,
+    };
+    let mut parts = path.rsplit(|byte| *byte == b'/');
+    let file = parts.next().unwrap_or_default();
+    let name = name_of(file).map_err(wrong)?;
+    let digest = hash::md5(&name);
+    let expected = digest.iter().zip(&levels.0);
+    for (i, (byte, directories)) in expected.enumerate().rev() {
+        let Some(found) = parts.next() else {
+            let (least, there) = (levels.0.len(), levels.0.len() - 1 - i);
+            return Err(wrong(format!(
+                "it has {there} of the {least} directories that levels {levels} need; give the \
+                 whole path, or the levels of the tree"
+            )));
+        };
+        let mut right = String::new();
+        push_decimal(u16::from(*byte) % directories, &mut right);
+        if found != right.as_bytes() {
+            return Err(wrong(format!(
+                "the directory of level {} is `{}`, and this name belongs into `{right}`; put the \
+                 file there, or give the levels of the tree (they are {levels} now)",
+                i + 1,
+                shown(found)
+            )));
+        }
+    }
+    Ok(name)
+}
+
+/// Returns the name of a file name, or what is wrong with it.
+fn name_of(file: &[u8]) -> std::result::Result<Vec<u8>, String> {
+    if file.len() > LONGEST_NAME {
+        return Err(format!(
+            "the file name has {} bytes, and no path has more than {LONGEST_NAME}; is this a path \
+             of stead?",
+            file.len()
+        ));
+    }
+    if file.is_empty() {
+        return Err("it ends with `/`, so it has no file name; name a file".to_owned());
+    }
+    if file == b"=" {
+        return Ok(Vec::new());
+    }
+    let mut name = Vec::with_capacity(file.len());
+    let mut rest = file;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if stands(*byte) {
+            name.push(*byte);
+            continue;
+        }
+        if *byte != b'=' {
+            return Err(format!(
+                "a file name of stead has only a-z, 0-9, _ and =, and this one has `{}`; is this a \
+                 path of stead?",
+                shown(&[*byte])
+            ));
+        }
+        let digit = |digit: &u8| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        };
+        let escaped = match rest {
+            [high, low, after @ ..] => {
+                rest = after;
+                digit(high)
+                    .zip(digit(low))
+                    .map(|(high, low)| high << 4 | low)
+            }
+            _ => None,
+        };
+        match escaped {
+            None => {
+                return Err(
+                    "after `=` two lower-case hex digits must follow; is this a path of \
+                            stead?"
+                        .to_owned(),
+                )
+            }
+            Some(byte) if stands(byte) => {
+                return Err(format!(
+                    "`={byte:02x}` stands for `{}`, which is never escaped; is this a path of \
+                     stead?",
+                    char::from(byte)
+                ))
+            }
+            Some(byte) => name.push(byte),
+        }
+    }
+    Ok(name)
+}
+
+/// Prepares a part of a path for a message: one line, and not long.
+fn shown(part: &[u8]) -> String {
+    let text = String::from_utf8_lossy(part);
+    let mut out: String = text
+        .chars()
+        .take(40)
+        .flat_map(char::escape_default)
+        .collect();
+    if text.chars().nth(40).is_some() {
+        out.push_str("...");
+    }
+    out
+}
+
 /// Whether the byte is written as itself in a file name.
 fn stands(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
@@ -310,6 +429,77 @@ mod tests {
             path(&[b'A'; 100], &levels, Fold::Ascii).unwrap(),
             path(&[b'a'; 100], &levels, Fold::None).unwrap()
         );
+    }
+
+    #[test]
+    fn a_path_leads_back_to_its_name() {
+        let default = Levels::default();
+        let uneven = Levels::parse("7,3,100,1").unwrap();
+        let mut keys: Vec<Vec<u8>> = vec![vec![], vec![b'a'; 255], vec![b'.'; 85]];
+        keys.extend((0..=255).map(|a| vec![a]));
+        keys.extend((0..=65_535u16).map(|ab| ab.to_be_bytes().to_vec()));
+        for key in keys {
+            for levels in [&default, &uneven] {
+                let found = path(&key, levels, Fold::None).unwrap();
+                assert_eq!(path_name(found.as_bytes(), levels).unwrap(), key);
+            }
+        }
+        let above: &[&[u8]] = &[
+            b"/nas/38/37/60/frank",
+            b"./38/37/60/frank",
+            b"\xff/38/37/60/frank",
+        ];
+        for path in above {
+            assert_eq!(path_name(path, &default).unwrap(), b"frank");
+        }
+        // a folded name comes back folded
+        let folded = path(b"Frank", &default, Fold::Ascii).unwrap();
+        assert_eq!(path_name(folded.as_bytes(), &default).unwrap(), b"frank");
+    }
+
+    #[test]
+    fn a_path_that_no_name_has_is_refused() {
+        let levels = Levels::default();
+        let long = format!("1/2/3/{}", "a".repeat(256));
+        for (path, part) in [
+            ("", "no file name"),
+            ("38/37/60/", "no file name"),
+            (
+                "frank",
+                "it has 0 of the 3 directories that levels 64,64,128 need",
+            ),
+            ("37/60/frank", "it has 2 of the 3"),
+            (
+                "/37/60/frank",
+                "level 1 is ``, and this name belongs into `38`",
+            ),
+            (
+                "38/37/61/frank",
+                "level 3 is `61`, and this name belongs into `60`",
+            ),
+            ("38/037/60/frank", "level 2 is `037`"),
+            ("38/37//frank", "level 3 is ``"),
+            ("38/37/60/Frank", "has `F`"),
+            ("57/28/119/=46rank=2E", "two lower-case hex digits"),
+            ("57/28/119/=46rank=", "two lower-case hex digits"),
+            ("57/28/119/=46rank=2", "two lower-case hex digits"),
+            ("57/28/119/==", "two lower-case hex digits"),
+            ("38/37/60/fr=61nk", "`=61` stands for `a`"),
+            ("38/37/60/frank.rrd", "has `.`"),
+            ("38/37/60/fr\nnk", "has `\\n`"),
+            (&long, "the file name has 256 bytes"),
+        ] {
+            let error = path_name(path.as_bytes(), &levels).unwrap_err();
+            assert_eq!(error.status(), Status::Name);
+            let text = error.to_string();
+            assert!(
+                text.contains(part) && !text.contains('\n'),
+                "{path}: {text}"
+            );
+        }
+        // the right name at the wrong levels says which levels were asked for
+        let other = path_name(b"6/2/frank", &Levels::parse("10,4").unwrap()).unwrap_err();
+        assert!(other.to_string().contains("they are 10,4 now"), "{other}");
     }
 
     #[test]

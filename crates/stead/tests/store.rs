@@ -52,9 +52,9 @@ fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
     }
     let store = Store::new(&path, 3);
     assert_eq!(store.history().unwrap(), [3, 4, 5]);
-    assert_eq!(store.epoch(4).unwrap().bytes(), maps[3].bytes());
+    assert_eq!(store.open_epoch(4).unwrap().bytes(), maps[3].bytes());
     assert!(store
-        .epoch(2)
+        .open_epoch(2)
         .unwrap_err()
         .to_string()
         .contains("epoch 2 is not in the history"));
@@ -122,13 +122,123 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
         let error = store.publish(Some(&first), map).unwrap_err();
         assert!(
             error.status() == Status::Invalid
-                && error.to_string().contains("was not built on epoch 1"),
+                && error
+                    .to_string()
+                    .contains("was not built on the previous map that was given (epoch 1 with"),
             "{error}"
         );
     }
     assert_eq!(store.current().unwrap().unwrap().bytes(), first.bytes());
     store.publish(Some(&first), &second).unwrap();
     store.publish(Some(&second), &third).unwrap();
+}
+
+#[test]
+fn publishing_without_the_previous_map_says_what_to_give() {
+    let (_directory, path) = place();
+    let store = Store::new(&path, 3);
+    let first = apply(&path, 1);
+    let [x, y] = [2, 3].map(|nodes| build(&fleet(nodes), Some(&first)).unwrap());
+    let said = |base: Option<&Map>, new: &Map| {
+        let error = store.publish(base, new).unwrap_err();
+        (error.status(), error.to_string())
+    };
+    let (status, text) = said(None, &x);
+    assert_eq!(status, Status::Invalid);
+    assert!(
+        text.ends_with(
+            "epoch 2 was built on epoch 1, which is there; give that map as the previous map"
+        ),
+        "{text}"
+    );
+    let (status, text) = said(None, &build(&fleet(2), None).unwrap());
+    assert_eq!(status, Status::Conflict);
+    assert!(text.contains("or the previous map was not given"), "{text}");
+    let (status, text) = said(None, &first);
+    assert_eq!(status, Status::Conflict);
+    assert!(text.contains("this very map is there already"), "{text}");
+    // two maps of one epoch are told apart by their digests
+    store.publish(Some(&first), &x).unwrap();
+    let z = build(&fleet(4), Some(&y)).unwrap();
+    let (status, text) = said(Some(&y), &z);
+    assert_eq!(status, Status::Conflict);
+    let start = |map: &Map| -> String {
+        map.digest()
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    };
+    let expected = format!(
+        "this was planned on epoch 2 with the digest {}, and epoch 2 with the digest {} is there now",
+        start(&y),
+        start(&x)
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn apply_builds_and_publishes_only_what_differs() {
+    let (_directory, path) = place();
+    let store = Store::new(&path, 3);
+    assert_eq!(store.apply(&fleet(3), None).unwrap().epoch(), 1);
+    let again = store.apply(&fleet(3), None).unwrap();
+    assert_eq!((again.epoch(), store.history().unwrap()), (1, vec![1]));
+    let step = stead::fleet::part("5%").unwrap();
+    let mut epochs = Vec::new();
+    for _ in 0..10 {
+        epochs.push(store.apply(&fleet(4), Some(step)).unwrap().epoch());
+    }
+    // 25 % in five steps of 5 %, the last point in a sixth, and then there is nothing to do
+    assert_eq!(epochs, [2, 3, 4, 5, 6, 7, 7, 7, 7, 7]);
+    let link = path.with_extension("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let error = Store::new(&link, 3).apply(&fleet(4), None).unwrap_err();
+    assert_eq!(error.status(), Status::Invalid);
+}
+
+#[test]
+fn a_rollback_is_the_next_epoch_with_the_old_content() {
+    let (_directory, path) = place();
+    let store = Store::new(&path, 32);
+    assert_eq!(store.rollback(1).unwrap_err().status(), Status::NotFound);
+    let maps: Vec<Map> = (1..=3)
+        .map(|n| store.apply(&fleet(n), None).unwrap())
+        .collect();
+    let back = store.rollback(2).unwrap();
+    assert_eq!((back.epoch(), back.parent()), (4, maps[2].digest()));
+    assert!(back.same(&maps[1]));
+    assert_eq!(store.current().unwrap().unwrap().bytes(), back.bytes());
+    assert_eq!(store.history().unwrap(), [1, 2, 3, 4]);
+    // the same again is not needed
+    assert_eq!(store.rollback(2).unwrap().epoch(), 4);
+    let error = store.rollback(9).unwrap_err();
+    assert_eq!(error.status(), Status::Invalid);
+    assert!(
+        error
+            .to_string()
+            .ends_with("epoch 9 is not in the history, which has 1, 2, 3, 4"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_map_without_its_history_has_one_epoch() {
+    let (directory, path) = place();
+    apply(&path, 1);
+    let second = apply(&path, 2);
+    let copy = directory.path().join("copy.map");
+    fs::copy(&path, &copy).unwrap();
+    let store = Store::new(&copy, 3);
+    assert_eq!(store.history().unwrap(), [2]);
+    assert_eq!(store.open_epoch(2).unwrap().bytes(), second.bytes());
+    assert_eq!(store.open_epoch(1).unwrap_err().status(), Status::Invalid);
+    let nothing = Store::new(&directory.path().join("no.map"), 3);
+    assert_eq!(nothing.history().unwrap_err().status(), Status::NotFound);
+    assert_eq!(
+        nothing.open_epoch(1).unwrap_err().status(),
+        Status::NotFound
+    );
 }
 
 #[test]
@@ -145,7 +255,7 @@ fn only_files_left_by_a_killed_process_are_removed() {
     fs::write(history.join(left), b"half").unwrap();
     fs::write(directory.path().join(".members.map.notes.tmp"), b"keep").unwrap();
     fs::write(directory.path().join(others), b"keep").unwrap();
-    assert_eq!(Store::new(&path, 3).history().unwrap(), [0u64; 0]);
+    assert_eq!(Store::new(&path, 3).history().unwrap(), [1]);
     apply(&path, 2);
     assert_eq!(
         names(directory.path()),
@@ -158,7 +268,7 @@ fn only_files_left_by_a_killed_process_are_removed() {
         ]
     );
     assert_eq!(names(&history), ["1", "2"]);
-    assert_eq!(Store::new(&path, 3).epoch(2).unwrap().epoch(), 2);
+    assert_eq!(Store::new(&path, 3).open_epoch(2).unwrap().epoch(), 2);
     // a damaged map does not hide its history
     fs::write(&path, b"damaged").unwrap();
     assert_eq!(Store::new(&path, 3).history().unwrap(), [1, 2]);

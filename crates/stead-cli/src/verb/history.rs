@@ -120,7 +120,7 @@ fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)>
     for number in numbers {
         let is_current = number == current.epoch();
         let entry = store
-            .epoch(number)
+            .open_epoch(number)
             .and_then(|map| Ok((epoch(before.as_ref(), &map, is_current)?, map)));
         before = match entry {
             // not the file at MAP, which counts and is listed below

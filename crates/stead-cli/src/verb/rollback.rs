@@ -50,7 +50,7 @@ impl Rollback {
         store.refuse_symlink()?;
         let newest = Map::open_uncached(&self.map)?;
         let new = store
-            .epoch(self.epoch)?
+            .open_epoch(self.epoch)?
             .again_after(&newest)
             .map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
         let change = Change::to(Some(newest), new);

@@ -27,6 +27,8 @@ use crate::text::{any_pinned, count, hash, percent, primary, Table};
 #[command(after_help = "\
 Example: every slice of a map, for a program
   stead show members.map --json --slices
+Example: the fleet file that was lost
+  stead show members.map --fleet > fleet.toml
 
 Exit codes:
   0   done
@@ -44,6 +46,9 @@ pub struct Show {
     /// Also list every slice, with the pins applied
     #[arg(long)]
     slices: bool,
+    /// Print the fleet of the map instead: a fleet file that changes nothing when it is applied
+    #[arg(long, conflicts_with_all = ["json", "slices"])]
+    fleet: bool,
 }
 
 #[derive(Serialize)]
@@ -135,6 +140,9 @@ struct ShownPin<'a> {
 impl Show {
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_uncached(&self.map)?;
+        if self.fleet {
+            return out.bytes(map.fleet().to_toml().as_bytes());
+        }
         // not compared with another map, like the report of a first map
         let report = Report::of(None, &map, false)?;
         if self.json {

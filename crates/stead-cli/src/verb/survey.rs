@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Serialize;
 use stead::path::Levels;
-use stead::stats::{self, Projection, SurveyReport};
+use stead::stats::{self, Projection, Surveyed};
 
 use crate::exit::Result;
 use crate::input::{self, whole};
@@ -41,14 +40,6 @@ pub struct Survey {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Surveyed {
-    #[serde(flatten)]
-    report: SurveyReport,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    projection: Option<Projection>,
-}
-
 impl Survey {
     pub fn run(self, out: &mut Out) -> Result {
         let projection = self
@@ -59,7 +50,7 @@ impl Survey {
         input::lines(&self.names, |name| survey.add(name))?;
         let report = survey.finish();
         if self.json {
-            return out.json(&Surveyed { report, projection });
+            return out.json(&Surveyed::new(report, projection));
         }
         out.bytes(report.table().as_bytes())?;
         if let Some(projection) = projection {

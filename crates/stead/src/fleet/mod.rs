@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bytes --text--> UTF-8 --from_toml, from_json--> tree --rules--> Fleet --pin--> ranges
+//!                                                               Fleet --to_toml--> text
 //! ```
 //!
 //! TOML and JSON are lowered to the same small tree. So every rule is written once, and both
@@ -17,6 +18,7 @@ mod reader;
 mod rules;
 mod secret;
 mod text;
+mod to_toml;
 mod tree;
 
 pub use model::{Fleet, Node, Pin, PinTo, Pinned, Policy};

@@ -52,7 +52,7 @@ pub struct Node {
     pub attributes: BTreeMap<String, String>,
     /// The name that the node had before.
     pub formerly: Option<String>,
-    /// The line where it starts, from 1.
+    /// The line where it starts, from 1; 0 when the fleet was not read from a text.
     pub line: usize,
 }
 
@@ -67,7 +67,7 @@ pub struct Policy {
     pub weight: Option<Weight>,
     /// The names of nodes of the fleet: at least one, primary first, none twice.
     pub nodes: Vec<String>,
-    /// The line where it starts, from 1.
+    /// The line where it starts, from 1; 0 when the fleet was not read from a text.
     pub line: usize,
 }
 
@@ -80,7 +80,7 @@ pub struct Pin {
     pub to: PinTo,
     /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
-    /// The line where it starts, from 1.
+    /// The line where it starts, from 1; 0 when the fleet was not read from a text.
     pub line: usize,
 }
 

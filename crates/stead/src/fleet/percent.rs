@@ -52,6 +52,23 @@ pub(super) fn point(text: &str) -> Result<u128, &'static str> {
     Ok((steps << 44) / 5u128.pow(20))
 }
 
+/// Returns the shortest percentage that means this point, which is at most 2^64.
+///
+/// 10^20 percentages with 18 places share 2^64 points, so every point has at least five of them.
+/// They are consecutive; of these, the one with the most zeros at its end is the shortest.
+pub(super) fn text(point: u128) -> String {
+    // the smallest n with floor(n * 2^44 / 5^20) = point; the products are below 2^112
+    let least = |point: u128| (point * 5u128.pow(20)).div_ceil(1 << 44);
+    let (first, end) = (least(point), least(point + 1));
+    let mut rounded = (0..=18).map(|places| first.next_multiple_of(10u128.pow(18 - places)));
+    let steps = rounded.find(|n| *n < end).unwrap_or(first);
+    let (whole, places) = (steps / ONE, format!("{:018}", steps % ONE));
+    match places.trim_end_matches('0') {
+        "" => format!("{whole}%"),
+        places => format!("{whole}.{places}%"),
+    }
+}
+
 const ABOVE: &str = "is above 100%; percentages go from 0% to 100%";
 
 #[cfg(test)]
@@ -87,6 +104,31 @@ mod tests {
             assert_eq!(point(text), Ok(expected), "{text}");
         }
         assert_eq!(point("100%"), Ok(SPACE));
+    }
+
+    #[test]
+    fn every_point_has_a_percentage_that_means_it() {
+        for (percent, shortest) in [
+            ("6.00000%", "6%"),
+            ("6.00001%", "6.00001%"),
+            ("33.333333333333333333%", "33.3333333333333333%"),
+            ("100%", "100%"),
+            ("0%", "0%"),
+        ] {
+            let point = point(percent).unwrap();
+            assert_eq!(text(point), shortest);
+        }
+        let mut some = 0x0123_4567_89ab_cdefu64;
+        let random = std::iter::repeat_with(|| {
+            some = some
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            u128::from(some)
+        });
+        let edges = [0, 1, 2, SPACE / 3, SPACE / 2, SPACE - 2, SPACE - 1, SPACE];
+        for place in edges.into_iter().chain(random.take(100_000)) {
+            assert_eq!(point(&text(place)), Ok(place), "{}", text(place));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A [`Map`] is the bytes of a map file. It is checked once, and answers are then read from the
 //! bytes in place. It never changes, and any number of threads may use it at once.
 
+mod as_fleet;
 mod cache;
 mod epoch;
 mod inside;

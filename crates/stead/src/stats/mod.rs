@@ -8,5 +8,5 @@ mod binomial;
 mod projection;
 mod survey;
 
-pub use projection::{LevelProjection, Projection};
+pub use projection::{LevelProjection, Projection, Surveyed};
 pub use survey::{paper, PaperFigures, SchemeReport, Survey, SurveyReport, PAPER_NAMES};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::binomial::fullest;
-use super::survey::digits;
+use super::survey::{digits, SurveyReport};
 use crate::error::{Error, Result};
 use crate::path::Levels;
 
@@ -40,6 +40,22 @@ pub struct LevelProjection {
     /// directory: the product, over the levels, of ceil(256 / directories) / 256, where ceil(256 /
     /// directories) is the number of byte values that lead to it.
     pub fullest: u64,
+}
+
+/// A survey, with the projection that was asked for: what `stead survey --json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Surveyed {
+    #[serde(flatten)]
+    report: SurveyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projection: Option<Projection>,
+}
+
+impl Surveyed {
+    /// Puts a report and a projection together.
+    pub fn new(report: SurveyReport, projection: Option<Projection>) -> Surveyed {
+        Surveyed { report, projection }
+    }
 }
 
 impl Projection {

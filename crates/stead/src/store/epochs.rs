@@ -35,6 +35,11 @@ impl Store {
         }
     }
 
+    /// Returns the path of the map file.
+    pub fn path(&self) -> &Path {
+        &self.map
+    }
+
     /// Reads and verifies the newest epoch; `None` when there is no file. The map is read into
     /// memory, so that it stays valid whatever happens to the file.
     pub fn current(&self) -> Result<Option<Map>> {
@@ -67,24 +72,14 @@ impl Store {
     /// `base` is `None` for a first map.
     ///
     /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
-    /// built on another map; `Conflict` when another process was faster or is publishing right now;
-    /// `Uncertain` when the new epoch is in place but its directory could not be synced. After any
-    /// error but `Uncertain` nothing has changed.
+    /// built on another map than `base`, or was built on the map that is there and `base` is
+    /// `None`; `Conflict` when another process was faster or is publishing right now; `Uncertain`
+    /// when the new epoch is in place but its directory could not be synced. After any error but
+    /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
         let _lock = self.lock()?;
-        self.check_base(base)?;
-        if let Some(base) = base.filter(|base| new.parent() != base.digest()) {
-            let problem = format!(
-                "epoch {} was not built on epoch {}, the epoch that it should follow; build it on \
-                 that one",
-                new.epoch(),
-                base.epoch()
-            );
-            return Err(Error::Invalid {
-                problem: format!("{}: {problem}", self.map.display()),
-            });
-        }
+        self.check_base(base, new)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
@@ -135,32 +130,36 @@ impl Store {
         sync_directory(&history).map_err(|e| Error::io("sync", &history, e))
     }
 
-    /// Returns the epochs in the history, oldest first, up to the newest published one. Returns all
-    /// of them if the map's own header is damaged, because then they are needed most.
+    /// Returns the epochs that can be read, oldest first: those of the history up to the newest
+    /// published one, and that one itself. A map that was copied here without its history has one
+    /// epoch. If the map's own header is damaged, all epochs of the history are returned, because
+    /// then they are needed most.
     pub fn history(&self) -> Result<Vec<u64>> {
         let newest = match Store::peek(&self.map) {
-            Ok(peeked) => peeked.epoch,
-            Err(Error::Format { .. }) => u64::MAX,
+            Ok(peeked) => Some(peeked.epoch),
+            Err(Error::Format { .. }) => None,
             Err(error) => return Err(error),
         };
-        let mut epochs = self.kept()?;
-        epochs.retain(|epoch| *epoch <= newest);
+        let mut epochs = match self.kept() {
+            Err(error) if error.status() == Status::NotFound => Vec::new(),
+            kept => kept?,
+        };
+        epochs.retain(|epoch| newest.is_none_or(|newest| *epoch < newest));
+        epochs.extend(newest);
         epochs.sort_unstable();
         Ok(epochs)
     }
 
-    /// Reads and verifies an epoch of the history.
-    pub fn epoch(&self, epoch: u64) -> Result<Map> {
+    /// Reads and verifies an epoch of the history, or the map itself when its epoch is asked for
+    /// and the history does not have it.
+    ///
+    /// Errors: `Invalid` when there is no such epoch; `NotFound` when there is no map either.
+    pub fn open_epoch(&self, epoch: u64) -> Result<Map> {
         let path = self.history_dir().join(epoch.to_string());
-        let map = Map::open_uncached(&path).map_err(|error| match error.status() {
-            Status::NotFound => Error::Invalid {
-                problem: format!(
-                    "{}: epoch {epoch} is not in the history; `stead history` lists what is",
-                    self.map.display()
-                ),
-            },
-            _ => error,
-        })?;
+        let map = match Map::open_uncached(&path) {
+            Err(error) if error.status() == Status::NotFound => return self.outside_history(epoch),
+            opened => opened?,
+        };
         if map.epoch() != epoch {
             let problem = format!("the file is named {epoch} but has epoch {}", map.epoch());
             return Err(Error::Format {
@@ -170,6 +169,21 @@ impl Store {
             });
         }
         Ok(map)
+    }
+
+    /// Returns the map itself if it has this epoch, which the history does not have.
+    fn outside_history(&self, epoch: u64) -> Result<Map> {
+        if Store::peek(&self.map)?.epoch == epoch {
+            return Map::open_uncached(&self.map);
+        }
+        let list: Vec<String> = self.history()?.iter().map(u64::to_string).collect();
+        Err(Error::Invalid {
+            problem: format!(
+                "{}: epoch {epoch} is not in the history, which has {}",
+                self.map.display(),
+                list.join(", ")
+            ),
+        })
     }
 
     fn with_suffix(&self, suffix: &str) -> PathBuf {
@@ -209,35 +223,81 @@ impl Store {
     }
 
     /// Checks that the file is still the map that the new epoch was built on.
-    fn check_base(&self, base: Option<&Map>) -> Result<()> {
-        match (base, self.current()?) {
-            (None, None) => {
-                let kept = self.kept().unwrap_or_default();
-                if let Some(newest) = kept.iter().max() {
-                    let history = self.history_dir();
-                    return Err(self.conflict(format!(
-                        "the map is missing, but {} has its epochs up to {newest}; copy the newest \
-                         back, or move the history away",
-                        history.display()
-                    )));
-                }
-                Ok(())
-            }
-            (None, Some(now)) => Err(self.conflict(format!(
-                "somebody made this map in the meantime (epoch {}); nothing was changed, run it again",
+    fn check_base(&self, base: Option<&Map>, new: &Map) -> Result<()> {
+        let (base, now) =
+            match (base, self.current()?) {
+                (None, None) => return self.check_absence(),
+                (None, Some(now)) => return Err(self.no_base(new, &now)),
+                (Some(_), None) => return Err(self.conflict(
+                    "the map was removed in the meantime; nothing was changed, build a first map, \
+                     or put the map back"
+                        .into(),
+                )),
+                (Some(base), Some(now)) => (base, now),
+            };
+        if base.digest() != now.digest() {
+            let named = |map: &Map| match base.epoch() == now.epoch() {
+                true => name_in_full(map),
+                false => format!("epoch {}", map.epoch()),
+            };
+            return Err(self.conflict(format!(
+                "this was planned on {}, and {} is there now; nothing was changed, build it again \
+                 on the map that is there",
+                named(base),
+                named(&now)
+            )));
+        }
+        self.check_history(&now)?;
+        if new.parent() == base.digest() {
+            return Ok(());
+        }
+        let was_built = match new.parent() {
+            parent if parent == [0; 32] => "on no map".to_owned(),
+            parent => format!("on the map with the digest {}", short(&parent)),
+        };
+        Err(self.wrong_base(format!(
+            "the new map (epoch {}) was not built on the previous map that was given ({}), but \
+             {was_built}; give the map that it was built on, or build it again",
+            new.epoch(),
+            name_in_full(base)
+        )))
+    }
+
+    /// Returns the error for a new map that was given without a previous map although `now` is
+    /// there.
+    fn no_base(&self, new: &Map, now: &Map) -> Error {
+        if new.digest() == now.digest() {
+            return self.conflict("this very map is there already; nothing was changed".into());
+        }
+        if new.parent() == now.digest() {
+            return self.wrong_base(format!(
+                "epoch {} was built on epoch {}, which is there; give that map as the previous map",
+                new.epoch(),
                 now.epoch()
+            ));
+        }
+        self.conflict(format!(
+            "somebody made this map in the meantime (epoch {}), or the previous map was not given; \
+             nothing was changed, build on the map that is there and give it as the previous map",
+            now.epoch()
+        ))
+    }
+
+    /// Checks that a first map may be published: that the history has no epochs of a lost map.
+    fn check_absence(&self) -> Result<()> {
+        match self.kept().unwrap_or_default().iter().max() {
+            Some(newest) => Err(self.conflict(format!(
+                "the map is missing, but {} has its epochs up to {newest}; copy the newest back, \
+                 or move the history away",
+                self.history_dir().display()
             ))),
-            (Some(_), None) => Err(self.conflict(
-                "the map was removed in the meantime; nothing was changed, run it again"
-                    .into(),
-            )),
-            (Some(base), Some(now)) if base.digest() == now.digest() => self.check_history(&now),
-            (Some(base), Some(now)) => Err(self.conflict(format!(
-                "this was planned on epoch {}, and epoch {} is there now; nothing was changed, \
-                 plan again",
-                base.epoch(),
-                now.epoch()
-            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn wrong_base(&self, problem: String) -> Error {
+        Error::Invalid {
+            problem: format!("{}: {problem}", self.map.display()),
         }
     }
 
@@ -260,7 +320,7 @@ impl Store {
             .into_iter()
             .filter(|epoch| *epoch <= now.epoch())
             .max()
-            .and_then(|epoch| self.epoch(epoch).ok());
+            .and_then(|epoch| self.open_epoch(epoch).ok());
         match before {
             Some(before) if before.map_id() != now.map_id() => Err(self.conflict(format!(
                 "the map does not belong to the history {}: somebody put another map here; move \
@@ -298,4 +358,22 @@ impl Store {
             .map(|epoch| history.join(epoch.to_string()))
             .collect()
     }
+}
+
+/// Names a map so that it cannot be confused with another one of the same epoch.
+fn name_in_full(map: &Map) -> String {
+    format!(
+        "epoch {} with the digest {}",
+        map.epoch(),
+        short(&map.digest())
+    )
+}
+
+/// Shows the start of a digest, which suffices to tell two maps apart.
+fn short(digest: &[u8; 32]) -> String {
+    digest
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -12,6 +12,7 @@
 //! damaging MAP in place does not damage the same epoch in the history. The price is the size of
 //! one more map on disk.
 
+mod change;
 mod epochs;
 mod whole;
 

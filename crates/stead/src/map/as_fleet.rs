@@ -1,0 +1,101 @@
+//! The fleet that a map was made from, as far as the map knows it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::inside::{Node, Pin, Policy};
+use super::open::Map;
+use crate::fleet::{self, Fleet};
+use crate::hash::Hash;
+use crate::policy::NodeId;
+
+impl Map {
+    /// Returns the fleet of this map: its nodes, policies and pins, with everything that placement
+    /// depends on and everything that the map remembers. [`Fleet::to_toml`] writes it as text.
+    ///
+    /// Building the fleet on this map changes nothing ([`Map::same`]), with two exceptions. A
+    /// gradual change that is under way is completed. The map of an adopted ring gets exact shares,
+    /// as with every fleet. Nodes that are leaving are not part of the fleet. The hash is part of
+    /// it only if a fleet can name it and it has no secret; a build keeps the hash of the map.
+    pub fn fleet(&self) -> Fleet {
+        let named = |hash: &Hash| matches!(hash, Hash::Md5 | Hash::Sha1 | Hash::Xxh3);
+        let mut pins: Vec<fleet::Pin> = self.pins().map(|pin| self.stated_pin(pin)).collect();
+        pins.sort_by(|a, b| a.what.cmp(&b.what));
+        Fleet {
+            name: self.name().to_owned(),
+            replicas: self.replicas(),
+            spread: self.spread().map(str::to_owned).collect(),
+            hash: Some(self.hash()).filter(named),
+            key_rule: Some(self.key_rule()),
+            max_slices: self.max_slices(),
+            nodes: self.stated_nodes(),
+            policies: self
+                .policies()
+                .filter_map(|policy| self.stated_policy(policy))
+                .collect(),
+            pins,
+            file: "fleet".to_owned(),
+        }
+    }
+
+    /// Returns the nodes without those that are leaving. Omits a former name that a fleet cannot
+    /// state, because another node has it or had it too: only a rollback makes such a map.
+    fn stated_nodes(&self) -> Vec<fleet::Node> {
+        let staying = || self.nodes().filter(|node| !node.leaving());
+        let names: HashSet<&str> = staying().map(|node| node.name()).collect();
+        let mut former: HashMap<&str, usize> = HashMap::new();
+        for name in staying().filter_map(|node| node.formerly()) {
+            *former.entry(name).or_default() += 1;
+        }
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let stated = |node: Node| fleet::Node {
+            name: node.name().to_owned(),
+            weight: node.weight(),
+            labels: node.labels().map(owned).collect(),
+            attributes: node.attributes().map(owned).collect(),
+            formerly: node
+                .formerly()
+                .filter(|name| former.get(name) == Some(&1))
+                .filter(|name| *name == node.name() || !names.contains(name))
+                .map(str::to_owned),
+            line: 0,
+        };
+        staying().map(stated).collect()
+    }
+
+    fn stated_policy(&self, policy: Policy) -> Option<fleet::Policy> {
+        Some(fleet::Policy {
+            name: policy.name()?.to_owned(),
+            kind: policy.kind().to_owned(),
+            weight: policy.weight(),
+            nodes: self.names(policy),
+            line: 0,
+        })
+    }
+
+    fn stated_pin(&self, pin: Pin) -> fleet::Pin {
+        let policy = self.policy(pin.slice.policy);
+        // a fleet is a text, so its keys are UTF-8
+        let key = pin.key.filter(|key| std::str::from_utf8(key).is_ok());
+        fleet::Pin {
+            what: match key {
+                Some(key) => fleet::Pinned::Key(key.to_vec()),
+                None => fleet::Pinned::Range {
+                    first: pin.slice.first,
+                    end: u128::from(pin.slice.last.0) + 1,
+                },
+            },
+            to: match policy.name() {
+                Some(name) => fleet::PinTo::Policy(name.to_owned()),
+                None => fleet::PinTo::Nodes(self.names(policy)),
+            },
+            short: pin.short,
+            line: 0,
+        }
+    }
+
+    /// Returns the names of the nodes of a policy, primary first.
+    fn names(&self, policy: Policy) -> Vec<String> {
+        let name = |node: NodeId| self.node(node).name().to_owned();
+        policy.distinct().into_iter().map(name).collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! A change of a map file in one call: the next epoch of a fleet, or an old epoch again.
+
+use super::epochs::Store;
+use crate::error::{Error, Result};
+use crate::fleet::Fleet;
+use crate::map::Map;
+use crate::point::Share;
+use crate::rebalance::{build, build_max_move};
+
+impl Store {
+    /// Builds the map that a fleet asks for on the newest epoch, or as a first map when there is no
+    /// file, and publishes it. Publishes nothing when nothing would change. Returns the map that is
+    /// then in place.
+    ///
+    /// `max_move` limits how much may move in this epoch, as in [`build_max_move`].
+    ///
+    /// Errors: those of [`build`](build()) and of [`Store::publish`]. After `Conflict`, call it
+    /// again: it then builds on the map that is there.
+    pub fn apply(&self, fleet: &Fleet, max_move: Option<Share>) -> Result<Map> {
+        // checked even when there is nothing to publish: otherwise a symbolic link would be found
+        // only on the day of a change
+        self.refuse_symlink()?;
+        let newest = self.current()?;
+        let next = match max_move {
+            Some(part) => build_max_move(fleet, newest.as_ref(), part)?,
+            None => build(fleet, newest.as_ref())?,
+        };
+        self.replace(newest, next)
+    }
+
+    /// Publishes the content of an old epoch as the next epoch: epoch numbers only go up, so every
+    /// reader notices the change. Publishes nothing when the newest epoch has this content already.
+    /// Returns the map that is then in place.
+    ///
+    /// Errors: those of [`Store::open_epoch`] and of [`Store::publish`]; `NotFound` when there is
+    /// no map.
+    pub fn rollback(&self, epoch: u64) -> Result<Map> {
+        self.refuse_symlink()?;
+        let newest = Map::open_uncached(self.path())?;
+        let again = self.open_epoch(epoch)?.again_after(&newest);
+        let again = again.map_err(|error| match error {
+            Error::Identity { problem } => Error::Identity {
+                problem: format!("{}: {problem}", self.path().display()),
+            },
+            error => error,
+        })?;
+        self.replace(Some(newest), again)
+    }
+
+    /// Publishes the next map unless it is the same as the newest, and returns the map in place.
+    fn replace(&self, newest: Option<Map>, next: Map) -> Result<Map> {
+        match newest {
+            Some(newest) if newest.same(&next) => Ok(newest),
+            newest => {
+                self.publish(newest.as_ref(), &next)?;
+                Ok(next)
+            }
+        }
+    }
+}
