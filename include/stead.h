@@ -489,8 +489,7 @@ int32_t stead_map_apply_file(const char *fleet,
 // epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 // count: how many epochs there are, also when they are more than `capacity`.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-// STEAD_VERSION when the map needs a newer stead; STEAD_PERMISSION or STEAD_IO when the system
-// refuses.
+// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
 int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
 
 // Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.

@@ -142,13 +142,13 @@ static void check_stores_refused(void) {
   memcpy(bytes, out.bytes, length);
   write_file(path, bytes, length - 1);
   refuse_store(path, STEAD_FORMAT);
+  GIVES(stead_map_history(path, NULL, 0, &out.count, at));
   bytes[length - 1] ^= 1;
   write_file(path, bytes, length);
   refuse_store(path, STEAD_DIGEST);
   memcpy(bytes + 8, "\xFF\xFF", 2); // the format version
   write_file(path, bytes, length);
   refuse_store(path, STEAD_VERSION);
-  REFUSES(STEAD_VERSION, stead_map_history(path, NULL, 0, &out.count, at));
   free(bytes);
   stead_map_free(map);
 
@@ -258,6 +258,19 @@ static void check_fleet(void) {
   IS(stead_map_same(map, again), 1);
   IS(stead_map_same(map, alone), 1);
   stead_text_free(text);
+  // a secret is never shown; a build on the map keeps it
+  stead_map *secret = built("name = \"s\"\nhash = \"siphash\"\nsecret = "
+                            "\"000102030405060708090a0b0c0d0e0f\"\n"
+                            "node = [{name = \"a\"}]\n",
+                            NULL);
+  GIVES(stead_map_fleet(secret, &out.text, at));
+  text = out.text;
+  CHECK(strstr(text, "0001020304") == NULL);
+  stead_map *kept = built(text, secret);
+  IS(stead_map_same(secret, kept), 1);
+  stead_text_free(text);
+  stead_map_free(kept);
+  stead_map_free(secret);
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_map_fleet(NULL, &out.text, at));
   REFUSES_WITH(STEAD_INVALID, "text is NULL", stead_map_fleet(map, NULL, at));
@@ -286,6 +299,11 @@ static void check_path_names(void) {
   GIVES(stead_path_name(TEXT("38/frank"), "64", out.path, STEAD_NAME_ROOM,
                         &out.count, at));
   IS(out.count, 5);
+  GIVES(stead_path_name(TEXT("20/29/12/="), NULL, NULL, 0, &out.count, at));
+  IS(out.count, 0); // the empty name
+  REFUSES_WITH(STEAD_NAME, "belongs into `38`",
+               stead_path_name(TEXT("39/37/60/frank"), NULL, out.path,
+                               STEAD_NAME_ROOM, &out.count, at));
   static const char *not_paths[] = {"",
                                     "frank",
                                     "37/38/60/frank",

@@ -75,8 +75,7 @@ pub extern "C" fn stead_map_apply_file(
 /// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 /// count: how many epochs there are, also when they are more than `capacity`.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-/// STEAD_VERSION when the map needs a newer stead; STEAD_PERMISSION or STEAD_IO when the system
-/// refuses.
+/// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
 #[no_mangle]
 pub extern "C" fn stead_map_history(
     path: Foreign<*const c_char>,

@@ -146,7 +146,7 @@ typedef enum {
   // A file was overwritten in place while it was open. Open maps still give their old answers,
   // except mapped ones (see FILES).
   STEAD_CHANGED = 12,
-  // The key has no path: its file name would be too long.
+  // The key has no path, because its file name would be too long; or no key has this path.
   STEAD_NAME = 13,
   // A bug in stead: please report it.
   STEAD_INTERNAL = 15,
@@ -246,13 +246,15 @@ typedef enum {
 typedef enum {
   // The bytes that the longest path of stead_path needs, including its NUL.
   STEAD_PATH_ROOM = 320,
+  // The bytes of the longest name that stead_path_name finds.
+  STEAD_NAME_ROOM = 255,
   // The bytes of a digest.
   STEAD_DIGEST_ROOM = 32,
 } stead_room;
 
-// A map: immutable and verified. Any number of threads may use it at once. stead_map_open,
-// stead_map_from_bytes, stead_map_build, stead_map_build_file and stead_map_share return one;
-// stead_map_free frees it.
+// A map: immutable and verified. Any number of threads may use it at once. The functions with an
+// argument `map` of type stead_map ** give one, and stead_map_share returns one; stead_map_free
+// frees it.
 typedef struct stead_map stead_map;
 
 // The difference between two maps, as a list of moves. stead_plan_between makes it and
@@ -422,7 +424,8 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // previous: the map that `map` was built on; NULL for a first map. If the file at `path` is no
 // longer that map, this returns STEAD_CONFLICT and changes nothing: build again, on the map that
 // is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
-// `previous` that `map` was not built on is STEAD_INVALID.
+// `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
+// on the map that is there.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
 // STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
 STEAD_USE_RESULT
@@ -446,6 +449,70 @@ stead_map *stead_map_share(const stead_map *map);
 // Frees a handle. The strings and bytes of the map become invalid when its last handle is freed.
 // NULL is allowed and does nothing.
 void stead_map_free(stead_map *map);
+
+// Brings the map file at `path` up to a fleet: builds the map of the fleet on the map that is
+// there, or a first map when there is no file, and publishes it as stead_map_publish does. When
+// nothing would change, it writes nothing. `stead apply` does the same.
+// fleet, length, name: the text of the fleet and its name, as in stead_map_build.
+// max_move: how much may move in this epoch, such as "5%"; NULL for no limit.
+// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
+// STEAD_IMPOSSIBLE or STEAD_IDENTITY when the fleet is wrong or is not for this map; STEAD_FORMAT,
+// STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
+// is missing; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the system refuses; STEAD_CONFLICT
+// when another program was faster (call it again); STEAD_UNCERTAIN when the map is in place and
+// may not survive a power cut.
+STEAD_USE_RESULT
+int32_t stead_map_apply(const void *fleet,
+                        size_t length,
+                        const char *name,
+                        const char *path,
+                        const char *max_move,
+                        stead_map **map,
+                        stead_error *error);
+
+// Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
+// call the fleet by its path.
+// fleet: the path of the fleet file.
+// Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
+// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
+// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
+STEAD_USE_RESULT
+int32_t stead_map_apply_file(const char *fleet,
+                             const char *path,
+                             const char *max_move,
+                             stead_map **map,
+                             stead_error *error);
+
+// Lists the epochs of a map file that stead_map_open_epoch can open, oldest first. The last one is
+// the epoch of the file itself.
+// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
+// count: how many epochs there are, also when they are more than `capacity`.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
+// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
+int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
+
+// Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.
+// epoch: a number that stead_map_history lists.
+// map: where the handle goes; free it with stead_map_free.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the history does not have this
+// epoch; STEAD_NOT_FOUND when there is no map; STEAD_FORMAT, STEAD_DIGEST or STEAD_VERSION when
+// the epoch is damaged or needs a newer stead; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the
+// system refuses.
+STEAD_USE_RESULT
+int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+
+// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
+// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
+// rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
+// epoch: a number that stead_map_history lists.
+// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+// Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
+// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
+// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
+// STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
+STEAD_USE_RESULT
+int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
 // Finds the node of a key. When a key has several nodes, this is the primary.
 // key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
@@ -642,6 +709,15 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 STEAD_USE_RESULT
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
+// Writes the fleet of a map as TOML: its nodes, policies and pins, with everything that placement
+// depends on. Building the text on this map changes nothing, except that a gradual change which is
+// under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
+// part of the text; a build keeps the hash and the secret of the map. Free the text with
+// stead_text_free.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
+int32_t stead_map_fleet(const stead_map *map, char **text, stead_error *error);
+
 // Frees a text that a function of this library made. The text must be unchanged. NULL is allowed
 // and does nothing.
 void stead_text_free(char *text);
@@ -749,6 +825,40 @@ int32_t stead_path(const void *key,
                    size_t capacity,
                    size_t *count,
                    stead_error *error);
+
+// Finds the name that has a path: the inverse of stead_path without folding. The last parts of the
+// path must be the directories of the name and its file name. What comes before them is ignored,
+// so an absolute path is fine.
+// path, length: the bytes of the path.
+// levels: the number of directories on each level; NULL means "64,64,128".
+// name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
+// is added.
+// count: the length of the name.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
+// STEAD_NAME when no name has this path.
+int32_t stead_path_name(const void *path,
+                        size_t length,
+                        const char *levels,
+                        char *name,
+                        size_t capacity,
+                        size_t *count,
+                        stead_error *error);
+
+// Measures how evenly eight schemes, MD5 among them, spread a list of names: a report as JSON, in
+// the form of `stead survey --json` (docs/cli.md). Free the text with stead_text_free.
+// names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
+// members: for how many members the report also projects the directories of `levels`; 0 for none.
+// levels: the number of directories on each level; NULL means "64,64,128".
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
+int32_t stead_survey(const void *names,
+                     size_t length,
+                     const uint64_t *offsets,
+                     size_t count,
+                     uint64_t members,
+                     const char *levels,
+                     char **json,
+                     stead_error *error);
 
 // Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 // site that folds must fold every key before every lookup.
