@@ -224,7 +224,9 @@ my %requests = (
         } @keys;
         my $rows = sub {
             join ';', map {
-                join ',', map { $_ // '' } @$_
+                join ',',
+                  map { $_ // '' }
+                  @$_
             } @_;
         };
         my @wanted;
