@@ -309,6 +309,8 @@ SUITES = [
         unittest_counts,
         None,
     ),
+    # the last one: it runs what the suites before it have built
+    ("install lines as printed", [PYTHON, "tests/printed/run.py"], None, None),
 ]
 
 

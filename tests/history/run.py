@@ -12,6 +12,7 @@ digest must be those that the program made alone.
 import argparse
 import hashlib
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -168,6 +169,16 @@ def languages(scratch):
         missing.append("PHP: there is no php with the extension FFI")
     else:
         found["PHP"] = Language([php, source("php")], STEAD_LIBRARY=library)
+    script = os.path.join(ROOT, "scripts", "php-extension")
+    if os.path.exists(script):
+        extension = runpy.run_path(script)
+        if why := extension["why_not"]():
+            missing.append(f"PHP's extension: {why}")
+        else:
+            options = ["-d", f"extension={extension['build']()}"]
+            found["PHP's extension"] = Language(
+                [php, *options, source("php")], STEAD_LIBRARY=library
+            )
     if HAS_PERL:
         module = perl.MODULE["build"]()
         found["Perl"] = Language(

@@ -257,6 +257,8 @@ C = [
 ]
 TO_EXAMPLE = (HOME, f"mkdir where && cp {shlex.quote(ROOT)}/examples/c/where.c where")
 VENV = (HOME, "python3 -m venv venv")
+# make wheel downloads it where it is missing
+MATURIN = os.path.join(ROOT, ".venv", "bin", "maturin")
 
 
 class Guide:
@@ -296,7 +298,7 @@ class Table:
 
     def __init__(self, page, heading, column):
         self.page, self.heading, self.column = page, heading, column
-        self.needs = ("cc", "pkg-config", "perl", "php", "composer")
+        self.needs = ("cc", "pkg-config", "perl", "php", "composer", MATURIN)
         self.before = [VENV, TO_EXAMPLE, (ROOT, "make -s build")]
         self.checks = [SYSTEM, (HOME, PERL), (APPLICATION, PHP), (HOME, PYTHON)]
 
@@ -337,7 +339,7 @@ GUIDES = [
         needs=["perl", "pkg-config", "man"],
     ),
     Guide("docs/php.md", [(APPLICATION, PHP)], needs=["php", "composer"]),
-    Guide("docs/python.md", [(HOME, PYTHON)], before=[VENV]),
+    Guide("docs/python.md", [(HOME, PYTHON)], before=[VENV], needs=[MATURIN]),
     Guide(
         "docs/rrd.md",
         [

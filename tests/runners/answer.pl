@@ -181,6 +181,16 @@ my %requests = (
             }
         );
     },
+    'path-name' => sub {
+        my ( $levels, $path ) = @_;
+        return each_spelling(
+            unhex($path),
+            sub {
+                unpack 'H*',
+                  Stead::path_name( $_[0], levels => unhex($levels) );
+            }
+        );
+    },
     'plan' => sub {
         my ( $old, $new, $keys ) = @_;
         my $plan  = Stead::Plan->between( opened($old), opened($new) );
@@ -206,11 +216,34 @@ my %requests = (
                 $move->cause
             };
         };
+        my @keys     = unlist($keys);
         my @affected = map {
             join ',',
               map { $index->($_) }
               $plan->affects($_)
-        } unlist($keys);
+        } @keys;
+        my $rows = sub {
+            join ';', map {
+                join ',',
+                  map { $_ // '' }
+                  @$_
+            } @_;
+        };
+        my @wanted;
+        for my $i ( 0 .. $#keys ) {
+            my @of = $plan->affects( $keys[$i] );
+            push @wanted, [ $i, $_->from, $_->to ] for @of;
+            my $point = opened($new)->point( $keys[$i] );
+            stop('affects_point disagrees with affects')
+              if "@{[ map { $index->($_) } $plan->affects_point($point) ]}" ne
+              "@{[ map { $index->($_) } @of ]}";
+        }
+        stop('affects_many disagrees with affects')
+          if $rows->( @{ $plan->affects_many( \@keys ) } ) ne $rows->(@wanted);
+        for my $name (qw(moved lower_bound by_hand reordered)) {
+            stop("$name is not the report's")
+              if $plan->$name ne $plan->report->{$name}{points};
+        }
         return join "\t", number( $plan->fraction ),
           in_hex( json( $plan->report( moves => 1 ) ) ), scalar @moves, @texts,
           @affected;

@@ -34,7 +34,7 @@ fails(
 fails(
     'the path of a file',
     2,
-qr/this string is read as a fleet's text: to read a file, use Stead::Map->build_file\(PATH\)$/,
+qr/this string is read as a fleet's text: to read a file, use Stead::Map->build_file\(PATH, PREVIOUS\)$/,
     sub { Stead::Map->build("$scratch/fleet.toml") }
 );
 fails( 'no file', 8, qr/nowhere/,
