@@ -4,13 +4,14 @@ declare(strict_types=1);
 
 namespace Stead\Bench;
 
-// Times Stead\Map::locate against pure PHP over the same slices and against php-memcached's
-// getServerByKey in its ketama mode, in one process. Each round asks every candidate for the same
-// keys, and the order of the candidates rotates from round to round. A figure is the median over
-// the rounds of the CPU time per key, and a ratio is the median of the rounds' ratios. Prints JSON;
-// run.py makes the table.
+// Times Stead\Map::locate against md5(), against pure PHP over the same slices and against
+// php-memcached's getServerByKey in its ketama mode. A line on standard input is the number of nodes
+// and the number of a round; it is answered by a line of JSON, the nanoseconds of CPU time per key for
+// each candidate. Each round asks every candidate for the same keys, and the order of the candidates
+// rotates from round to round. run.py lets a process with the extension and one with FFI take turns,
+// and makes the table.
 //
-//     php locate.php ROUNDS KEYS NODES...
+//     php locate.php KEYS
 
 use FFI;
 use LogicException;
@@ -83,13 +84,6 @@ function spent(): float
     return $usage['ru_utime.tv_sec'] + $usage['ru_stime.tv_sec'] + ($usage['ru_utime.tv_usec'] + $usage['ru_stime.tv_usec']) / 1e6;
 }
 
-/** @param list<float> $values */
-function median(array $values): float
-{
-    sort($values);
-    return $values[intdiv(count($values), 2)];
-}
-
 /**
  * @param list<string> $keys
  * @return array<string, callable(): void>
@@ -101,16 +95,14 @@ function candidates(int $nodes, array $keys): array
     foreach ($keys as $key) {
         $map->locate($key) === $pure->locate($key) || throw new LogicException("pure PHP places $key elsewhere");
     }
+    $file = tempnam(sys_get_temp_dir(), 'stead-bench-');
+    $map->save($file);
+    register_shutdown_function(static fn () => unlink($file));
     // the loops are alike, but each candidate has its own, so that none pays for another's call
     $found = [
         'Map::locate' => static function () use ($map, $keys): void {
             foreach ($keys as $key) {
                 $map->locate($key);
-            }
-        },
-        'pure PHP' => static function () use ($pure, $keys): void {
-            foreach ($keys as $key) {
-                $pure->locate($key);
             }
         },
         'Map::locateMany, a key' => static function () use ($map, $keys): void {
@@ -126,21 +118,27 @@ function candidates(int $nodes, array $keys): array
                 \md5($key, true);
             }
         },
+        'Map::open of an unchanged map' => static function () use ($file, $keys): void {
+            foreach ($keys as $key) {
+                Map::open($file);
+            }
+        },
+    ];
+    if (Library::backend() === 'ffi') {
         // the same arguments as in Map::locate's call, but hardly any work
-        'an FFI call with its three arguments' => static function () use ($map, $keys): void {
+        $found['an FFI call with its three arguments'] = static function () use ($map, $keys): void {
             [$c, $pointer] = [FFI::cdef('int memcmp(const void *a, const void *b, size_t n);'), $map->pointer()];
             foreach ($keys as $key) {
                 $c->memcmp($pointer, $key, \strlen($key));
             }
-        },
-        'an FFI call without arguments' => static function () use ($keys): void {
-            $c = \Stead\Ffi::load()->c;
+        };
+        $found['pure PHP'] = static function () use ($pure, $keys): void {
             foreach ($keys as $key) {
-                $c->stead_abi();
+                $pure->locate($key);
             }
-        },
-    ];
-    if ($memcached !== null) {
+        };
+    }
+    if ($memcached !== null && Library::backend() === 'ffi') {
         $found['Memcached::getServerByKey, ketama'] = static function () use ($memcached, $keys): void {
             foreach ($keys as $key) {
                 $memcached->getServerByKey($key);
@@ -150,27 +148,19 @@ function candidates(int $nodes, array $keys): array
     return $found;
 }
 
-[, $rounds, $count] = array_map(intval(...), $argv) + [0, 0, 0];
-$keys = array_map(static fn (int $i): string => "member$i", range(1, $count));
-$results = [];
-foreach (array_slice($argv, 3) as $nodes) {
-    $candidates = candidates((int) $nodes, $keys);
-    $names = array_keys($candidates);
+$keys = array_map(static fn (int $i): string => "member$i", range(1, (int) $argv[1]));
+$candidates = [];
+while (($line = fgets(STDIN)) !== false) {
+    [$nodes, $round] = array_map(intval(...), explode(' ', $line));
+    $candidates[$nodes] ??= candidates($nodes, $keys);
+    $names = array_keys($candidates[$nodes]);
     $times = [];
-    for ($round = -1; $round < $rounds; $round++) {
-        foreach ($names as $i => $_) {
-            $name = $names[($i + $round + 1) % count($names)];
-            $before = spent();
-            $candidates[$name]();
-            $taken = (spent() - $before) / $count * 1e9;
-            // the first round warms up
-            $round < 0 || $times[$name][] = $taken;
-        }
+    foreach ($names as $i => $_) {
+        $name = $names[($i + $round) % count($names)];
+        $before = spent();
+        $candidates[$nodes][$name]();
+        $times[$name] = (spent() - $before) / count($keys) * 1e9;
     }
-    foreach ($names as $name) {
-        $ratios = array_map(static fn (float $time, float $base): float => $time / $base, $times[$name], $times['Map::locate']);
-        // the ratio of stead to this candidate: below 1, stead is faster
-        $results[$nodes][$name] = ['ns' => median($times[$name]), 'ratio' => 1 / median($ratios)];
-    }
+    $jit = (bool) (function_exists('opcache_get_status') ? (opcache_get_status(false)['jit']['on'] ?? false) : false);
+    echo json_encode(['backend' => Library::backend(), 'php' => PHP_VERSION, 'jit' => $jit, 'ns' => $times]), "\n";
 }
-echo json_encode(['php' => PHP_VERSION, 'jit' => (bool) (function_exists('opcache_get_status') ? (opcache_get_status(false)['jit']['on'] ?? false) : false), 'nodes' => $results], JSON_PRETTY_PRINT), "\n";

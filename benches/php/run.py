@@ -2,9 +2,9 @@
 """Measures the cost of stead in PHP: of locating a key, and of a page under nginx and
 php-fpm. Run it with `make bench-php`.
 
-Keys: locate.php times the candidates in turns in one process, without and with PHP's
-JIT. The figures are medians of the CPU time per key; a ratio is the median of the
-rounds' ratios of Map::locate to the other candidate.
+Keys: locate.php times the candidates; a process with the extension and one with FFI take
+turns, without and with PHP's JIT. The figures are medians of the CPU time per key; a
+ratio is the median of the rounds' ratios to md5() in the same process.
 
 Page: wrk requests examples/php/fpm/where.php and the same page without stead
 (without.php) in turns, in each way of allowing FFI. The ratio is the median of the
@@ -13,7 +13,8 @@ rounds' ratios.
 System calls: both pages run under strace, which shows the calls of a request to a
 worker that is warm.
 
-    run.py [--rounds N] [--keys N] [--web-rounds N] [--seconds S] [--requests N] [--only keys|page|calls]
+    run.py [--rounds N] [--keys N] [--web-rounds N] [--seconds S] [--requests N] [--ways WAY...]
+           [--only keys|page|calls]
 """
 
 import argparse
@@ -40,11 +41,13 @@ sys.path[:0] = [
 ]
 
 import fpm_server
-from built import libraries
+from built import libraries, script
 from web_publisher import Publisher
 
 PHP = os.environ.get("PHP", "php")
 NODES = (10, 100, 1000)
+MD5 = "md5($key, true)"
+WAYS = ("extension", "pool", "preload", "scope", "enable")
 OPCACHE = ["-d", "opcache.enable_cli=1", "-d"]
 MODES = {
     "without JIT": [*OPCACHE, "opcache.jit=0"],
@@ -72,54 +75,77 @@ def table(lines):
     print(flush=True)
 
 
+def started(backend, settings, environment, count):
+    """Starts locate.php with the extension or with FFI; it answers a round per line."""
+    options = (
+        ["-d", f"extension={script('php-extension').build()}"]
+        if backend == "extension"
+        else []
+    )
+    return subprocess.Popen(
+        [PHP, *settings, *options, str(HERE / "locate.php"), str(count)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 def keys(options):
-    """Measures locating a key."""
+    """Measures locating a key: a process with the extension and one with FFI take
+    turns.
+    """
     environment = dict(
         os.environ, STEAD_LIBRARY=os.path.join(libraries(), "libstead.so")
     )
     for mode, settings in MODES.items():
-        command = [
-            PHP,
-            *settings,
-            str(HERE / "locate.php"),
-            str(options.rounds),
-            str(options.keys),
-            *map(str, NODES),
-        ]
-        said = json.loads(
-            subprocess.run(
-                command, env=environment, stdout=subprocess.PIPE, check=True
-            ).stdout
-        )
-        if said["jit"] != (mode == "with JIT"):
+        running = {
+            backend: started(backend, settings, environment, options.keys)
+            for backend in ("extension", "ffi")
+        }
+        times, last = {}, {}
+        for nodes in NODES:
+            for number in range(-1, options.rounds):
+                order = sorted(running, reverse=bool(number % 2))
+                for backend in order:
+                    running[backend].stdin.write(f"{nodes} {number + 1}\n")
+                    running[backend].stdin.flush()
+                    last = json.loads(running[backend].stdout.readline())
+                    assert last["backend"] == backend
+                    for name, taken in last["ns"].items():
+                        # the first round warms up
+                        if number >= 0:
+                            times.setdefault((backend, name), {}).setdefault(
+                                nodes, []
+                            ).append(taken)
+        for process in running.values():
+            process.stdin.close()
+            process.wait()
+        if last["jit"] != (mode == "with JIT"):
             print(f"skipped: keys {mode}, php.ini or the processor decides otherwise\n")
             continue
         print(
-            f"PHP {said['php']} {mode}, {options.keys} keys, medians of "
-            f"{options.rounds} rounds; ratio: Map::locate to this\n"
+            f"PHP {last['php']} {mode}, {options.keys} keys, medians of "
+            f"{options.rounds} rounds in turns; ratio: to md5() in the same process\n"
         )
         lines = [
             [
-                "a key",
+                "CPU time of a key",
                 *(word for nodes in NODES for word in (f"{nodes} nodes", "ratio")),
             ]
         ]
-        for name in said["nodes"][str(NODES[0])]:
-            figures = [said["nodes"][str(nodes)].get(name) for nodes in NODES]
-            lines.append(
-                [
-                    name,
-                    *(
-                        word
-                        for one in figures
-                        for word in (
-                            (f"{one['ns']:.0f} ns", f"{one['ratio']:.2f}")
-                            if one
-                            else ("-", "-")
-                        )
-                    ),
-                ]
-            )
+        for (backend, name), taken in times.items():
+            lines.append([f"{backend}: {name}"])
+            for nodes in NODES:
+                if nodes in taken:
+                    base = times[backend, MD5][nodes]
+                    ratio = statistics.median(a / b for a, b in zip(taken[nodes], base))
+                    lines[-1] += [
+                        f"{statistics.median(taken[nodes]):.0f} ns",
+                        f"{ratio:.2f}",
+                    ]
+                else:
+                    lines[-1] += ["-", "-"]
         table(lines)
 
 
@@ -227,9 +253,10 @@ def page(options):
             "CPU of a request",
             "without",
             "more",
+            "ratio",
         ]
     ]
-    for way in ("preload", "scope", "enable"):
+    for way in options.ways:
         with Site(way) as server:
             for kind in ("where", "without"):
                 ask(server, kind, 50)
@@ -256,7 +283,8 @@ def page(options):
                 f"{ratio:.3f}",
                 f"{costs['where']:.0f} us",
                 f"{costs['without']:.0f} us",
-                f"{more:.0f} us",
+                f"{more:.1f} us",
+                f"{statistics.median(one['where'][1] / one['without'][1] for one in rounds):.3f}",
             ]
         )
     table(lines)
@@ -283,7 +311,7 @@ def calls(options):
     lines = [
         ["way of allowing FFI", "without", "with stead", "the calls that come to it"]
     ]
-    for way in ("preload", "scope", "enable"):
+    for way in options.ways:
         with Site(
             way, workers=1, before=["strace", "-f", "-qq", "-o", "trace"]
         ) as server:
@@ -329,6 +357,7 @@ def main():
     parser.add_argument("--web-rounds", type=int, default=11)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--requests", type=int, default=100)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--only", choices=("keys", "page", "calls"))
     options = parser.parse_args()
     wanted = lambda part: options.only in (None, part)

@@ -127,6 +127,69 @@ ZEND_METHOD(Stead_Map, openUncached) {
   returned(return_value, status, map, &error);
 }
 
+/* Calls one of the two functions that take a path and an epoch. */
+static void of_epoch(INTERNAL_FUNCTION_PARAMETERS,
+                     __typeof__(stead_map_open_epoch) *made) {
+  zend_string *path;
+  zend_long epoch;
+  stead_map *map;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  STEAD_NOT_NULL(2, "int");
+  ZEND_PARSE_PARAMETERS_START(2, 2)
+  Z_PARAM_STR(path)
+  Z_PARAM_LONG(epoch)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded() || !stead_ends(path, "the path")) {
+    RETURN_THROWS();
+  }
+  int32_t status = made(ZSTR_VAL(path), (uint64_t)epoch, &map, &error);
+  returned(return_value, status, map, &error);
+}
+
+ZEND_METHOD(Stead_Map, openEpoch) {
+  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_open_epoch);
+}
+
+ZEND_METHOD(Stead_Map, rollback) {
+  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_rollback);
+}
+
+ZEND_METHOD(Stead_Map, history) {
+  zend_string *path;
+  uint64_t few[64], *epochs = few;
+  size_t room = sizeof(few) / sizeof(*few), count;
+  int32_t status;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  ZEND_PARSE_PARAMETERS_START(1, 1)
+  Z_PARAM_STR(path)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded() || !stead_ends(path, "the path")) {
+    RETURN_THROWS();
+  }
+  while ((status = stead.stead_map_history(ZSTR_VAL(path), epochs, room, &count,
+                                           &error)) == STEAD_OK &&
+         count > room) {
+    room = count;
+    epochs =
+        safe_erealloc(epochs == few ? NULL : epochs, room, sizeof(*epochs), 0);
+  }
+  if (status == STEAD_OK) {
+    array_init_size(return_value, count);
+    for (size_t i = 0; i < count; i++) {
+      add_next_index_long(return_value, (zend_long)epochs[i]);
+    }
+  } else {
+    stead_fail(&error);
+  }
+  if (epochs != few) {
+    efree(epochs);
+  }
+}
+
 ZEND_METHOD(Stead_Map, fromBytes) {
   zend_string *bytes;
   stead_map *map;
@@ -158,16 +221,17 @@ static bool looks_like_a_fleet(const zend_string *text) {
 /* Throws what is wrong with a fleet. The message names the place in the array,
  * or what to call for a file. */
 static void fail_fleet(const stead_error *error, const stead_fleet_text *array,
-                       const zend_string *text, const char *name) {
+                       const zend_string *text, const char *name,
+                       const char *instead) {
   if (array != NULL) {
     zend_string *message = stead_fleet_placed(array, error->message, name);
     stead_throw_str(error->status, error->os_errno, message);
     zend_string_release(message);
-  } else if (!looks_like_a_fleet(text)) {
+  } else if (error->status == STEAD_FLEET && !looks_like_a_fleet(text)) {
     stead_throw(error->status, error->os_errno,
-                "%s; this string is read as a fleet's text: Map::buildFile "
-                "reads a file",
-                error->message);
+                "%s; this string is read as a fleet's text: Map::%s reads a "
+                "file",
+                error->message, instead);
   } else {
     stead_fail(error);
   }
@@ -204,7 +268,8 @@ ZEND_METHOD(Stead_Map, build) {
                               &map, &error) == STEAD_OK) {
       returned(return_value, STEAD_OK, map, &error);
     } else {
-      fail_fleet(&error, array != NULL ? &written : NULL, text, named);
+      fail_fleet(&error, array != NULL ? &written : NULL, text, named,
+                 "buildFile");
     }
   }
   stead_fleet_free(&written);
@@ -233,6 +298,68 @@ ZEND_METHOD(Stead_Map, buildFile) {
   int32_t status = stead.stead_map_build_file(
       ZSTR_VAL(path), before, max_move == NULL ? NULL : ZSTR_VAL(max_move),
       &map, &error);
+  returned(return_value, status, map, &error);
+}
+
+ZEND_METHOD(Stead_Map, apply) {
+  zend_string *text = NULL, *path, *max_move = NULL, *name = NULL;
+  HashTable *array = NULL;
+  stead_fleet_text written = {0};
+  stead_map *map;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "array|string");
+  STEAD_NOT_NULL(2, "string");
+  ZEND_PARSE_PARAMETERS_START(2, 4)
+  Z_PARAM_ARRAY_HT_OR_STR(array, text)
+  Z_PARAM_STR(path)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_STR_OR_NULL(max_move)
+  Z_PARAM_STR_OR_NULL(name)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded()) {
+    RETURN_THROWS();
+  }
+  if ((array == NULL || stead_fleet_write(&written, array)) &&
+      (name == NULL || stead_ends(name, "the fleet's name")) &&
+      (max_move == NULL || stead_ends(max_move, "maxMove")) &&
+      stead_ends(path, "the path")) {
+    const zend_string *fleet = array != NULL ? written.text : text;
+    const char *named = name == NULL ? "fleet" : ZSTR_VAL(name);
+    if (stead.stead_map_apply(ZSTR_VAL(fleet), ZSTR_LEN(fleet), named,
+                              ZSTR_VAL(path),
+                              max_move == NULL ? NULL : ZSTR_VAL(max_move),
+                              &map, &error) == STEAD_OK) {
+      returned(return_value, STEAD_OK, map, &error);
+    } else {
+      fail_fleet(&error, array != NULL ? &written : NULL, text, named,
+                 "applyFile");
+    }
+  }
+  stead_fleet_free(&written);
+}
+
+ZEND_METHOD(Stead_Map, applyFile) {
+  zend_string *fleet, *path, *max_move = NULL;
+  stead_map *map;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  STEAD_NOT_NULL(2, "string");
+  ZEND_PARSE_PARAMETERS_START(2, 3)
+  Z_PARAM_STR(fleet)
+  Z_PARAM_STR(path)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_STR_OR_NULL(max_move)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded() ||
+      (max_move != NULL && !stead_ends(max_move, "maxMove")) ||
+      !stead_ends(fleet, "the fleet's path") || !stead_ends(path, "the path")) {
+    RETURN_THROWS();
+  }
+  int32_t status = stead.stead_map_apply_file(
+      ZSTR_VAL(fleet), ZSTR_VAL(path),
+      max_move == NULL ? NULL : ZSTR_VAL(max_move), &map, &error);
   returned(return_value, status, map, &error);
 }
 
@@ -460,16 +587,14 @@ void stead_batch_free(stead_batch *batch) {
   }
 }
 
-void stead_wrong_key(const zval *key, zend_ulong index,
-                     const zend_string *name) {
-  if (name != NULL) {
-    zend_type_error("a key is a string, not $keys[%s], which is %s",
-                    ZSTR_VAL(name), stead_type_of(key));
-  } else {
-    zend_type_error("a key is a string, not $keys[" ZEND_LONG_FMT
-                    "], which is %s",
-                    (zend_long)index, stead_type_of(key));
-  }
+void stead_wrong_key(const char *what, const char *array, const zval *key,
+                     zend_ulong index, const zend_string *name) {
+  zend_string *place = name != NULL ? zend_string_copy((zend_string *)name)
+                                    : zend_long_to_str((zend_long)index);
+
+  zend_type_error("a %s is a string, not $%s[%s], which is %s", what, array,
+                  ZSTR_VAL(place), stead_type_of(key));
+  zend_string_release(place);
 }
 
 /* Puts the names of the nodes of a batch into the result; returns whether that
@@ -529,7 +654,7 @@ ZEND_METHOD(Stead_Map, locateMany) {
         break;
       }
     } else if (Z_TYPE_P(key) != IS_NULL) {
-      stead_wrong_key(key, index, name);
+      stead_wrong_key("key", "keys", key, index, name);
       good = false;
       break;
     }
@@ -935,6 +1060,20 @@ ZEND_METHOD(Stead_Map, toBytes) {
     RETURN_THROWS();
   }
   RETURN_STRINGL(bytes, length);
+}
+
+ZEND_METHOD(Stead_Map, fleet) {
+  char *text;
+  stead_error error;
+
+  ZEND_PARSE_PARAMETERS_NONE();
+  THIS_MAP
+  if (stead.stead_map_fleet(self->map, &text, &error) != STEAD_OK) {
+    stead_fail(&error);
+    RETURN_THROWS();
+  }
+  RETVAL_STRING(text);
+  stead.stead_text_free(text);
 }
 
 ZEND_METHOD(Stead_Map, same) {

@@ -144,9 +144,9 @@ void stead_batch_add(stead_batch *batch, const zend_string *key,
                      zend_ulong index, zend_string *name);
 void stead_batch_clear(stead_batch *batch);
 void stead_batch_free(stead_batch *batch);
-/* Throws the TypeError for a key that is no string. */
-void stead_wrong_key(const zval *key, zend_ulong index,
-                     const zend_string *name);
+/* Throws the TypeError for a key, or a name, of an array that is no string. */
+void stead_wrong_key(const char *what, const char *array, const zval *key,
+                     zend_ulong index, const zend_string *name);
 
 /* The number of keys in one call. Their 64 KiB of offsets stay in the
  * processor's cache. */

@@ -418,7 +418,7 @@ ZEND_METHOD(Stead_Plan, affectsMany) {
         break;
       }
     } else if (Z_TYPE_P(key) != IS_NULL) {
-      stead_wrong_key(key, index, name);
+      stead_wrong_key("key", "keys", key, index, name);
       good = false;
       break;
     }

@@ -195,6 +195,95 @@ ZEND_METHOD(Stead_Path, of) {
   }
 }
 
+ZEND_METHOD(Stead_Path, name) {
+  zend_string *path, *text = NULL;
+  HashTable *list = NULL;
+  bool good;
+  char name[STEAD_NAME_ROOM];
+  size_t length;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  ZEND_PARSE_PARAMETERS_START(1, 2)
+  Z_PARAM_STR(path)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_ARRAY_HT_OR_STR_OR_NULL(list, text)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded()) {
+    RETURN_THROWS();
+  }
+  zend_string *levels = written(list, text, &good);
+  if (good) {
+    if (stead.stead_path_name(ZSTR_VAL(path), ZSTR_LEN(path),
+                              levels == NULL ? NULL : ZSTR_VAL(levels), name,
+                              sizeof(name), &length, &error) == STEAD_OK) {
+      RETVAL_STRINGL(name, length);
+    } else {
+      stead_fail(&error);
+    }
+  }
+  if (levels != NULL) {
+    zend_string_release(levels);
+  }
+}
+
+ZEND_METHOD(Stead_Path, survey) {
+  HashTable *names, *list = NULL;
+  zend_string *text = NULL, *key;
+  zend_long members = 0;
+  bool no_members = true, good;
+  zend_ulong index;
+  zval *name;
+  stead_batch batch;
+  char *json;
+  stead_error error;
+
+  ZEND_PARSE_PARAMETERS_START(1, 3)
+  Z_PARAM_ARRAY_HT(names)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_LONG_OR_NULL(members, no_members)
+  Z_PARAM_ARRAY_HT_OR_STR_OR_NULL(list, text)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded()) {
+    RETURN_THROWS();
+  }
+  if (members < 0) {
+    stead_throw(STEAD_INVALID, 0,
+                "members is " ZEND_LONG_FMT
+                ", and a number of members is at least 0",
+                members);
+    RETURN_THROWS();
+  }
+  zend_string *levels = written(list, text, &good);
+  stead_batch_start(&batch, zend_hash_num_elements(names));
+  ZEND_HASH_FOREACH_KEY_VAL(names, index, key, name) {
+    ZVAL_DEREF(name);
+    if (good && Z_TYPE_P(name) != IS_STRING) {
+      stead_wrong_key("name", "names", name, index, key);
+      good = false;
+    }
+    if (!good) {
+      break;
+    }
+    stead_batch_add(&batch, Z_STR_P(name), index, key);
+  }
+  ZEND_HASH_FOREACH_END();
+  if (good) {
+    if (stead.stead_survey(batch.bytes, batch.length, batch.offsets,
+                           batch.count, (uint64_t)members,
+                           levels == NULL ? NULL : ZSTR_VAL(levels), &json,
+                           &error) == STEAD_OK) {
+      stead_decode(return_value, json);
+    } else {
+      stead_fail(&error);
+    }
+  }
+  stead_batch_free(&batch);
+  if (levels != NULL) {
+    zend_string_release(levels);
+  }
+}
+
 ZEND_METHOD(Stead_Point, hex) {
   zend_long point;
 

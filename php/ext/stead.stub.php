@@ -67,11 +67,21 @@ final class Map implements \JsonSerializable
 
     public static function openUncached(string $path): Map {}
 
+    public static function openEpoch(string $path, int $epoch): Map {}
+
     public static function fromBytes(string $bytes): Map {}
 
     public static function build(string|array $fleet, ?Map $previous = null, ?string $maxMove = null, ?string $name = null): Map {}
 
     public static function buildFile(string $path, ?Map $previous = null, ?string $maxMove = null): Map {}
+
+    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null): Map {}
+
+    public static function applyFile(string $fleet, string $path, ?string $maxMove = null): Map {}
+
+    public static function history(string $path): array {}
+
+    public static function rollback(string $path, int $epoch): Map {}
 
     public static function peek(string $path): array {}
 
@@ -122,6 +132,8 @@ final class Map implements \JsonSerializable
     public function save(string $path): void {}
 
     public function toBytes(): string {}
+
+    public function fleet(): string {}
 
     public function same(Map $other): bool {}
 
@@ -249,6 +261,10 @@ final class Affected
 final class Path
 {
     public static function of(string $key, string|array|null $levels = null, Fold $fold = Fold::None): string {}
+
+    public static function name(string $path, string|array|null $levels = null): string {}
+
+    public static function survey(array $names, ?int $members = null, string|array|null $levels = null): array {}
 }
 
 final class Point

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: c7709f7141f2066c38081d9c528137235598e8d4 */
+ * Stub hash: effb9dbd9ee19654d656a42030764725fa1e4d1f */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Fold_of, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -41,6 +41,11 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_openUncached, 0, 
 	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_openEpoch, 0, 2, Stead\\Map, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, epoch, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_fromBytes, 0, 1, Stead\\Map, 0)
 	ZEND_ARG_TYPE_INFO(0, bytes, IS_STRING, 0)
 ZEND_END_ARG_INFO()
@@ -58,9 +63,26 @@ ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_buildFile, 0, 1, 
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, maxMove, IS_STRING, 1, "null")
 ZEND_END_ARG_INFO()
 
-ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_peek, 0, 1, IS_ARRAY, 0)
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_apply, 0, 2, Stead\\Map, 0)
+	ZEND_ARG_TYPE_MASK(0, fleet, MAY_BE_STRING|MAY_BE_ARRAY, NULL)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, maxMove, IS_STRING, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, name, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_applyFile, 0, 2, Stead\\Map, 0)
+	ZEND_ARG_TYPE_INFO(0, fleet, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, maxMove, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_history, 0, 1, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Map_rollback arginfo_class_Stead_Map_openEpoch
+
+#define arginfo_class_Stead_Map_peek arginfo_class_Stead_Map_history
 
 #define arginfo_class_Stead_Map_locate arginfo_class_Stead_Fold_of
 
@@ -137,6 +159,8 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_save, 0, 1, IS_V
 ZEND_END_ARG_INFO()
 
 #define arginfo_class_Stead_Map_toBytes arginfo_class_Stead_Library_backend
+
+#define arginfo_class_Stead_Map_fleet arginfo_class_Stead_Library_backend
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_same, 0, 1, _IS_BOOL, 0)
 	ZEND_ARG_OBJ_INFO(0, other, Stead\\Map, 0)
@@ -262,6 +286,17 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Path_of, 0, 1, IS_ST
 	ZEND_ARG_OBJ_INFO_WITH_DEFAULT_VALUE(0, fold, Stead\\Fold, 0, "Stead\\Fold::None")
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Path_name, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_MASK(0, levels, MAY_BE_STRING|MAY_BE_ARRAY|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Path_survey, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, names, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, members, IS_LONG, 1, "null")
+	ZEND_ARG_TYPE_MASK(0, levels, MAY_BE_STRING|MAY_BE_ARRAY|MAY_BE_NULL, "null")
+ZEND_END_ARG_INFO()
+
 #define arginfo_class_Stead_Point_hex arginfo_class_Stead_Map_locatePoint
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Point_fromHex, 0, 1, IS_LONG, 0)
@@ -284,9 +319,14 @@ ZEND_METHOD(Stead_Library, version);
 ZEND_METHOD(Stead_Map, __construct);
 ZEND_METHOD(Stead_Map, open);
 ZEND_METHOD(Stead_Map, openUncached);
+ZEND_METHOD(Stead_Map, openEpoch);
 ZEND_METHOD(Stead_Map, fromBytes);
 ZEND_METHOD(Stead_Map, build);
 ZEND_METHOD(Stead_Map, buildFile);
+ZEND_METHOD(Stead_Map, apply);
+ZEND_METHOD(Stead_Map, applyFile);
+ZEND_METHOD(Stead_Map, history);
+ZEND_METHOD(Stead_Map, rollback);
 ZEND_METHOD(Stead_Map, peek);
 ZEND_METHOD(Stead_Map, locate);
 ZEND_METHOD(Stead_Map, locateAll);
@@ -312,6 +352,7 @@ ZEND_METHOD(Stead_Map, slices);
 ZEND_METHOD(Stead_Map, publish);
 ZEND_METHOD(Stead_Map, save);
 ZEND_METHOD(Stead_Map, toBytes);
+ZEND_METHOD(Stead_Map, fleet);
 ZEND_METHOD(Stead_Map, same);
 ZEND_METHOD(Stead_Map, report);
 ZEND_METHOD(Stead_Map, jsonSerialize);
@@ -353,6 +394,8 @@ ZEND_METHOD(Stead_Plan, __debugInfo);
 ZEND_METHOD(Stead_Move, __construct);
 ZEND_METHOD(Stead_Affected, __construct);
 ZEND_METHOD(Stead_Path, of);
+ZEND_METHOD(Stead_Path, name);
+ZEND_METHOD(Stead_Path, survey);
 ZEND_METHOD(Stead_Point, hex);
 ZEND_METHOD(Stead_Point, fromHex);
 ZEND_METHOD(Stead_Point, compare);
@@ -389,9 +432,14 @@ static const zend_function_entry class_Stead_Map_methods[] = {
 	ZEND_ME(Stead_Map, __construct, arginfo_class_Stead_Map___construct, ZEND_ACC_PRIVATE)
 	ZEND_ME(Stead_Map, open, arginfo_class_Stead_Map_open, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, openUncached, arginfo_class_Stead_Map_openUncached, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Map, openEpoch, arginfo_class_Stead_Map_openEpoch, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, fromBytes, arginfo_class_Stead_Map_fromBytes, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, build, arginfo_class_Stead_Map_build, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, buildFile, arginfo_class_Stead_Map_buildFile, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Map, apply, arginfo_class_Stead_Map_apply, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Map, applyFile, arginfo_class_Stead_Map_applyFile, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Map, history, arginfo_class_Stead_Map_history, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Map, rollback, arginfo_class_Stead_Map_rollback, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, peek, arginfo_class_Stead_Map_peek, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_ME(Stead_Map, locate, arginfo_class_Stead_Map_locate, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, locateAll, arginfo_class_Stead_Map_locateAll, ZEND_ACC_PUBLIC)
@@ -417,6 +465,7 @@ static const zend_function_entry class_Stead_Map_methods[] = {
 	ZEND_ME(Stead_Map, publish, arginfo_class_Stead_Map_publish, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, save, arginfo_class_Stead_Map_save, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, toBytes, arginfo_class_Stead_Map_toBytes, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Map, fleet, arginfo_class_Stead_Map_fleet, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, same, arginfo_class_Stead_Map_same, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, report, arginfo_class_Stead_Map_report, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, jsonSerialize, arginfo_class_Stead_Map_jsonSerialize, ZEND_ACC_PUBLIC)
@@ -493,6 +542,8 @@ static const zend_function_entry class_Stead_Affected_methods[] = {
 
 static const zend_function_entry class_Stead_Path_methods[] = {
 	ZEND_ME(Stead_Path, of, arginfo_class_Stead_Path_of, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Path, name, arginfo_class_Stead_Path_name, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Path, survey, arginfo_class_Stead_Path_survey, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
 	ZEND_FE_END
 };
 

@@ -67,6 +67,21 @@ final class Map implements \JsonSerializable
         return new self($ffi);
     }
 
+    /**
+     * Opens an old epoch of a map file, or the newest one.
+     *
+     * @param int $epoch a number that history lists
+     * @throws Exception\InvalidException if the history does not have this epoch
+     */
+    public static function openEpoch(string $path, int $epoch): Map
+    {
+        $ffi = Ffi::load();
+        if ($ffi->c->stead_map_open_epoch(Text::ended($path, 'the path'), $epoch, $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
+        }
+        return new self($ffi);
+    }
+
     /** Makes a map from the bytes of a map file, and verifies them. */
     public static function fromBytes(string $bytes): Map
     {
@@ -100,14 +115,23 @@ final class Map implements \JsonSerializable
         if ($ffi->c->stead_map_build($text, \strlen($text), $name, $previous?->map, $maxMove, $ffi->map, $ffi->error) === 0) {
             return new self($ffi);
         }
+        self::failFleet($ffi, $array, $text, $name, 'buildFile');
+    }
+
+    /**
+     * Throws what is wrong with a fleet. The message names the place in the array, or what to call for
+     * a file.
+     */
+    private static function failFleet(Ffi $ffi, ?Fleet $array, string $text, string $name, string $instead): never
+    {
         try {
             $ffi->fail();
         } catch (Exception $exception) {
             if ($array !== null) {
                 throw Exception::of($exception->getCode(), $array->placed($exception->getMessage(), $name), $exception->errno);
             }
-            if (\strpbrk($text, "\n{=") === false) {
-                $hint = "; this string is read as a fleet's text: Map::buildFile reads a file";
+            if ($exception->status === Status::Fleet && \strpbrk($text, "\n{=") === false) {
+                $hint = "; this string is read as a fleet's text: Map::$instead reads a file";
                 throw Exception::of($exception->getCode(), $exception->getMessage() . $hint, $exception->errno);
             }
             throw $exception;
@@ -120,6 +144,85 @@ final class Map implements \JsonSerializable
         $ffi = Ffi::load();
         $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
         if ($ffi->c->stead_map_build_file(Text::ended($path, 'the path'), $previous?->map, $maxMove, $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
+        }
+        return new self($ffi);
+    }
+
+    /**
+     * Brings the map file at path up to a fleet, as `stead apply` does: builds the map of the fleet on
+     * the map that is there, or a first map if there is no file, and publishes it. If nothing would
+     * change, nothing is written. Returns the map that is at path afterwards.
+     *
+     * @param string|array<mixed> $fleet as in build
+     * @param ?string $maxMove as in build
+     * @param ?string $name as in build
+     * @throws Exception\ConflictException if another process published meanwhile: apply again
+     */
+    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null): Map
+    {
+        $ffi = Ffi::load();
+        $array = \is_array($fleet) ? new Fleet($fleet) : null;
+        $text = $array === null ? $fleet : $array->text;
+        $name = Text::ended($name ?? 'fleet', "the fleet's name");
+        $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
+        $path = Text::ended($path, 'the path');
+        if ($ffi->c->stead_map_apply($text, \strlen($text), $name, $path, $maxMove, $ffi->map, $ffi->error) === 0) {
+            return new self($ffi);
+        }
+        self::failFleet($ffi, $array, $text, $name, 'applyFile');
+    }
+
+    /** Does the same as apply, for a fleet file. */
+    public static function applyFile(string $fleet, string $path, ?string $maxMove = null): Map
+    {
+        $ffi = Ffi::load();
+        $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
+        [$fleet, $path] = [Text::ended($fleet, "the fleet's path"), Text::ended($path, 'the path')];
+        if ($ffi->c->stead_map_apply_file($fleet, $path, $maxMove, $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
+        }
+        return new self($ffi);
+    }
+
+    /**
+     * Lists the epochs of a map file that openEpoch can open, oldest first. The last one is the epoch
+     * of the file itself.
+     *
+     * @return list<int>
+     */
+    public static function history(string $path): array
+    {
+        $ffi = Ffi::load();
+        for ($room = 64;; $room = $count) {
+            $epochs = $ffi->room("uint64_t[$room]");
+            if ($ffi->c->stead_map_history(Text::ended($path, 'the path'), $epochs, $room, $ffi->count, $ffi->error) !== 0) {
+                $ffi->fail();
+            }
+            $count = $ffi->count[0];
+            if ($count <= $room) {
+                break;
+            }
+        }
+        $found = [];
+        for ($i = 0; $i < $count; $i++) {
+            $found[] = $epochs[$i];
+        }
+        return $found;
+    }
+
+    /**
+     * Goes back to an old epoch of a map file: publishes its content as the next epoch, because the
+     * numbers of epochs only go up. If the newest epoch has this content already, nothing is written.
+     * Returns the map that is at path afterwards. Restore the fleet as well, or the next apply undoes
+     * the rollback.
+     *
+     * @param int $epoch a number that history lists
+     */
+    public static function rollback(string $path, int $epoch): Map
+    {
+        $ffi = Ffi::load();
+        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $ffi->map, $ffi->error) !== 0) {
             $ffi->fail();
         }
         return new self($ffi);
@@ -426,6 +529,19 @@ final class Map implements \JsonSerializable
             $this->ffi->fail();
         }
         return $this->ffi->bytes($bytes[0], $this->ffi->count[0]);
+    }
+
+    /**
+     * Returns the fleet that the map was built from, as TOML: its nodes, policies and pins. Building
+     * this text on the map changes nothing, except that a gradual change that is under way is
+     * completed, and that the map of an adopted ring gets exact shares. A secret is never part of it.
+     */
+    public function fleet(): string
+    {
+        if ($this->c->stead_map_fleet($this->map, $this->ffi->text, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
+        }
+        return $this->ffi->takeText();
     }
 
     /**

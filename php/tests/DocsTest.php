@@ -29,7 +29,7 @@ final class DocsTest extends Cases
         $lines = static fn (string $text): array => array_filter(array_map($line, explode("\n", $text)), static fn (string $text): bool => $text !== '' && $text[0] !== ';');
         $page = $lines((string) file_get_contents(dirname(__DIR__, 2) . '/docs/php.md'));
         $files = [...(array) glob(dirname(__DIR__, 2) . '/examples/php/fpm/*.ini'), ...(array) glob(dirname(__DIR__, 2) . '/examples/php/fpm/*.conf')];
-        self::assertCount(5, $files);
+        self::assertCount(7, $files);
         foreach ($files as $file) {
             $said = array_filter($lines((string) file_get_contents((string) $file)), static fn (string $text): bool => $text[0] !== '#');
             self::assertSame([], array_values(array_diff($said, $page)), (string) $file);

@@ -202,7 +202,7 @@ final class ErrorsTest extends Cases
     public function testAMessageNamesNoFunctionOfC(): void
     {
         $map = self::map('db1');
-        foreach ([fn () => Map::open(''), fn () => Map::openUncached(''), fn () => Map::peek(''), fn () => Map::buildFile(''), fn () => $map->publish(''), fn () => $map->save(''), fn () => Path::of('a', '')] as $call) {
+        foreach ([fn () => Map::open(''), fn () => Map::openUncached(''), fn () => Map::peek(''), fn () => Map::buildFile(''), fn () => Map::history(''), fn () => Map::rollback('', 1), fn () => Map::openEpoch('', 1), fn () => Map::apply(self::fleet('a'), ''), fn () => $map->publish(''), fn () => $map->save(''), fn () => Path::of('a', '')] as $call) {
             $thrown = $this->thrown($call, InvalidException::class);
             self::assertStringNotContainsString('stead_', $thrown->getMessage());
         }

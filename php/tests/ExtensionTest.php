@@ -135,7 +135,8 @@ final class ExtensionTest extends Cases
         $each = <<<'PHP'
             <?php
             foreach ([fn () => Stead\Map::open('x'), fn () => Stead\Map::openUncached('x'), fn () => Stead\Map::fromBytes('x'), fn () => Stead\Map::build('x'),
-                fn () => Stead\Map::buildFile('x'), fn () => Stead\Map::peek('x'), fn () => Stead\Path::of('x'),
+                fn () => Stead\Map::buildFile('x'), fn () => Stead\Map::peek('x'), fn () => Stead\Path::of('x'), fn () => Stead\Map::apply('x', 'y'), fn () => Stead\Map::applyFile('x', 'y'),
+                fn () => Stead\Map::history('x'), fn () => Stead\Map::rollback('x', 1), fn () => Stead\Map::openEpoch('x', 1), fn () => Stead\Path::name('x'), fn () => Stead\Path::survey([]),
                 fn () => Stead\Library::load(), fn () => Stead\Library::file(), fn () => Stead\Library::version()] as $call) {
                 try {
                     $call();
@@ -145,7 +146,7 @@ final class ExtensionTest extends Cases
             }
             echo Stead\Library::backend(), Stead\Point::hex(-1), Stead\Fold::Ascii->of('A');
             PHP;
-        self::assertSame('xxxxxxxxxxextensionffffffffffffffffa', $this->started([], ['STEAD_LIBRARY' => '/none.so'], $each)[0]);
+        self::assertSame('xxxxxxxxxxxxxxxxxextensionffffffffffffffffa', $this->started([], ['STEAD_LIBRARY' => '/none.so'], $each)[0]);
     }
 
     public function testANodeThatTheMapDoesNotHaveIsAFaultAndNoName(): void

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(PACKAGE)
@@ -147,11 +148,86 @@ NO_PACKAGIST = {"repositories": {"packagist.org": False}}
 
 def documented():
     """Returns the lines of docs/php.md that install the package with composer."""
-    with open(os.path.join(ROOT, "docs", "php.md"), encoding="utf-8") as file:
-        block = file.read().split("```sh\n")[1].split("```\n")[0]
-    lines = [line for line in block.splitlines() if line.startswith("composer ")]
-    assert lines and "/path/to/stead" in lines[0], block
+    lines = documented_block("composer ").splitlines()
+    assert "/path/to/stead" in lines[0], lines
     return lines
+
+
+def documented_block(word):
+    """Returns the block of commands in docs/php.md that begins with this word."""
+    with open(os.path.join(ROOT, "docs", "php.md"), encoding="utf-8") as file:
+        blocks = [part.split("```\n")[0] for part in file.read().split("```sh\n")[1:]]
+    return next(block for block in blocks if block.startswith(word))
+
+
+def extension():
+    """Runs the lines of docs/php.md that install the extension, as they are printed.
+    sudo only runs the command, and php-config names directories of this test.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, text in (
+            ("sudo", 'exec "$@"'),
+            (
+                "php-config",
+                (
+                    f'case $1 in --extension-dir) echo "{scratch}/modules" ;; '
+                    f'--ini-dir) echo "{scratch}/ini" ;; '
+                    f'*) exec "{shutil.which("php-config")}" "$@" ;; esac'
+                ),
+            ),
+        ):
+            path = os.path.join(scratch, "bin", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(path, 0o755)
+        for name in ("modules", "ini"):
+            os.mkdir(os.path.join(scratch, name))
+        environment = dict(
+            os.environ,
+            PATH=f"{scratch}/bin:{os.environ['PATH']}",
+            STEAD_LIBRARY=library(),
+            PHP_INI_SCAN_DIR=f"{scratch}/ini",
+        )
+        # the first line builds; it must not find the php-config of this test
+        first, *others = documented_block("make php-extension").splitlines()
+        code, text = said("sh", "-e", "-c", first, cwd=ROOT)
+        if code:
+            return text
+        script = "\n".join(others)
+        code, text = said("sh", "-e", "-c", script, cwd=ROOT, env=environment)
+        if code:
+            return text
+        program = "echo Stead\\Library::backend(), ' ', Stead\\Point::hex(-1);"
+        options = ["-d", f"extension_dir={scratch}/modules", "-r", program]
+        _, text = said(PHP, *options, env=environment)
+        return "" if text == "extension ffffffffffffffff" else text
+
+
+def pecl():
+    """Checks that package.xml lists the files of the extension and no others, with the
+    version of the extension, and runs the extension's own tests (phpt) where it was
+    built.
+    """
+    folder = os.path.join(PACKAGE, "ext")
+    package = ElementTree.parse(os.path.join(folder, "package.xml")).getroot()
+    space = {"p": "http://pear.php.net/dtd/package-2.0"}
+    listed = {file.get("name") for file in package.findall(".//p:file", space)}
+    there = {
+        os.path.relpath(os.path.join(directory, name), folder)
+        for directory, _, names in os.walk(folder)
+        for name in names
+    } - {"package.xml"}
+    if listed != there:
+        return f"package.xml and php/ext differ in {sorted(listed ^ there)}"
+    with open(os.path.join(folder, "php_stead.h"), encoding="utf-8") as file:
+        version = re.search(r'PHP_STEAD_VERSION "([^"]+)"', file.read())[1]
+    if package.find("p:version/p:release", space).text != version:
+        return f"package.xml has another version than {version}"
+    built_in = os.path.join(os.path.dirname(extension_module().build()), "build")
+    environment = dict(os.environ, STEAD_LIBRARY=library(), NO_INTERACTION="1")
+    code, text = said("make", "test", cwd=built_in, env=environment)
+    return "" if not code and re.search(r"Tests passed +: +1 ", text) else text
 
 
 def installs(scratch, tree, environment):
@@ -222,6 +298,40 @@ def phpunit(backend):
     return total - failed - skipped, failed, skipped
 
 
+def valgrind():
+    """Runs everything.php with the extension under valgrind: no memory may be lost, used
+    after it was freed, or read before it was written. A loss on purpose must be
+    detected.
+    """
+    environment = dict(
+        os.environ,
+        STEAD_LIBRARY=library(),
+        # PHP's own allocator would hide losses, and an unloaded extension has no names
+        USE_ZEND_ALLOC="0",
+        ZEND_DONT_UNLOAD_MODULES="1",
+    )
+    command = [
+        "valgrind",
+        "-q",
+        "--error-exitcode=9",
+        "--leak-check=full",
+        "--errors-for-leak-kinds=definite",
+        "--show-leak-kinds=definite",
+        *(PHP, "-n", "-d", "extension=ffi"),
+        *("-d", f"extension={extension_module().build()}"),
+        os.path.join(PACKAGE, "tests", "everything.php"),
+    ]
+    code, text = said(*command, env=environment)
+    if code or " results" not in text:
+        return text
+    code, text = said(*command, "lose", env=environment)
+    return (
+        ""
+        if code == 9 and "100,000 bytes" in text
+        else f"valgrind does not detect a loss of 100,000 bytes\n{text}"
+    )
+
+
 def main():
     passed = failed = skipped = 0
     for check, needs in (
@@ -229,10 +339,17 @@ def main():
         (one_file_knows_ffi, PHP),
         (style, "phpcs"),
         (composer, "composer"),
+        (extension, "phpize"),
+        (pecl, "phpize"),
+        (valgrind, "valgrind"),
     ):
         if not shutil.which(needs):
             skipped += 1
             print(f"skipped: {needs} is not installed")
+            continue
+        if check is valgrind and extension_module().why_not():
+            skipped += 1
+            print(f"skipped: valgrind: {extension_module().why_not()}")
             continue
         wrong = check()
         passed, failed = passed + (not wrong), failed + bool(wrong)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import web_server
-from built import libraries
+from built import libraries, script
 from web_server import ROOT, children
 
 HERE = Path(__file__).resolve().parent
@@ -77,10 +77,11 @@ def user():
 
 
 class FpmServer:
-    """A context manager. way: the ini file, "preload", "scope" or "enable", or "none".
+    """A context manager. way: the ini file, "extension", "preload", "scope" or "enable";
+    or "pool", which is the lines of pool-ffi.conf; or "none".
     root: whether the masters run as root if we are root; otherwise they run as an
     ordinary user. before: a command that runs php-fpm, such as strace. page: the script
-    of every request.
+    of every request. library: whether libstead is there.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class FpmServer:
         before=(),
         page="pages.php",
         settings="",
+        library=True,
     ):
         self.place, self.count, self.before = place, workers, list(before)
         self.root = root and os.geteuid() == 0
@@ -105,6 +107,8 @@ class FpmServer:
             place / "own"
         )  # a directory in which an ordinary user may create a socket
         self.prepare(way, page, settings)
+        if not library:
+            (place / "lib" / "libstead.so.1").unlink()
         self.running = []
 
     def prepare(self, way, page, settings):
@@ -125,9 +129,14 @@ class FpmServer:
             os.path.join(libraries(), "libstead.so"),
             self.place / "lib" / "libstead.so.1",
         )
+        if way == "extension":
+            shutil.copyfile(
+                script("php-extension").build(), self.place / "lib" / "stead.so"
+            )
         name, group = user() if self.root else ("", "")
         self.words = [
             ("/usr/local/lib", str(self.place / "lib")),
+            ("= stead.so", f"= {self.place}/lib/stead.so"),
             ("/run/php/members.sock", str(self.own / "members.sock")),
             ("/srv/members/where.php", f"/srv/members/{page}"),
             ("location /where/", "location /"),
@@ -144,12 +153,14 @@ class FpmServer:
             )
         elif group != name:
             pool = pool.replace(f"group = {name}", f"group = {group}")
+        if way == "pool":
+            pool += self.example("pool-ffi.conf")
         (self.place / "fpm.conf").write_text(
             f"[global]\nerror_log = {self.own}/fpm.log\ndaemonize = no\n{pool}{settings}\n"
         )
         (self.place / "conf.d").mkdir()
         (self.place / "conf.d" / "50-stead.ini").write_text(
-            self.example(f"{way}.ini") if way != "none" else ""
+            self.example(f"{way}.ini") if way not in ("none", "pool") else ""
         )
 
     def example(self, name):

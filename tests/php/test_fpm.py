@@ -3,14 +3,18 @@ with each way of allowing FFI.
 """
 
 import json
+import os
 import shutil
+import socket
+import subprocess
 import time
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 import web_run
-from fpm_server import FpmServer, memory, open_maps, why_not
+from built import script
+from fpm_server import PATIENCE, FpmServer, memory, open_maps, why_not
 from web_judge import by_worker, changes
 from web_load import Client, load
 from web_publisher import Publisher
@@ -20,6 +24,13 @@ from web_strace import why_not as strace_why_not
 from wrk_load import Wrk
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
+
+# where the extension cannot be built, its tests are skipped
+EXTENSION = pytest.mark.skipif(
+    bool(script("php-extension").why_not()),
+    reason=str(script("php-extension").why_not()),
+)
+WITH_EXTENSION = pytest.param("extension", True, marks=EXTENSION)
 
 EPOCHS = 50
 # Seconds from the end of an apply to the start of the next
@@ -70,7 +81,9 @@ class Run(web_run.Run):
         self.epochs = publisher.epochs
 
 
-@pytest.mark.parametrize(("way", "root"), [("preload", True), ("enable", False)])
+@pytest.mark.parametrize(
+    ("way", "root"), [WITH_EXTENSION, ("preload", True), ("enable", False)]
+)
 def test_every_answer_is_of_one_map_and_of_the_newest(
     way, root, place, record_property
 ):
@@ -119,7 +132,7 @@ def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
 def test_who_may_use_ffi(place, record_property):
     Publisher(place).publish()
     said = {}
-    for way in ("preload", "scope", "enable", "none"):
+    for way in ("pool", "preload", "scope", "enable", "none"):
         part = place / way
         part.mkdir()
         (part / "own").mkdir()
@@ -134,11 +147,18 @@ def test_who_may_use_ffi(place, record_property):
                 told = json.load(refused.value)["error"]
     assert (
         said["preload"][0].said
-        and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
+        and said["preload"][0].said
+        == said["pool"][0].said
+        == said["scope"][0].said
+        == said["enable"][0].said
     )
     # preloaded classes may use FFI, other scripts may not
     assert "restricted" in said["preload"][1]
-    assert said["scope"][1] is True and said["enable"][1] is True
+    assert (
+        said["pool"][1] is True
+        and said["scope"][1] is True
+        and said["enable"][1] is True
+    )
     assert "restricted" in said["none"][1]
     # without any setup, the message says what to write
     assert refused.value.code == 503 and said["none"][0].said is None
@@ -153,11 +173,81 @@ def test_who_may_use_ffi(place, record_property):
         assert words in told
 
 
+@EXTENSION
+def test_the_extension_needs_no_ffi(place):
+    Publisher(place).publish()
+    with FpmServer(place, "extension", workers=1) as server:
+        client = Client(server.address, keep=False)
+        assert client.ask("where", "frank").said
+        assert "restricted" in client.ask("ffi", "").said
+    assert "PHP Warning" not in server.log()
+
+
+@EXTENSION
+def test_without_libstead_other_pages_work_and_stead_says_why(place):
+    Publisher(place).publish()
+    with FpmServer(place, "extension", workers=1, library=False) as server:
+        assert "restricted" in Client(server.address, keep=False).ask("ffi", "").said
+        with pytest.raises(HTTPError) as refused:
+            urlopen("http://{}:{}/where/frank".format(*server.address))
+        told = json.load(refused.value)["error"]
+    assert refused.value.code == 503
+    missing = f"{place}/lib/libstead.so.1, php.ini's stead.library, cannot be loaded"
+    assert missing in told and missing in server.log()
+
+
+@pytest.mark.parametrize("way", [pytest.param("extension", marks=EXTENSION), "ffi"])
+def test_the_server_of_php_itself(way, place):
+    """`php -S`, as docs/php.md starts it."""
+    publisher = Publisher(place)
+    publisher.publish()
+    # this writes the files of the example
+    FpmServer(place, "extension" if way == "extension" else "none")
+    options = {
+        "extension": ["-d", f"extension={place}/lib/stead.so"],
+        "ffi": ["-d", "ffi.enable=true"],
+    }[way]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = free.getsockname()
+    with (
+        open(place / "said", "w+b") as said,
+        subprocess.Popen(
+            ["php", *options, "-S", "{}:{}".format(*address), "where.php"],
+            cwd=place,
+            env=dict(
+                os.environ,
+                STEAD_MAP=str(publisher.map),
+                STEAD_LIBRARY=str(place / "lib" / "libstead.so.1"),
+            ),
+            stdout=said,
+            stderr=said,
+        ) as server,
+    ):
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while True:
+                try:
+                    socket.create_connection(address, timeout=5).close()
+                    break
+                except OSError:
+                    assert server.poll() is None and time.monotonic() < deadline
+                    time.sleep(0.05)
+            for _ in range(3):
+                publisher.publish()
+                with urlopen("http://{}:{}/where/frank".format(*address)) as answer:
+                    found = json.load(answer)
+                assert found["epoch"] == len(publisher.epochs) and found["node"]
+        finally:
+            server.terminate()
+
+
 @pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))
 # the control opens the map twice in a request, and the counts must show it
 @pytest.mark.parametrize(
     ("way", "kind", "stats"),
     [
+        pytest.param("extension", "where", 1, marks=EXTENSION),
+        ("pool", "where", 1),
         ("preload", "where", 1),
         ("scope", "where", 1),
         ("enable", "where", 1),
