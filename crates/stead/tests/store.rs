@@ -588,11 +588,11 @@ fn a_failed_first_publish_leaves_nothing_behind() {
     let error = Store::new(directory.path(), 3)
         .publish(None, &map)
         .unwrap_err();
-    assert_eq!(error.status(), Status::Format);
+    assert_eq!(error.status(), Status::Invalid);
     assert!(
         error
             .to_string()
-            .ends_with(": this is a directory, not a stead map; name the map file"),
+            .ends_with(": this is a directory; name the map file"),
         "{error}"
     );
     assert_eq!(names(directory.path()), [""; 0]);

@@ -37,7 +37,7 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
 }
 
 /// Returns `Invalid` when the target is a symbolic link: renaming over it would replace the link,
-/// and leave the file that it points to unchanged. Returns `NoFile` when it is a directory.
+/// and leave the file that it points to unchanged. A directory is `Invalid`, too.
 pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
     match fs::symlink_metadata(target) {
         Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
@@ -46,9 +46,11 @@ pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
                 target.display()
             ),
         }),
-        Ok(meta) if meta.is_dir() => Err(Error::NoFile {
-            file: target.to_owned(),
-            what: "a directory",
+        Ok(meta) if meta.is_dir() => Err(Error::Invalid {
+            problem: format!(
+                "{}: this is a directory; name the map file",
+                target.display()
+            ),
         }),
         _ => Ok(()),
     }
