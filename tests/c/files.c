@@ -269,7 +269,7 @@ static void check_saving(void) {
   REFUSES(STEAD_NOT_FOUND,
           stead_map_publish(map, NULL, in(scratch, "none/x.map"), at));
   IS(error.os_errno, ENOENT);
-  REFUSES(STEAD_IO, stead_map_save(map, scratch, at)); // over a directory
+  REFUSES_WITH(STEAD_INVALID, "a directory", stead_map_save(map, scratch, at));
   const char *link = in(scratch, "link.map");
   CHECK(symlink("open.map", link) == 0);
   REFUSES_WITH(STEAD_INVALID, "symbolic link", stead_map_save(map, link, at));

@@ -29,6 +29,9 @@ pub struct Explanation<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     kind: &'a str,
     labels: BTreeMap<&'a str, BTreeMap<&'a str, &'a str>>,
+    /// the pin that covers the key, in words for people
+    #[serde(skip)]
+    pin: Option<String>,
     why: String,
 }
 
@@ -63,10 +66,11 @@ impl<'a> Explanation<'a> {
             policy: policy.name(),
             kind: policy.kind(),
             labels: policy.members().map(labels).collect(),
-            why: match pin {
-                Some(pin) => pinned(map, point, &pin),
+            why: match &pin {
+                Some(pin) => pinned(map, point, pin),
                 None => by_weight(map, point),
             },
+            pin: pin.as_ref().map(in_words),
         }
     }
 
@@ -82,7 +86,10 @@ impl<'a> Explanation<'a> {
             self.slice.first, self.slice.last
         ))?;
         match (self.policy, self.kind) {
-            (None, _) => out.line("  policy  chosen by stead")?,
+            (None, _) => match &self.pin {
+                Some(pin) => out.line(format_args!("  policy  the nodes of the pin of {pin}"))?,
+                None => out.line("  policy  chosen by stead")?,
+            },
             (Some(name), "") => out.line(format_args!("  policy  {name}"))?,
             (Some(name), kind) => out.line(format_args!("  policy  {name}, kind {kind}"))?,
         }
@@ -105,15 +112,17 @@ impl<'a> Explanation<'a> {
 /// Returns the reason for a point that a pin covers.
 fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
     let under = joined(map, map.base_slice_of(point).policy);
+    format!(
+        "pinned by hand: {}; the base slice under it is held by {under}",
+        in_words(pin)
+    )
+}
+
+/// Names a pin.
+fn in_words(pin: &Pin) -> String {
     match pin.key {
-        Some(key) => format!(
-            "pinned by hand: key {}; the base slice under it is held by {under}",
-            shown(key)
-        ),
-        None => format!(
-            "pinned by hand: range {}..{}; the base slice under it is held by {under}",
-            pin.slice.first, pin.slice.last
-        ),
+        Some(key) => format!("key {}", shown(key)),
+        None => format!("range {}..{}", pin.slice.first, pin.slice.last),
     }
 }
 

@@ -30,6 +30,13 @@ fn all_refuse(dir: &Dir, code: i32, parts: &[&str]) {
         &["history", "bad"],
         &["rollback", "bad", "1"],
     ] {
+        // a verb that writes refuses a directory before it reads it
+        let writes = matches!(verb[0], "apply" | "rollback");
+        let code = if writes && dir.path("bad").is_dir() {
+            64
+        } else {
+            code
+        };
         let ran = dir.run(verb).fails(code, parts);
         assert!(
             ran.err.contains("bad") && ran.out.is_empty(),
@@ -124,14 +131,14 @@ fn a_map_whose_every_byte_is_broken_in_turn_is_refused() {
 fn what_is_no_file_is_refused() {
     let dir = with_map();
     std::fs::create_dir(dir.path("bad")).unwrap();
-    all_refuse(&dir, 65, &["bad: byte 0: this is a directory"]);
+    all_refuse(&dir, 65, &["bad: this is a directory"]);
     std::fs::remove_dir(dir.path("bad")).unwrap();
     assert!(Command::new("mkfifo")
         .arg(dir.path("bad"))
         .status()
         .unwrap()
         .success());
-    all_refuse(&dir, 65, &["bad: byte 0: this is not a regular file"]);
+    all_refuse(&dir, 65, &["bad: this is not a regular file"]);
 }
 
 #[test]

@@ -203,6 +203,18 @@ fn explain_says_digest_point_slice_policy_labels_and_why() {
             && text.contains("pinned by hand: key \"hot\"")
     );
 
+    let pins = "[[pin]]\nkey = \"warm\"\nnodes = [\"n3\"]\n[[pin]]\nrange = [\"10%\", \"25%\"]\nnodes = [\"n2\"]\n";
+    place.write("pins.toml", fleet(3) + pins);
+    place.good(&["apply", "pins.toml", "p.map"]);
+    for (key, pin) in [
+        ("warm", "key \"warm\""),
+        ("frank", "range 1999999999999999..3fffffffffffffff"),
+    ] {
+        let text = place.good(&["locate", "p.map", "--explain", key]);
+        let policy = format!("\n  policy  the nodes of the pin of {pin}\n");
+        assert!(text.contains(&policy), "{text}");
+    }
+
     let lines = place.json_lines(&["locate", "m.map", "--explain", "--json", "frank", "hot"]);
     has_fields(&lines[0], "key point nodes digest slice labels why");
     assert_eq!(

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::refusal;
+
 /// The result of every function of stead that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -84,6 +86,13 @@ pub enum Error {
         /// Which rule of docs/map-format.md the bytes break.
         problem: String,
     },
+    /// A directory, or something else that is no file, is where a map should be.
+    NoFile {
+        /// What was named.
+        file: PathBuf,
+        /// What it is, such as "a directory".
+        what: &'static str,
+    },
     /// The digest in the map does not match the map's bytes.
     Digest {
         /// The name of the file, when the bytes came from a file.
@@ -110,6 +119,9 @@ pub enum Error {
         file: PathBuf,
         /// What the operating system said.
         source: io::Error,
+        /// What to add to that: where a missing file was looked for, or whose a refused file is.
+        /// Empty, or a text that begins with "; ".
+        advice: String,
     },
     /// Another process changed the map in the meantime. This call changed nothing.
     Conflict {
@@ -163,7 +175,7 @@ impl Error {
             Error::Invalid { .. } => Status::Invalid,
             Error::Fleet { .. } => Status::Fleet,
             Error::Impossible { .. } => Status::Impossible,
-            Error::Format { .. } => Status::Format,
+            Error::Format { .. } | Error::NoFile { .. } => Status::Format,
             Error::Digest { .. } => Status::Digest,
             Error::Version { .. } => Status::Version,
             Error::Identity { .. } => Status::Identity,
@@ -191,6 +203,7 @@ impl Error {
         Error::Io {
             action,
             file: file.to_owned(),
+            advice: refusal::advice(file, &source),
             source,
         }
     }
@@ -230,6 +243,11 @@ impl fmt::Display for Error {
                 line,
                 problem,
             } => write!(f, "{file}:{line}: {problem}"),
+            Error::NoFile { file, what } => write!(
+                f,
+                "{}: this is {what}, not a stead map; name the map file",
+                file.display()
+            ),
             // offset 0 is usually a wrong file name rather than a damaged map
             Error::Format {
                 file,
@@ -268,7 +286,8 @@ impl fmt::Display for Error {
                 action,
                 file,
                 source,
-            } => write!(f, "cannot {action} {}: {source}", file.display()),
+                advice,
+            } => write!(f, "cannot {action} {}: {source}{advice}", file.display()),
             Error::Conflict { file, problem } => write!(f, "{}: {problem}", file.display()),
             Error::Uncertain {
                 file,

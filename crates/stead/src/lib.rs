@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
+//! refusal | point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -127,6 +127,7 @@ pub mod point;
 pub mod policy;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod rebalance;
+mod refusal;
 pub mod report;
 #[deny(clippy::indexing_slicing)]
 pub mod ring;

@@ -572,3 +572,37 @@ fn concurrent_saves_to_one_path_never_tear_the_map() {
     two.assert_whole(&path);
     assert_eq!(names(directory.path()), ["members.map"]);
 }
+
+#[test]
+fn a_failed_first_publish_leaves_nothing_behind() {
+    let (directory, path) = place();
+    let map = build(&fleet(1), None).unwrap();
+    let grown = build(&fleet(2), Some(&map)).unwrap();
+    // the map that it should follow is not there
+    let error = Store::new(&path, 3)
+        .publish(Some(&map), &grown)
+        .unwrap_err();
+    assert_eq!(error.status(), Status::Conflict);
+    assert_eq!(names(directory.path()), [""; 0]);
+    // a directory is not a place for a map
+    let error = Store::new(directory.path(), 3)
+        .publish(None, &map)
+        .unwrap_err();
+    assert_eq!(error.status(), Status::Invalid);
+    assert!(
+        error
+            .to_string()
+            .ends_with(": this is a directory; name the map file"),
+        "{error}"
+    );
+    assert_eq!(names(directory.path()), [""; 0]);
+    let beside = directory.path().with_extension("lock");
+    assert!(!beside.exists());
+    // the lock of a map that is there stays
+    apply(&path, 1);
+    Store::new(&path, 3).publish(None, &grown).unwrap_err();
+    assert_eq!(
+        names(directory.path()),
+        ["members.map", "members.map.history", "members.map.lock"]
+    );
+}

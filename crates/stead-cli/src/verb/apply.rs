@@ -24,7 +24,7 @@ Example: make the first map
 
 Exit codes:
   0   done, or nothing to do
-  64  wrong usage, or MAP is a symbolic link
+  64  wrong usage, or MAP is a symbolic link or a directory
   65  the map is damaged or of another cluster
   66  the fleet or the directory of MAP is missing
   74  writing failed; the old map is in place

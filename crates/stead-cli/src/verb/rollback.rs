@@ -24,7 +24,8 @@ Example: go back to epoch 1; its content becomes epoch 3
 
 Exit codes:
   0   done, or nothing to do
-  64  the epoch is not in the history, MAP is a symbolic link, or wrong usage
+  64  the epoch is not in the history, MAP is a symbolic link or a directory, or
+      wrong usage
   65  the map or the epoch is damaged
   66  the map is missing
   74  writing failed; the old map is in place

@@ -60,7 +60,7 @@ impl Map {
 }
 
 fn cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
-    let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
+    let meta = std::fs::metadata(path).map_err(|e| Error::io("open", path, e))?;
     let now = Stamp::of(&meta);
     let before = known(path);
     if let Some(known) = &before {

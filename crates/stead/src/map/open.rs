@@ -161,10 +161,10 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             } else {
                 "not a regular file"
             };
-            return Err(format_error(
-                path,
-                format!("this is {what}, not a stead map"),
-            ));
+            return Err(Error::NoFile {
+                file: path.to_owned(),
+                what,
+            });
         }
         if meta.size() > MOST_BYTES {
             return Err(format_error(

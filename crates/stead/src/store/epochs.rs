@@ -78,15 +78,27 @@ impl Store {
     /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
+        let had_history = self.history_dir().exists();
+        let published = self.publish_locked(base, new);
+        // a publish that failed leaves nothing that was not there before
+        if !matches!(published, Ok(()) | Err(Error::Uncertain { .. })) {
+            if !had_history {
+                let _ = fs::remove_dir(self.history_dir());
+            }
+            lock.undo(&self.with_suffix(".lock"));
+        }
+        published
+    }
+
+    fn publish_locked(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.check_base(base, new)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
         let access = Access::of(&self.map, new)?;
-        // whoever may read the map may list its history
         match DirBuilder::new()
-            .mode(access.mode | (access.mode & 0o444) >> 2)
+            .mode(access.directory_mode())
             .create(&history)
         {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
@@ -196,9 +208,9 @@ impl Store {
         self.with_suffix(".history")
     }
 
-    /// Returns `Invalid` when the path of the map is a symbolic link: renaming over it would
-    /// replace the link and leave its target unchanged, and the target's history is not beside the
-    /// link. `publish` checks this itself.
+    /// Returns `Invalid` when the path of the map is a directory or a symbolic link: renaming over a
+    /// link would replace the link and leave its target unchanged, and the target's history is not
+    /// beside the link. `publish` checks this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
         refuse_symlink(&self.map)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! MAP                      the newest epoch; renaming a new file over it publishes an epoch
 //! MAP.history/7            a copy of epoch 7; the newest 32 epochs are kept
-//! MAP.lock                 locked while publishing, never removed
+//! MAP.lock                 locked while publishing; only a failed first publish removes it again
 //! .MAP.8.4711.RANDOM.tmp   epoch 8 while process 4711 writes it; RANDOM is 16 hex digits that tell
 //!                          writers apart. If a process is killed, the next writer removes its file
 //! ```

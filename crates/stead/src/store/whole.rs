@@ -37,12 +37,18 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
 }
 
 /// Returns `Invalid` when the target is a symbolic link: renaming over it would replace the link,
-/// and leave the file that it points to unchanged.
+/// and leave the file that it points to unchanged. A directory is `Invalid`, too.
 pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
     match fs::symlink_metadata(target) {
         Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
             problem: format!(
                 "{}: this is a symbolic link; name the file that it points to",
+                target.display()
+            ),
+        }),
+        Ok(meta) if meta.is_dir() => Err(Error::Invalid {
+            problem: format!(
+                "{}: this is a directory; name the map file",
                 target.display()
             ),
         }),
@@ -74,8 +80,8 @@ pub(super) struct Access {
 
 impl Access {
     /// Returns who may read the new file: the same users as for the present file, whose mode an
-    /// operator may have set by hand. A first map is readable by everybody, or, if it has a secret,
-    /// by its owner alone.
+    /// operator may have set by hand. A first map is readable by whom the umask says, or, if it has
+    /// a secret, by its owner alone.
     pub(super) fn of(target: &Path, new: &Map) -> Result<Access> {
         match fs::metadata(target) {
             Ok(meta) => Ok(Access {
@@ -83,16 +89,25 @@ impl Access {
                 owner: Some((meta.uid(), meta.gid())),
             }),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Access {
-                mode: if new.hash().is_secret() { 0o600 } else { 0o644 },
+                mode: if new.hash().is_secret() { 0o600 } else { 0o666 },
                 owner: None,
             }),
             Err(e) => Err(Error::io("stat", target, e)),
         }
     }
 
-    /// Sets both on a new file, whatever the umask. Only root can give files away. If changing the
-    /// owner fails, the file stays ours; but this is an error if the mode lets nobody but the owner
-    /// read it.
+    /// Returns the mode of the history, less the umask: whoever may read the map may list the
+    /// history, and whoever the umask lets write may publish.
+    pub(super) fn directory_mode(self) -> u32 {
+        let group = if self.mode & 0o040 == 0 { 0 } else { 0o070 };
+        let others = if self.mode & 0o004 == 0 { 0 } else { 0o007 };
+        0o700 | group | others
+    }
+
+    /// Sets both on the new file of an epoch that replaces another, whatever the umask. Only root
+    /// can give files away, so a member of the group sets the group alone. If even that fails, the
+    /// file stays ours; this is an error unless everybody may read it, because those who could read
+    /// the map could not read it any more.
     fn set(self, file: &File) -> io::Result<()> {
         let Some((user, group)) = self.owner else {
             return Ok(());
@@ -101,8 +116,8 @@ impl Access {
         if (meta.uid(), meta.gid()) != (user, group) {
             let given =
                 fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
-            if given.is_err() && self.mode & 0o077 == 0 {
-                return given; // only the old owner could read it, and then nobody could
+            if given.is_err() && self.mode & 0o004 == 0 {
+                return given;
             }
         }
         file.set_permissions(fs::Permissions::from_mode(self.mode))
