@@ -234,12 +234,16 @@ SUITES = [
         None,
     ),
     (
-        "Python web (gunicorn)",
+        "Python web (gunicorn, uvicorn)",
         [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"],
         pytest_counts,
         (
-            (VENV, "-c", "import django, gunicorn, pytest, stead"),
-            "django, gunicorn, pytest or stead is not in .venv",
+            (
+                VENV,
+                "-c",
+                "import django, fastapi, flask, gunicorn, pytest, stead, uvicorn",
+            ),
+            "django, fastapi, flask, gunicorn, uvicorn, pytest or stead is not in .venv",
         ),
     ),
     (

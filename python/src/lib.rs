@@ -4,7 +4,7 @@
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, dict -> a fleet                       map     Map        plan    Plan, Move
-//! tools   path, survey                                imported   objects that are written in Python
+//! tools   path, path_name, survey                                imported   objects that are written in Python
 //! argument   an argument -> its value, or a TypeError that names it
 //! batch   many keys -> their nodes or points          array   Array: nodes or rows, for Python and Arrow
 //! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
@@ -53,7 +53,7 @@ mod _stead {
     #[pymodule_export]
     use super::same::_same_nodes;
     #[pymodule_export]
-    use super::tools::{path, survey};
+    use super::tools::{path, path_name, survey};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

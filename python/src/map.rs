@@ -233,6 +233,125 @@ impl Map {
         let fleet = py.detach(|| Fleet::read(&path)).raise(py)?;
         next(py, &fleet, &Source::Lines, previous, most)
     }
+    /// Builds the map of a fleet on the map at path, or a first map if there is no file, and publishes
+    /// it if it differs. Returns the map that is then at path.
+    ///
+    /// fleet, max_move and name are those of Map.build, and path is that of publish.
+    ///
+    /// Raises the exceptions of Map.build and of publish. After a ConflictError, call it again.
+    ///
+    /// >>> fleet["node"].append({"name": "db3"})
+    /// >>> stead.Map.apply(fleet, "members.map").epoch
+    /// 2
+    /// >>> stead.Map.apply(fleet, "members.map").epoch  # nothing changed
+    /// 2
+    #[staticmethod]
+    #[pyo3(signature = (fleet, path, *, max_move = None, name = None))]
+    fn apply(
+        py: Python<'_>,
+        fleet: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        max_move: Option<&Bound<'_, PyAny>>,
+        name: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Map> {
+        let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
+        let name = name.map(|name| text("name", name, "")).transpose()?;
+        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
+        let applied = py.detach(|| store(&path).apply(&fleet, most));
+        source.raise(py, applied).map(|map| Map::new(Arc::new(map)))
+    }
+
+    /// Applies a fleet file, as Map.apply does with a text. Messages call the fleet by its path.
+    ///
+    /// >>> import pathlib
+    /// >>> text = "name = 'members'\n[[node]]\nname = 'db1'\n"
+    /// >>> size = pathlib.Path("fleet.toml").write_text(text)
+    /// >>> stead.Map.apply_file("fleet.toml", "members.map").epoch
+    /// 2
+    #[staticmethod]
+    #[pyo3(signature = (fleet_path, path, *, max_move = None))]
+    fn apply_file(
+        py: Python<'_>,
+        fleet_path: &Bound<'_, PyAny>,
+        path: &Bound<'_, PyAny>,
+        max_move: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Map> {
+        let fleet_path = self::path("fleet_path", fleet_path)?;
+        let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
+        py.detach(|| store(&path).apply(&Fleet::read(&fleet_path)?, most))
+            .raise(py)
+            .map(|map| Map::new(Arc::new(map)))
+    }
+
+    /// Returns the epochs that the history of a map has: a list of int, the oldest first.
+    ///
+    /// Raises IoError and its subclasses.
+    ///
+    /// >>> stead.Map.history("members.map")
+    /// [1]
+    #[staticmethod]
+    fn history(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+        let path = self::path("path", path)?;
+        py.detach(|| store(&path).history()).raise(py)
+    }
+
+    /// Opens an epoch of the history of the map at path.
+    ///
+    /// Raises NotFoundError if the history does not have the epoch, and the exceptions of
+    /// Map.open_uncached.
+    ///
+    /// >>> stead.Map.open_epoch("members.map", 1) == members
+    /// True
+    #[staticmethod]
+    fn open_epoch(
+        py: Python<'_>,
+        path: &Bound<'_, PyAny>,
+        epoch: &Bound<'_, PyAny>,
+    ) -> PyResult<Map> {
+        let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
+        py.detach(|| store(&path).open_epoch(epoch))
+            .raise(py)
+            .map(|map| Map::new(Arc::new(map)))
+    }
+
+    /// Publishes the content of an old epoch as the next epoch, so that every reader notices the
+    /// change, and returns the map that is then at path. Publishes nothing if the newest epoch has
+    /// this content already.
+    ///
+    /// Raises the exceptions of Map.open_epoch and of publish.
+    ///
+    /// >>> fleet["node"].append({"name": "db3"})
+    /// >>> grown = stead.Map.apply(fleet, "members.map")
+    /// >>> back = stead.Map.rollback("members.map", 1)
+    /// >>> back.epoch, back.same(members)
+    /// (3, True)
+    #[staticmethod]
+    fn rollback(
+        py: Python<'_>,
+        path: &Bound<'_, PyAny>,
+        epoch: &Bound<'_, PyAny>,
+    ) -> PyResult<Map> {
+        let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
+        py.detach(|| store(&path).rollback(epoch))
+            .raise(py)
+            .map(|map| Map::new(Arc::new(map)))
+    }
+
+    /// Reads the epoch and the digest from the header of a map file, without verifying it: a cheap
+    /// way to ask whether there is a newer epoch. Returns a tuple of int and bytes.
+    ///
+    /// >>> stead.Map.peek("members.map") == (members.epoch, members.digest)
+    /// True
+    #[staticmethod]
+    fn peek<'py>(
+        py: Python<'py>,
+        path: &Bound<'py, PyAny>,
+    ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
+        let path = self::path("path", path)?;
+        let peeked = py.detach(|| Store::peek(&path)).raise(py)?;
+        Ok((peeked.epoch, PyBytes::new(py, &peeked.digest)))
+    }
+
     /// Returns the name of the node that a key lives on; with several replicas, of the primary.
     ///
     /// Raises TypeError if the key is neither str nor bytes, and UnicodeEncodeError if it is a str
@@ -388,7 +507,7 @@ impl Map {
     /// there is no map at path yet.
     ///
     /// The history is the directory path + ".history", with a map file for each of the newest 32
-    /// epochs. `stead history` and `stead rollback` use it.
+    /// epochs. Map.history, Map.open_epoch and Map.rollback use it.
     ///
     /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
     /// again on the new map. Raises UncertainError if the map is in place, but a power cut may
@@ -410,7 +529,7 @@ impl Map {
     ) -> PyResult<()> {
         let path = self::path("path", path)?;
         let previous = optional::<Map>("previous", previous)?.map(|map| Arc::clone(&map.get().map));
-        py.detach(|| Store::new(&path, stead::store::KEEP).publish(previous.as_deref(), &self.map))
+        py.detach(|| store(&path).publish(previous.as_deref(), &self.map))
             .raise(py)
     }
 
@@ -442,6 +561,17 @@ impl Map {
     /// (False, True)
     fn same(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.map.same(&instance::<Map>("other", other)?.get().map))
+    }
+
+    /// Returns the fleet of the map as TOML: its nodes, policies and pins, with everything that
+    /// placement depends on. Building this text on the map changes nothing, except that a gradual
+    /// change which is under way is completed, and that the map of an adopted ring gets exact
+    /// shares. A secret is never part of the text; a build keeps the hash and the secret of the map.
+    ///
+    /// >>> stead.Map.build(members.fleet(), members).same(members)
+    /// True
+    fn fleet(&self, py: Python<'_>) -> String {
+        py.detach(|| self.map.fleet().to_toml())
     }
 
     /// Returns the content of the map as a dict: each node's weight, share and points, the domains
@@ -497,10 +627,10 @@ impl Map {
 
     /// The part of a key that is hashed, as in a fleet file: "whole", "first 1 segments" and so on.
     ///
-    /// >>> members.key
+    /// >>> members.key_rule
     /// 'whole'
     #[getter]
-    fn key(&self) -> String {
+    fn key_rule(&self) -> String {
         self.map.key_rule().to_string()
     }
 
@@ -623,6 +753,16 @@ impl Map {
     fn __deepcopy__<'a>(slf: PyRef<'a, Self>, _memo: &Bound<'_, PyAny>) -> PyRef<'a, Self> {
         slf
     }
+}
+
+/// The map file at a path, and its history.
+fn store(path: &std::path::Path) -> Store {
+    Store::new(path, stead::store::KEEP)
+}
+
+/// The epoch that an integer stands for.
+fn epoch_of(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
+    whole("epoch", "a number from 0 to 2**64 - 1", epoch)
 }
 
 /// The point that an integer stands for.

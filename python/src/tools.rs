@@ -1,4 +1,4 @@
-//! The Python functions `path` and `survey`.
+//! The Python functions `path`, `path_name` and `survey`.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -78,6 +78,34 @@ pub fn path(
 ) -> PyResult<String> {
     let py = key.py();
     stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(fold)?).raise(py)
+}
+
+/// Returns the name of a path, as bytes: the inverse of path without fold.
+///
+/// path: str or bytes. Its last parts are the directories and the file name that stead.path makes;
+/// what comes before them is ignored, so an absolute path is fine. levels: as in path.
+///
+/// Raises PathNameError if no name has this path, and InvalidError if levels are wrong.
+///
+/// >>> stead.path_name("/srv/members/38/37/60/frank")
+/// b'frank'
+#[pyfunction]
+#[pyo3(signature = (path, *, levels = None))]
+pub fn path_name<'py>(
+    path: &Bound<'py, PyAny>,
+    levels: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = path.py();
+    let bytes = if let Ok(path) = path.cast::<PyBytes>() {
+        path.as_bytes().to_vec()
+    } else {
+        use std::os::unix::ffi::OsStringExt;
+        crate::argument::path("path", path)?
+            .into_os_string()
+            .into_vec()
+    };
+    let name = stead::path::path_name(&bytes, &levels_of(levels)?).raise(py)?;
+    Ok(PyBytes::new(py, &name))
 }
 
 /// The number of bytes of names that are collected while Python runs; then they are read while

@@ -46,12 +46,14 @@ except stead.ConflictError as error:
 assert (
     pickle.loads(pickle.dumps(plan)) == plan and stead.path("frank") == "38/37/60/frank"
 )
-said = subprocess.run(
-    [sys.executable, "-m", "stead", "members.map", "frank"],
-    stdout=subprocess.PIPE,
-    check=True,
-).stdout
+program = os.path.join(os.path.dirname(sys.executable), "stead")
 nodes = ",".join(second.locate_all("frank"))
-assert said.decode() == f"frank\t{nodes}\n"
+for command in ([program], [sys.executable, "-m", "stead"]):
+    said = subprocess.run(
+        [*command, "locate", "members.map", "frank"],
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    assert said.decode() == f"frank\t{nodes}\n"
 major, minor = sys.version_info[:2]
 print(f"stead {stead.__version__} works with Python {major}.{minor}")

@@ -226,3 +226,23 @@ def test_a_copy_of_a_column_needs_no_map_either(members):
     rows = column.to_pylist()
     del map
     assert column.to_numpy().tolist() == rows
+
+
+def test_django_that_is_missing_is_named():
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            (
+                "import sys\n"
+                "sys.modules['asgiref'] = sys.modules['django'] = None\n"
+                "try: import stead.django\n"
+                "except ModuleNotFoundError as error: print(error.name, '/', error)\n"
+            ),
+        ],
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout.decode()
+    assert said == (
+        "django / stead.django needs Django, which is not installed: pip install django\n"
+    )

@@ -101,7 +101,7 @@ def test_keys_with_the_same_first_segments_live_together():
         stead.Map.build(fleet_of(*NAMES, **more))
         for more in ({}, {"key": "first 1 segments"})
     )
-    assert (whole.key, ruled.key) == ("whole", "first 1 segments")
+    assert (whole.key_rule, ruled.key_rule) == ("whole", "first 1 segments")
     files = ["web1", "web1/cpu.rrd", "/web1/disk/0.rrd", b"web1/\xff"]
     assert {ruled.point(file) for file in files} == {whole.point("web1")}
     assert (

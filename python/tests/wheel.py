@@ -21,6 +21,7 @@ CONTENTS = [
     r"stead/_stead\.pyi",
     r"stead/py\.typed",
     r"stead/_stead\.abi3\.so",
+    r"stead-[\d.]+\.data/scripts/stead",
     r"stead-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/LICENSE-(MIT|APACHE))",
 ]
 
@@ -57,7 +58,9 @@ def contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         path = next(name for name in names if name.endswith(".so"))
-        library = archive.read(path)
+        program = next(name for name in names if name.endswith("/scripts/stead"))
+        library = archive.read(path) + archive.read(program)
+        executable = archive.getinfo(program).external_attr >> 16 & 0o111
     wrong = [
         f"{name} does not belong there"
         for name in names
@@ -73,9 +76,10 @@ def contents(wheel):
         for kind in ("MIT", "APACHE")
         if not any(name.endswith(f"LICENSE-{kind}") for name in names)
     ]
+    wrong += [] if executable else ["the program is not executable"]
     # otherwise a path of the machine that built the wheel would be in every traceback
     return wrong + (
-        ["the library names the folder that it was built in"]
+        ["the library or the program names the folder that it was built in"]
         if os.fsencode(ROOT) + b"/" in library
         else []
     )

@@ -101,6 +101,18 @@ def path(v):
         return v["path"] is None and v["error"] != "levels"
 
 
+def names(v):
+    path, levels = bytes.fromhex(v["path"]), v["levels"]
+    try:
+        found = {stead.path_name(path, levels=levels).hex()}
+        found.add(stead.path_name(os.fsdecode(path), levels=levels).hex())
+    except stead.InvalidError:
+        return v["name"] is None and v["error"] == "levels"
+    except stead.PathNameError:
+        return v["name"] is None and v["error"] != "levels"
+    return found == {v["name"]}
+
+
 def plan(v):
     old, new = map_of(v["old"]), map_of(v["new"])
     plan = stead.Plan.between(old, new)
@@ -210,6 +222,7 @@ def run(files):
             "locate.json": place,
             "prefer.json": prefer,
             "paths.json": path,
+            "names.json": names,
             "plans.json": plan,
             "golden.json": golden,
             "damaged.json": lambda v: damaged(v, scratch),

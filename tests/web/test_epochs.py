@@ -8,7 +8,7 @@ from web_judge import by_worker
 from web_load import load
 from web_publisher import Publisher
 from web_run import ask_until_all_answered
-from web_server import Server, memory
+from web_server import Server, Uvicorn, memory
 
 EPOCHS = 50
 # Seconds from the end of an apply to the start of the next; an apply takes about as
@@ -20,10 +20,13 @@ KINDS = {
     "sync": (["--worker-class", "sync"], False),
     "gthread": (["--worker-class", "gthread", "--threads", "4"], True),
     "preloaded": (["--worker-class", "gthread", "--threads", "4", "--preload"], True),
+    "uvicorn": ([], True),
 }
 APPLICATIONS = {
     "where": [("GET", "where")],
     "django": [("GET", "twice"), ("POST", "members")],
+    "flask": [("GET", "where?key=")],
+    "fastapi": [("GET", "where?key=")],
     "controls": [("GET", "twice"), ("GET", "never"), ("GET", "hoard")],
 }
 
@@ -35,7 +38,9 @@ class Run(web_run.Run):
         options, keep = KINDS[kind]
         publisher = Publisher(scratch)
         publisher.publish()
-        with Server(application, scratch, *options, **environment) as server:
+        with (Uvicorn if kind == "uvicorn" else Server)(
+            application, scratch, *options, **environment
+        ) as server:
             warm_up(server, APPLICATIONS[application])
             self.workers = server.workers()
             with load(server.address, APPLICATIONS[application], keep) as self.answers:
@@ -62,6 +67,8 @@ def warm_up(server, requests):
         ("where", "preloaded"),
         ("django", "sync"),
         ("django", "gthread"),
+        ("flask", "gthread"),
+        ("fastapi", "uvicorn"),
     ],
 )
 def test_every_answer_is_of_one_map_and_of_the_newest(

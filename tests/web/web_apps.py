@@ -70,8 +70,28 @@ def controls(environ, start_response):
 
 
 @with_worker
+def flask(environ, start_response):
+    """The example."""
+    from where_flask import app
+
+    return app(environ, start_response)
+
+
+@with_worker
 def django(environ, start_response):
     """The example, and /twice/ (web_urls.py)."""
     from shards.wsgi import application
 
     return application(environ, start_response)
+
+
+async def fastapi(scope, receive, send):
+    """The example under ASGI."""
+    from where_asgi import app
+
+    async def with_worker(message):
+        if message["type"] == "http.response.start":
+            message["headers"].append((b"x-worker", str(os.getpid()).encode()))
+        await send(message)
+
+    await app(scope, receive, with_worker if scope["type"] == "http" else send)

@@ -55,7 +55,9 @@ class Client:
                     http.client.HTTPConnection(*self.address, timeout=20),
                     0,
                 )
-            self.connection.request(method, f"/{kind}/{quote(key, safe='')}")
+            # of a kind such as where?key= the key is a parameter
+            slash = "" if kind.endswith("=") else "/"
+            self.connection.request(method, f"/{kind}{slash}{quote(key, safe='')}")
             response = self.connection.getresponse()
             body = response.read()
             worker = int(response.headers.get("X-Worker", 0))

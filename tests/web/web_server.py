@@ -35,7 +35,8 @@ class Server:
             *options,
             f"web_apps:{application}",
         ]
-        paths = [HERE, EXAMPLES / "wsgi", EXAMPLES / "django"]
+        examples = ("wsgi", "django", "asgi", "flask")
+        paths = [HERE, *(EXAMPLES / example for example in examples)]
         self.environment = dict(
             os.environ,
             PYTHONPATH=os.pathsep.join(map(str, paths)),
@@ -53,7 +54,7 @@ class Server:
         self.address = self.socket.getsockname()
         with open(self.scratch / "gunicorn.log", "ab") as log:
             self.process = subprocess.Popen(
-                [*self.command, "--bind", f"fd://{self.socket.fileno()}"],
+                [*self.command, *self.bind(self.socket.fileno())],
                 cwd=self.scratch,
                 env=self.environment,
                 pass_fds=[self.socket.fileno()],
@@ -62,6 +63,10 @@ class Server:
                 stderr=log,
             )
         return self
+
+    def bind(self, fd):
+        """The options that name the port."""
+        return "--bind", f"fd://{fd}"
 
     def __exit__(self, *_):
         master = self.master()
@@ -92,6 +97,34 @@ class Server:
     def workers(self):
         """The process ids of the workers."""
         return set(children(self.master()))
+
+
+class Uvicorn(Server):
+    """The same with uvicorn and an application of ASGI."""
+
+    def __init__(self, application, scratch, *options, workers=3, **environment):
+        super().__init__(application, scratch, workers=workers, **environment)
+        self.command = [
+            sys.executable,
+            *("-m", "uvicorn", "--no-access-log", "--workers", str(workers)),
+            *options,
+            f"web_apps:{application}",
+        ]
+
+    def bind(self, fd):
+        return "--fd", str(fd)
+
+    def workers(self):
+        def is_worker(pid):
+            # the other child keeps account of semaphores
+            try:
+                return (
+                    b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+                )
+            except FileNotFoundError:
+                return False
+
+        return set(filter(is_worker, super().workers()))
 
 
 def children(pid):

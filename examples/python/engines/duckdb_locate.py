@@ -1,34 +1,12 @@
-"""Locates keys inside DuckDB, with a function in SQL that takes and returns Arrow data,
-so that one machine can process files of any size.
+"""Locates keys inside DuckDB, with a function in SQL for each map, so that one machine
+can process files of any size.
 
     python examples/python/engines/duckdb_locate.py
 """
 
 import duckdb
-import pyarrow as pa
 import stead
-from duckdb.sqltypes import VARCHAR
-
-
-def register(connection, name, members):
-    """Adds a function to SQL that returns the node of a key in the map `members`; null
-    for null.
-    """
-
-    def node_of(keys):
-        return pa.array(members.locate_many(keys)).cast(pa.string())
-
-    # special: DuckDB passes nulls to the function instead of handling them; no side
-    # effects: equal keys have equal nodes
-    connection.create_function(
-        name,
-        node_of,
-        [VARCHAR],
-        VARCHAR,
-        type="arrow",
-        null_handling="special",
-        side_effects=False,
-    )
+import stead.duckdb
 
 
 def main():
@@ -44,8 +22,8 @@ def main():
     )
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
-    register(connection, "node_of", members)
-    register(connection, "node_after", grown)
+    stead.duckdb.register(connection, "node_of", members)
+    stead.duckdb.register(connection, "node_after", grown)
     connection.execute(
         "CREATE TABLE users AS SELECT 'user' || i AS key FROM range(1000000) t(i)"
     )

@@ -46,7 +46,7 @@ from ._errors import (
     VersionError,
 )
 from ._records import Affected, AffectedColumns, Move, Node, Policy, Slice
-from ._stead import Array, Map, Plan, __version__, path, survey
+from ._stead import Array, Map, Plan, __version__, path, path_name, survey
 
 __all__ = [
     "Affected",
@@ -79,6 +79,7 @@ __all__ = [
     "VersionError",
     "__version__",
     "path",
+    "path_name",
     "survey",
 ]
 

@@ -24,8 +24,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, Callable, Union
 
-from asgiref.sync import iscoroutinefunction
-from django.conf import settings  # type: ignore[import-not-found,import-untyped,unused-ignore]
+try:
+    from asgiref.sync import iscoroutinefunction
+    from django.conf import settings  # type: ignore[import-not-found,import-untyped,unused-ignore]
+except ModuleNotFoundError as error:
+    if error.name not in ("asgiref", "django"):
+        raise
+    raise ModuleNotFoundError(
+        "stead.django needs Django, which is not installed: pip install django",
+        name="django",
+    ) from None
 
 from . import Map
 

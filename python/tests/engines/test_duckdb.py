@@ -1,11 +1,14 @@
-"""A million keys through DuckDB, with a function in SQL."""
+"""A million keys through DuckDB, with stead.duckdb."""
 
 import pytest
+import stead
 from engine_case import ROWS, example
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not in .venv")
 pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")
-register = example("duckdb_locate").register
+import stead.duckdb
+
+register = stead.duckdb.register
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +63,53 @@ def test_nulls_stay_null(case, sql):
         (None,),
     ]
     assert sql("SELECT old_node(NULL)").fetchall() == [(None,)]
+
+
+def test_text_and_blob_are_keys_and_nothing_else_is(case, sql):
+    for expression, key in (
+        ("'Zo\u00eb'", "Zo\u00eb"),
+        (r"'\xFF\x00a'::BLOB", b"\xff\x00a"),
+        ("'frank'::ENUM('frank', 'bob')", "frank"),
+        ("'x' || chr(233)", "x\u00e9"),
+    ):
+        said = sql(f"SELECT old_node(k) FROM (SELECT {expression} AS k)").fetchall()
+        assert said == [(case.old.locate(key),)], expression
+    for wrong in ("5", "5.5", "true", "['a']", "{'a': 'b'}", "DATE '2026-01-01'"):
+        with pytest.raises(duckdb.Error, match="keys are"):
+            sql(f"SELECT old_node({wrong})").fetchall()
+    with pytest.raises(duckdb.Error, match="old_node takes one key, not 2"):
+        sql("SELECT old_node('a', 'b')").fetchall()
+    with pytest.raises(duckdb.Error, match="No function matches"):
+        sql("SELECT old_node()").fetchall()
+
+
+def test_a_name_gets_the_map_that_was_registered_last(case):
+    with duckdb.connect() as connection:
+        for map in (case.old, case.new, case.old):
+            register(connection, "node_of", map)
+            said = connection.sql("SELECT node_of('k7'), node_of('12')").fetchall()
+            assert said == [(map.locate("k7"), map.locate("12"))]
+        said = connection.cursor().sql("SELECT node_of('k7')").fetchall()
+        assert said == [(case.old.locate("k7"),)]
+        for name in ("", "node of", "a-b", 'a"b'):
+            with pytest.raises(stead.InvalidError, match="is no name of a function"):
+                register(connection, name, case.old)
+        with pytest.raises(TypeError, match="map is a stead.Map, not str"):
+            register(connection, "other", "members.map")
+
+
+def test_files_are_read_in_parts_by_several_threads(case, sql, tmp_path):
+    sql("SELECT * FROM keys").write_parquet(str(tmp_path / "keys.parquet"))
+    with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET threads = 4")
+        register(connection, "node_of", case.old)
+        counts = connection.sql(
+            f"SELECT node_of(key), count(*) FROM '{tmp_path}/keys.parquet' GROUP BY ALL"
+        )
+        assert dict(counts.fetchall()) == case.counts
+
+
+def test_the_example_runs(capsys):
+    example("duckdb_locate").main()
+    assert "db3" in capsys.readouterr().out

@@ -1,10 +1,13 @@
-"""A million keys through polars, as an expression."""
+"""A million keys through polars, with stead.polars."""
 
 import pytest
+import stead
 from engine_case import example
 
 pl = pytest.importorskip("polars", reason="polars is not in .venv")
-node_of = example("polars_locate").node_of
+import stead.polars
+
+node_of = stead.polars.locate
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,75 @@ def test_the_expression_works_within_groups_and_in_the_streaming_engine(case, fr
     assert grouped["node"].to_list() == case.old.locate_many(grouped["key"].to_list())
     streamed = frame.group_by(nodes).len().collect(engine="streaming")
     assert dict(streamed.iter_rows()) == case.counts
+
+
+def test_moves_are_those_of_locate_many_and_a_renamed_node_moves_nothing(case, frame):
+    moves = stead.polars.moves(frame.with_row_index("i"), "key", case.old, case.new)
+    assert isinstance(moves, pl.LazyFrame)
+    rows = moves.sort("i").collect()
+    assert rows.columns == ["i", "key", "from", "to"]
+    expected = [
+        (i, key, a, b)
+        for i, (key, a, b) in enumerate(zip(case.keys, case.before, case.after))
+        if ("two" if a == "db2" else a) != b
+    ]
+    assert rows.rows() == expected
+    # and back again, where the later map is the old one
+    back = stead.polars.moves(frame.with_row_index("i"), "key", case.new, case.old)
+    assert back.sort("i").collect()["i"].to_list() == [row[0] for row in expected]
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_plan_counts_the_rows_of_moves(case, frame, engine):
+    counts = stead.polars.plan(frame, "key", case.old, case.new).collect(engine=engine)
+    assert counts.columns == ["from", "to", "rows"]
+    assert {(a, b): rows for a, b, rows in counts.iter_rows()} == case.moved
+
+
+def test_frames_that_are_in_memory_give_such_frames(case):
+    frame = pl.DataFrame({"key": ["k7", None, "12", *case.keys[:100]]})
+    moves = stead.polars.moves(frame, "key", case.old, case.new)
+    assert isinstance(moves, pl.DataFrame) and None not in moves["key"]
+    plan = stead.polars.plan(frame, "key", case.old, case.new)
+    assert isinstance(plan, pl.DataFrame) and plan["rows"].sum() == len(moves) > 10
+    assert stead.polars.moves(frame, "key", case.old, case.old).rows() == []
+
+
+def test_a_column_that_is_missing_or_in_the_way_is_named(case):
+    frame = pl.LazyFrame({"key": ["a"], "from": [1]})
+    for call in (stead.polars.moves, stead.polars.plan):
+        with pytest.raises(
+            stead.InvalidError, match="no column 'name'; its columns are"
+        ):
+            call(frame, "name", case.old, case.new)
+        with pytest.raises(stead.InvalidError, match="has a column 'from' already"):
+            call(frame, "key", case.old, case.new)
+    with pytest.raises(pl.exceptions.ComputeError, match="keys are Arrow int64"):
+        frame.select(node_of("from", case.old)).collect()
+    other = stead.Map.build({"name": "other", "node": [{"name": "a"}]})
+    with pytest.raises(stead.IdentityError):
+        stead.polars.moves(frame.drop("from"), "key", case.old, other)
+
+
+def test_the_column_keeps_its_name_and_a_literal_is_one_row(case):
+    frame = pl.DataFrame({"key": ["k7", "12"]})
+    assert frame.select(node_of("key", case.old)).columns == ["key"]
+    said = frame.with_columns(
+        node_of(pl.col("key"), case.old).alias("a"),
+        node_of(pl.col("key") + "x", case.new).alias("b"),
+        node_of(pl.lit("frank"), case.old).alias("c"),
+    )
+    assert said.rows() == [
+        (
+            key,
+            case.old.locate(key),
+            case.new.locate(key + "x"),
+            case.old.locate("frank"),
+        )
+        for key in ("k7", "12")
+    ]
+
+
+def test_the_example_runs(capsys):
+    example("polars_locate").main()
+    assert "db3" in capsys.readouterr().out
