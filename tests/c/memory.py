@@ -18,6 +18,7 @@ SUITE = [
     "cache.c",
     "large.c",
     "changes.c",
+    "stores.c",
     "threads.c",
 ]
 # Lost memory of every kind is an error. Memory that stays reachable is not: the cache of

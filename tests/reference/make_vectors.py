@@ -7,6 +7,7 @@ hex, a point 16 hex digits, a count of points a decimal string. The answers come
 the reference, the maps and the questions from cases.py and golden.py.
 """
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -239,6 +240,67 @@ def paths():
             yield dict(v, path=None, error=str(error))
 
 
+def names():
+    """The path of every vector of paths(), below other directories too, and paths that no
+    name has.
+    """
+    asked = []
+    for i, v in enumerate(v for v in paths() if v["path"] is not None):
+        above = (b"", b"/nas/", b"./", b"\xff\n/", b"3/", b"//")[i % 6]
+        asked.append((above + v["path"].encode(), tuple(v["levels"])))
+    # each byte in its place: as itself, escaped, and escaped in upper case
+    for byte in range(256):
+        for key in (bytes([byte]), b"a" + bytes([byte])):
+            for file in (bytes([byte]), b"=%02x" % byte, b"=%02X" % byte):
+                asked.append((directories(key) + key[:-1] + file, LEVELS))
+    # the names of the longest file names, and of longer ones
+    for key in (b"_" * 255, b"." * 85, b"_" * 256, b"." * 86):
+        file = key if key[0] == 0x5F else key.replace(b".", b"=2e")
+        asked.append((directories(key) + file, LEVELS))
+    frank = b"38/37/60/frank"
+    wrong = [b"", b"/", b"frank", b"/frank", b"37/60/frank", b"/37/60/frank"]
+    wrong += [frank.replace(a, b, 1) for a, b in WRONG_PARTS]
+    wrong += [frank + end for end in WRONG_ENDS]
+    asked += [(found, LEVELS) for found in wrong]
+    asked += [(frank, levels) for levels in ((), (0,), (257,), (64, 0), (1,) * 17)]
+    asked += [(frank, (64, 64)), (b"37/" + frank, (64, 64, 128, 256))]
+    for found, levels in dict.fromkeys(asked):
+        v = {"path": found.hex(), "levels": list(levels)}
+        try:
+            yield dict(v, name=reference.path_name(found, levels).hex())
+        except ValueError as error:
+            yield dict(v, name=None, error=str(error))
+
+
+LEVELS = (64, 64, 128)
+# what makes 38/37/60/frank a path that no name has
+WRONG_PARTS = (
+    (b"38", b"39"),
+    (b"37", b"037"),
+    (b"60", b"+60"),
+    (b"60", b" 60"),
+    (b"60", b""),
+    (b"60", b"=36=30"),
+    (b"38", b"10000000000000000000000038"),
+    (b"/", b"//"),
+    (b"/", b"\\"),
+    (b"frank", b"Frank"),
+    (b"frank", b"fr=61nk"),
+    (b"frank", b"fr=2Enk"),
+    (b"frank", b"fr==nk"),
+    (b"frank", b"=frank"),
+    (b"frank", b"fran\xc3\xa9"),
+    (b"frank", b".."),
+)
+WRONG_ENDS = (b"/", b"=", b"=2", b"=2e", b"=0g", b"=g0", b".", b"\n", b"\0", b" ", b"==")
+
+
+def directories(key):
+    """The directories of a key on the default levels."""
+    digest = hashlib.md5(key).digest()
+    return b"%d/%d/%d/" % (digest[0] % 64, digest[1] % 64, digest[2] % 128)
+
+
 def locate(files):
     """For each map: keys, and the points on both sides of every bound."""
     for name, data in files.items():
@@ -372,6 +434,10 @@ def plans(files):
 ABOUT = {
     "points": "hash of key (hex) -> point; siphash with its secret",
     "paths": "key (hex), levels and fold -> path; null where it is an error",
+    "names": (
+        "path (hex) and levels -> the name (hex) that has this path; null where it is an "
+        "error"
+    ),
     "locate": (
         "map and key (hex; fold: ASCII fold first), or map and point alone -> point, "
         "primary, all nodes"
@@ -404,6 +470,7 @@ def everything():
     vectors = {
         "points": points(),
         "paths": paths(),
+        "names": names(),
         "locate": [*locate(files), *rings(adopted)],
         "prefer": prefer(files),
         "plans": plans(files),

@@ -10,6 +10,7 @@ is not stated on the page; it is our interpretation of the page.
 
 import bisect
 import hashlib
+import re
 import struct
 from collections import namedtuple
 
@@ -554,3 +555,27 @@ def path(key, levels=(64, 64, 128), fold=False):
         raise ValueError("file name")
     digest = hashlib.md5(key).digest()
     return "/".join([str(digest[i] % level) for i, level in enumerate(levels)] + [name])
+
+
+def path_name(found, levels=(64, 64, 128)):
+    """The name whose path ends a path, by docs/paths.md; raises ValueError when there is
+    none. It undoes the escapes, and then asks what the path of that name would be.
+    """
+    parts = found.split(b"/")
+    name = b"" if parts[-1] == b"=" else unescaped(parts[-1])
+    try:
+        wanted = path(name, levels).encode()
+    except ValueError as error:
+        raise ValueError("levels" if str(error) == "levels" else "path") from None
+    if wanted != b"/".join(parts[-1 - len(levels) :]):
+        raise ValueError("path")
+    return name
+
+
+def unescaped(name):
+    """A file name with each = and the two hex digits after it as the byte that they mean.
+    Other bytes stay, also where no path has them.
+    """
+    return re.sub(
+        b"=([0-9a-f]{2})", lambda escape: bytes.fromhex(escape[1].decode()), name
+    )

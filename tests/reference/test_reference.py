@@ -242,6 +242,7 @@ class Vectors(unittest.TestCase):
         names = (
             "points",
             "paths",
+            "names",
             "locate",
             "prefer",
             "plans",

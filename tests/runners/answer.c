@@ -13,6 +13,7 @@
 //     locate-many  MAP KEYS            NODES
 //     prefer       MAP N KEY           NODES
 //     path         LEVELS FOLD KEY     PATH
+//     path-name    LEVELS PATH         NAME
 //     plan         OLD NEW KEYS        FRACTION REPORT COUNT, then each of
 //                                      COUNT moves FIRST,LAST,FROM,TO,CAUSE,
 //                                      then for each key the numbers of the
@@ -311,6 +312,20 @@ static void answer_path(char **field) {
   }
 }
 
+static void answer_path_name(char **field) {
+  stead_error error;
+  char name[STEAD_NAME_ROOM];
+  bytes levels = unhex(field[0]), path = unhex(field[1]);
+  size_t count;
+  if (good(stead_path_name(path.text, path.length, levels.text, name,
+                           sizeof name, &count, &error),
+           &error)) {
+    printf("STEAD_OK\t");
+    for (size_t i = 0; i < count; i++)
+      printf("%02x", (unsigned char)name[i]);
+  }
+}
+
 // Prints the moves of a plan, and then for each key the numbers of its moves.
 // stead_plan_affects_many says the same as the moves of a key.
 static void check_rows(const stead_plan *plan, const bytes *key,
@@ -452,6 +467,7 @@ static const struct {
     {"locate-many", 2, answer_locate_many},
     {"prefer", 3, answer_prefer},
     {"path", 3, answer_path},
+    {"path-name", 2, answer_path_name},
     {"plan", 3, answer_plan},
     {"bytes", 1, answer_bytes},
     {"file", 1, answer_file},

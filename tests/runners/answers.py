@@ -46,6 +46,7 @@ class Runner:
             "locate.json": self.places,
             "prefer.json": self.prefer,
             "paths.json": self.paths,
+            "names.json": self.names,
             "plans.json": self.plans,
             "damaged.json": self.damaged,
             "fleet_errors.json": self.fleets,
@@ -167,6 +168,19 @@ class Runner:
         return [
             answer == [OK, in_hex(v["path"]).encode()]
             if v["path"] is not None
+            else refused(answer, wrong[v["error"]])
+            for v, answer in zip(vectors, self.ask(requests))
+        ]
+
+    def names(self, vectors):
+        requests = [
+            ("path-name", in_hex(",".join(map(str, v["levels"]))), v["path"])
+            for v in vectors
+        ]
+        wrong = {"levels": "STEAD_INVALID", "path": "STEAD_NAME"}
+        return [
+            answer == [OK, v["name"].encode()]
+            if v["name"] is not None
             else refused(answer, wrong[v["error"]])
             for v, answer in zip(vectors, self.ask(requests))
         ]

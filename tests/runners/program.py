@@ -30,6 +30,7 @@ def run_with(stead, files, scratch):
         "locate.json": places(stead, files["locate.json"]),
         "prefer.json": prefer(stead, files["prefer.json"]),
         "paths.json": paths(stead, files["paths.json"]),
+        "names.json": names(stead, files["names.json"]),
         "plans.json": sum(plan(stead, v) for v in files["plans.json"]),
         "damaged.json": sum(damaged(stead, v, scratch) for v in files["damaged.json"]),
         "fleet_errors.json": sum(
@@ -227,6 +228,43 @@ def paths(stead, vectors):
                     and error.count("\n") == 1
                 )
     return passed
+
+
+def names(stead, vectors):
+    """Gives the paths of a group at once, and each path that has no name in a call of its
+    own. A path that contains a NUL is a line.
+    """
+    passed = 0
+    for group in grouped(vectors, "levels"):
+        levels = ",".join(map(str, group[0]["levels"]))
+        command = [stead, "path", "--names", "--levels", levels]
+        good = [v for v in group if v["name"] is not None]
+        if good:
+            out = call(*command, "-0", keys=[bytes.fromhex(v["path"]) for v in good])[1]
+            passed += sum(
+                found == bytes.fromhex(v["name"])
+                for v, found in zip(good, nul_ended(out, good))
+            )
+        for v in [v for v in group if v["name"] is None]:
+            path = bytes.fromhex(v["path"])
+            flags, end = ([], b"\n") if b"\0" in path else (["-0"], b"\0")
+            done = subprocess.run(
+                [*command, *flags], input=path + end, capture_output=True, check=False
+            )
+            passed += (
+                done.returncode == (64 if v["error"] == "levels" else 65)
+                and done.stdout == b""
+                and done.stderr.count(b"\n") == 1
+            )
+    return passed
+
+
+def nul_ended(out, vectors):
+    """The names in an output. A name may contain NUL itself, so their lengths are used."""
+    for v in vectors:
+        length = len(v["name"]) // 2
+        yield out[:length] if out[length : length + 1] == b"\0" else None
+        out = out[length + 1 :]
 
 
 def plan(stead, v):

@@ -64,6 +64,13 @@ def run(files):
         except ValueError:
             return v["path"] is None
 
+    def names(v):
+        try:
+            name = reference.path_name(bytes.fromhex(v["path"]), v["levels"])
+        except ValueError as error:
+            return v["name"] is None and v["error"] == str(error)
+        return name.hex() == v["name"]
+
     def plans(v):
         d = compare(map_of(v["old"]), map_of(v["new"]))
         moves = [
@@ -100,6 +107,7 @@ def run(files):
         "locate.json": places,
         "prefer.json": prefer,
         "paths.json": paths,
+        "names.json": names,
         "plans.json": plans,
         "damaged.json": damaged,
         "fleet_errors.json": fleets,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use stead::hash::{Hash, Secret};
-use stead::path::{path, Fold, Levels};
+use stead::path::{path, path_name, Fold, Levels};
 use stead::policy::NodeId;
 use stead::{build, Fleet, Map, Plan, Point, Status};
 
@@ -147,6 +147,33 @@ fn paths() {
             (wanted, found) => same(
                 found.map_err(|e| e.to_string()),
                 Ok(wanted.as_str().unwrap().to_owned()),
+            ),
+        }
+    });
+}
+
+#[test]
+fn names_of_paths() {
+    run("names.json", 2000, |v| {
+        let levels: Vec<u16> = v["levels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_u64().unwrap() as u16)
+            .collect();
+        let found =
+            Levels::new(&levels).and_then(|levels| path_name(&unhex(text(v, "path")), &levels));
+        match (&v["name"], found) {
+            (Value::Null, Err(error)) => {
+                let wanted = match text(v, "error") {
+                    "levels" => Status::Invalid,
+                    _ => Status::Name,
+                };
+                same(error.status(), wanted)
+            }
+            (wanted, found) => same(
+                found.map(|name| hex(&name)).map_err(|e| e.to_string()),
+                Ok(wanted.as_str().unwrap_or_default().to_owned()),
             ),
         }
     });
