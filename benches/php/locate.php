@@ -16,6 +16,7 @@ namespace Stead\Bench;
 use FFI;
 use LogicException;
 use Memcached;
+use Stead\Library;
 use Stead\Map;
 use ValueError;
 

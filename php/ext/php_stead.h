@@ -18,10 +18,6 @@
 extern zend_module_entry stead_module_entry;
 #define phpext_stead_ptr &stead_module_entry
 
-#if defined(ZTS) && defined(COMPILE_DL_STEAD)
-ZEND_TSRMLS_CACHE_EXTERN()
-#endif
-
 /* library.c: libstead, which is loaded once, when PHP starts. Nothing writes
  * into the table afterwards, so threads share it. libstead.inc lists
  * the functions, and each has the type that stead.h declares. */

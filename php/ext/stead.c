@@ -131,8 +131,5 @@ zend_module_entry stead_module_entry = {STANDARD_MODULE_HEADER_EX,
                                         STANDARD_MODULE_PROPERTIES};
 
 #ifdef COMPILE_DL_STEAD
-#ifdef ZTS
-ZEND_TSRMLS_CACHE_DEFINE()
-#endif
 ZEND_GET_MODULE(stead)
 #endif

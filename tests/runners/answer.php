@@ -146,6 +146,8 @@ function answer(array $field): string
                 return "STEAD_OK\t" . nodes(opened($text(0))->prefer($text(2), (int) $field[1]));
             case 'path 3':
                 return "STEAD_OK\t" . bin2hex(Path::of($text(2), $text(0), $field[1] === '1' ? Fold::Ascii : Fold::None));
+            case 'path-name 2':
+                return "STEAD_OK\t" . bin2hex(Path::name($text(1), $text(0)));
             case 'plan 3':
                 return "STEAD_OK\t" . plan(Plan::between(opened($text(0)), opened($text(1))), $field[2]);
             case 'bytes 1':
