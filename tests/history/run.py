@@ -144,6 +144,20 @@ class Language:
         return digest, said or (f"exit {code}" if code else "")
 
 
+def python():
+    """Returns the command of a Python that has the module, the variables that it needs,
+    and why there is none. The module in .venv is there for other suites already.
+    """
+    script = os.path.join(ROOT, "scripts", "python-module")
+    venv = os.path.join(ROOT, ".venv", "bin", "python")
+    if os.path.exists(venv) and done([venv, "-c", "import maturin"])[0] == 0:
+        code, _, said = done([sys.executable, script])
+        assert code == 0, said
+        return [venv], {}, ""
+    code, tree, said = done([sys.executable, script, "--tree"])
+    return [sys.executable], {"PYTHONPATH": tree.strip()}, said.strip() if code else ""
+
+
 def languages(scratch):
     """Returns {name: language} of those that are here, and why the others are not."""
     found, missing = {"program": Program(built.program())}, []
@@ -155,14 +169,11 @@ def languages(scratch):
     )
     assert not complaint, complaint
     found["C"] = Language([program], ["file", "text"])
-    tree = done([sys.executable, os.path.join(ROOT, "scripts/python-module"), "--tree"])
-    if sys.version_info < (3, 10):
-        missing.append(f"Python: {tree[2].strip()}")
+    command, variables, why = python()
+    if why:
+        missing.append(f"Python: {why}")
     else:
-        assert tree[0] == 0, tree
-        found["Python"] = Language(
-            [sys.executable, source("py")], PYTHONPATH=tree[1].strip()
-        )
+        found["Python"] = Language([*command, source("py")], **variables)
     library = os.path.join(libraries, "libstead.so")
     php = os.environ.get("PHP", "php")
     if done(["sh", "-c", f"{php} -r 'exit((int) !extension_loaded(\"FFI\"));'"])[0]:
