@@ -292,7 +292,19 @@ WRONG_PARTS = (
     (b"frank", b"fran\xc3\xa9"),
     (b"frank", b".."),
 )
-WRONG_ENDS = (b"/", b"=", b"=2", b"=2e", b"=0g", b"=g0", b".", b"\n", b"\0", b" ", b"==")
+WRONG_ENDS = (
+    b"/",
+    b"=",
+    b"=2",
+    b"=2e",
+    b"=0g",
+    b"=g0",
+    b".",
+    b"\n",
+    b"\0",
+    b" ",
+    b"==",
+)
 
 
 def directories(key):
