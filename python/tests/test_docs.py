@@ -6,6 +6,8 @@ import os
 
 import pytest
 import stead
+import stead.duckdb
+import stead.polars
 from conftest import ROOT, fleet_of
 
 # fleets that every example of the module may use
@@ -49,6 +51,9 @@ def documented():
                     found[f"stead.{name}.{member}"] = inspect.getdoc(
                         getattr(thing, member)
                     )
+    for module in (stead.duckdb, stead.polars):
+        for name in module.__all__:
+            found[f"{module.__name__}.{name}"] = getattr(module, name).__doc__
     return found
 
 

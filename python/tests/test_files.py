@@ -219,3 +219,86 @@ def test_paths_of_any_bytes_work(tmp_path, members):
     assert stead.Map.open(path) == members
     with pytest.raises(OSError):
         stead.Map.open("a\0b")
+
+
+def test_apply_publishes_what_differs_and_nothing_else(path, tmp_path):
+    first = stead.Map.apply(fleet_of("n1", "n2"), path)
+    assert first == stead.Map.open(path) and first.epoch == 1
+    before = path.stat().st_mtime_ns, path.stat().st_ino
+    assert stead.Map.apply(fleet_of("n1", "n2"), path) == first
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == before
+    three = fleet_of("n1", "n2", "n3")
+    step = stead.Map.apply(three, path, max_move="5%")
+    assert step.epoch == 2 and step == stead.Map.open(path)
+    assert stead.Plan.between(first, step).fraction < 0.051
+    file = tmp_path / "fleet.json"
+    file.write_text(json.dumps(three))
+    whole = stead.Map.apply_file(file, path)
+    assert whole.epoch == 3 and whole.slices == stead.Map.build(three, first).slices
+    file.write_text('{"name": "members", "nod": []}')
+    with pytest.raises(stead.FleetError, match=f"{file}:1: unknown key `nod`"):
+        stead.Map.apply_file(file, path)
+    with pytest.raises(stead.FleetError, match=r"site\['nod'\]: unknown key"):
+        stead.Map.apply({"name": "members", "nod": []}, path, name="site")
+    with pytest.raises(stead.IdentityError):
+        stead.Map.apply({"name": "other", "node": [{"name": "n1"}]}, path)
+    with pytest.raises(FileNotFoundError):
+        stead.Map.apply_file(tmp_path / "none.toml", path)
+    with pytest.raises(
+        TypeError, match="fleet_path is a str or an os.PathLike, not dict"
+    ):
+        stead.Map.apply_file(three, path)
+    assert stead.Map.open(path) == whole
+
+
+def test_history_lists_epochs_and_rollback_publishes_one_again(path, members, grown):
+    assert stead.Map.history(path) == [1]
+    grown.publish(path, members)
+    assert stead.Map.history(path) == [1, 2]
+    assert stead.Map.open_epoch(path, 1) == members
+    assert stead.Map.open_epoch(str(path), 2) == grown
+    back = stead.Map.rollback(path, 1)
+    assert back.epoch == 3 and back.same(members) and back == stead.Map.open(path)
+    assert stead.Map.rollback(path, 1) == back  # nothing to do
+    assert stead.Map.history(path) == [1, 2, 3]
+    for call in (stead.Map.open_epoch, stead.Map.rollback):
+        with pytest.raises(stead.Error, match="epoch 9 is not in the history"):
+            call(path, 9)
+        with pytest.raises(stead.InvalidError, match="epoch is not a number from 0"):
+            call(path, -1)
+        with pytest.raises(TypeError):
+            call(path, "1")
+    for call in (stead.Map.history, stead.Map.peek):
+        with pytest.raises(FileNotFoundError):
+            call(f"{path}.none")
+
+
+def test_peek_reads_the_header_alone(path, members, tmp_path):
+    assert stead.Map.peek(path) == (members.epoch, members.digest)
+    damaged = bytearray(members.to_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / "damaged.map").write_bytes(damaged)
+    assert stead.Map.peek(tmp_path / "damaged.map") == (1, members.digest)
+    (tmp_path / "text").write_bytes(b"x" * 500)
+    with pytest.raises(stead.FormatError):
+        stead.Map.peek(tmp_path / "text")
+
+
+def test_the_fleet_of_a_map_builds_the_same_map(members, grown, copies):
+    fleet = fleet_of(
+        "n1",
+        "n2",
+        "n3",
+        policy=[{"name": "p", "nodes": ["n3", "n1"], "kind": "proxy", "weight": 0.5}],
+        pin=[{"key": "frank", "policy": "p"}],
+    )
+    for map in (members, grown, copies, stead.Map.build(fleet)):
+        text = map.fleet()
+        assert stead.Map.build(text, map).same(map)
+        again = stead.Map.build(text)
+        assert again.nodes == map.nodes and set(again.policies) >= {
+            policy for policy in map.policies if policy.name
+        }
+    secret = stead.Map.build(fleet_of("a", hash="siphash", secret="07" * 16))
+    assert "07" not in secret.fleet()
+    assert stead.Map.build(secret.fleet(), secret).same(secret)

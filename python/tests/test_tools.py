@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+import pathlib
 import subprocess
 
 import pytest
@@ -97,3 +98,27 @@ def test_help_shows_signatures():
         == "(fleet, previous=None, *, max_move=None, name=None)"
     )
     assert str(inspect.signature(stead.Map.open)) == "(path, *, copy=False)"
+
+
+@pytest.mark.parametrize("levels", [None, [64, 64, 128], "16,16", [256] * 16])
+def test_path_name_is_the_inverse_of_path(levels):
+    named = {} if levels is None else {"levels": levels}
+    for key in (
+        b"frank",
+        b"Frank",
+        b"",
+        b"a/b",
+        b"\xff\x00",
+        "Zo\u00eb".encode(),
+        b"=" * 80,
+    ):
+        path = stead.path(key, **named)
+        for given in (path, path.encode(), f"/srv/x/{path}", pathlib.Path(path)):
+            assert stead.path_name(given, **named) == key
+    for wrong in ("", "frank", "1/2/3/frank", stead.path("bob", **named) + "x"):
+        with pytest.raises(stead.PathNameError):
+            stead.path_name(wrong, **named)
+    with pytest.raises(stead.InvalidError):
+        stead.path_name("38/37/60/frank", levels=[0])
+    with pytest.raises(TypeError, match="path is a str or an os.PathLike, not int"):
+        stead.path_name(7)

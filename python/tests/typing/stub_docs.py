@@ -91,8 +91,9 @@ def main():
     with open(STUB, encoding="utf-8") as file:
         text = file.read()
     if "--write" in sys.argv:
+        text = documented(text)  # before the file is emptied
         with open(STUB, "w", encoding="utf-8") as file:
-            file.write(documented(text))
+            file.write(text)
         return 0
     if documented(text) != text:
         print(
