@@ -38,8 +38,10 @@
 //
 // CALLS. Arguments come in this order: the object, the inputs, the outputs, the error record. A
 // function that can fail returns a number of stead_status and fills the error record, which may be
-// NULL. It writes its outputs only when it returns STEAD_OK. Any other function says what it
-// returns when an argument is wrong. A pointer may be NULL only where its function says so;
+// NULL. It writes its outputs only when it returns STEAD_OK. Its comment lists the statuses that it
+// returns; any function may also return STEAD_INTERNAL. Any other function says what it returns
+// when an argument is wrong. When a small allocation fails, the process is aborted; STEAD_MEMORY is
+// for those whose size the caller or a file decides. A pointer may be NULL only where its function says so;
 // elsewhere NULL gives STEAD_INVALID, not a crash. The library sets no signal handler, starts no
 // thread, reads no environment variable and does not depend on the locale. It prints nothing,
 // except that a bug in stead (STEAD_INTERNAL) writes its message to standard error.
@@ -78,13 +80,34 @@
 // one is undefined behaviour.
 //
 // VERSIONS. libstead.so.1 keeps the functions, structures and numbers of this header for ever;
-// later versions only add to them. A bug in stead never unwinds into C: it becomes STEAD_INTERNAL.
+// later versions only add to them. STEAD_VERSION_NUMBER is for #if, and stead_version says with
+// which library the program runs. A bug in stead never unwinds into C: it becomes STEAD_INTERNAL.
 
 #ifndef STEAD_H
 #define STEAD_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major + 1000 * minor
+// + patch. stead_version has the version of the library that the program runs with. (The name
+// STEAD_VERSION is a status.)
+#define STEAD_VERSION_MAJOR 0
+#define STEAD_VERSION_MINOR 1
+#define STEAD_VERSION_PATCH 0
+#define STEAD_VERSION_NUMBER \
+  (1000000 * STEAD_VERSION_MAJOR + 1000 * STEAD_VERSION_MINOR + STEAD_VERSION_PATCH)
+#define STEAD_VERSION_STRING "0.1.0"
+
+// The compiler warns where the result of a function with this attribute is ignored: it is a new
+// object, or the only sign of a failure. Define it as nothing to have no warning.
+#ifndef STEAD_USE_RESULT
+#ifdef __GNUC__
+#define STEAD_USE_RESULT __attribute__((warn_unused_result))
+#else
+#define STEAD_USE_RESULT
+#endif
+#endif
 
 // The number of the binary interface that this header declares; see stead_abi.
 typedef enum {
@@ -129,7 +152,7 @@ typedef enum {
   STEAD_INTERNAL = 15,
   // The operating system denied permission; os_errno is EACCES or EPERM.
   STEAD_PERMISSION = 16,
-  // There is not enough memory for the call.
+  // There is not enough memory for a copy of what the caller gave, or of a file.
   STEAD_MEMORY = 17,
   // The change does harm that a guard forbids, and the guard was not lifted. No function of this
   // version returns it.
@@ -245,8 +268,9 @@ typedef struct {
   int32_t status;
   // The errno of the operating system, or 0 when the failure did not come from there.
   int32_t os_errno;
-  // One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL; a
-  // longer message is cut. It never contains a secret.
+  // One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL. If
+  // it is too long, the path in it loses its middle, but never the reason its end. It never
+  // contains a secret.
   char message[248];
 } stead_error;
 
@@ -332,10 +356,17 @@ const char *stead_status_name(int32_t status);
 // STEAD_CHANGED.
 // flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 // map: where the handle goes; free it with stead_map_free.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when the file is not a map, is damaged, or needs a newer stead; STEAD_CHANGED;
+// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
+STEAD_USE_RESULT
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 // Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the
 // bytes.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when the bytes are not a map, are damaged, or need a newer stead; STEAD_MEMORY.
+STEAD_USE_RESULT
 int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, stead_error *error);
 
 // Builds the map of a fleet: the first map, or the next epoch after `previous`, which moves as
@@ -347,6 +378,9 @@ int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, 
 // previous: the map to start from; NULL for a first map.
 // max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 // also carries its target, and building the same fleet again takes the next step.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
+// STEAD_IDENTITY when `previous` has another name, hash or key rule.
+STEAD_USE_RESULT
 int32_t stead_map_build(const void *fleet,
                         size_t length,
                         const char *name,
@@ -357,6 +391,10 @@ int32_t stead_map_build(const void *fleet,
 
 // Builds the map of a fleet file, as stead_map_build does with a text. Messages call the fleet by
 // its path.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
+// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_NOT_FOUND,
+// STEAD_PERMISSION or STEAD_IO from the operating system.
+STEAD_USE_RESULT
 int32_t stead_map_build_file(const char *path,
                              const stead_map *previous,
                              const char *max_move,
@@ -366,11 +404,18 @@ int32_t stead_map_build_file(const char *path,
 // Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
 // its size: for a program that looks at many files once, or that only wants to know whether a file
 // is a sound map.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when the file is not a map, is damaged, or needs a newer stead; STEAD_CHANGED
+// while somebody writes into the file; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the
+// operating system; STEAD_MEMORY.
+STEAD_USE_RESULT
 int32_t stead_map_open_uncached(const char *path, stead_map **map, stead_error *error);
 
 // Reads the epoch and the digest from the header of a map file without verifying it: a cheap way
 // to ask whether there is a newer epoch.
 // digest: room for STEAD_DIGEST_ROOM bytes, or NULL.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT when the file does not
+// begin as a map; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
 int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead_error *error);
 
 // Publishes a map at `path`, for everybody who opens that file: whole or not at all, with its
@@ -381,14 +426,24 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
 // `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
 // on the map that is there.
-int32_t stead_map_publish(const stead_map *map, const stead_map *previous, const char *path, stead_error *error);
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
+// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
+STEAD_USE_RESULT
+int32_t stead_map_publish(const stead_map *map,
+                          const stead_map *previous,
+                          const char *path,
+                          stead_error *error);
 
 // Writes a copy of a map to a file, and replaces the file that is there: whole or not at all. It
 // keeps no history and detects no conflict.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+// STEAD_PERMISSION or STEAD_IO from the operating system.
+STEAD_USE_RESULT
 int32_t stead_map_save(const stead_map *map, const char *path, stead_error *error);
 
 // Returns another handle of the same map, to be freed on its own; NULL when map is NULL. Nothing
 // is copied.
+STEAD_USE_RESULT
 stead_map *stead_map_share(const stead_map *map);
 
 // Frees a handle. The strings and bytes of the map become invalid when its last handle is freed.
@@ -407,6 +462,7 @@ void stead_map_free(stead_map *map);
 // is missing; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the system refuses; STEAD_CONFLICT
 // when another program was faster (call it again); STEAD_UNCERTAIN when the map is in place and
 // may not survive a power cut.
+STEAD_USE_RESULT
 int32_t stead_map_apply(const void *fleet,
                         size_t length,
                         const char *name,
@@ -418,7 +474,10 @@ int32_t stead_map_apply(const void *fleet,
 // Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 // call the fleet by its path.
 // fleet: the path of the fleet file.
-// Returns what stead_map_apply returns; STEAD_NOT_FOUND also when the fleet file is missing.
+// Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
+// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
+// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
+STEAD_USE_RESULT
 int32_t stead_map_apply_file(const char *fleet,
                              const char *path,
                              const char *max_move,
@@ -430,8 +489,7 @@ int32_t stead_map_apply_file(const char *fleet,
 // epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 // count: how many epochs there are, also when they are more than `capacity`.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-// STEAD_VERSION when the map needs a newer stead; STEAD_PERMISSION or STEAD_IO when the system
-// refuses.
+// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
 int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
 
 // Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.
@@ -441,6 +499,7 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 // epoch; STEAD_NOT_FOUND when there is no map; STEAD_FORMAT, STEAD_DIGEST or STEAD_VERSION when
 // the epoch is damaged or needs a newer stead; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the
 // system refuses.
+STEAD_USE_RESULT
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
 // Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
@@ -448,14 +507,17 @@ int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, 
 // rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
 // epoch: a number that stead_map_history lists.
 // map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
-// Returns STEAD_OK; what stead_map_open_epoch returns; STEAD_INVALID also for a symbolic link;
+// Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
+// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
 // STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
 // STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
+STEAD_USE_RESULT
 int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
 // Finds the node of a key. When a key has several nodes, this is the primary.
 // key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
 // guessed. NULL with length 0 is the empty key.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
 // Returns the node that stead_map_locate finds; -1 when an argument is wrong, or when a bug in
@@ -467,6 +529,7 @@ int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 // not written.
 // count: how many nodes the key has, whatever the capacity. A call with nodes NULL and capacity 0
 // asks for this number alone.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_all(const stead_map *map,
                              const void *key,
                              size_t length,
@@ -480,6 +543,7 @@ int32_t stead_map_locate_all(const stead_map *map,
 // offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
 // offsets must not decrease, and none may exceed length.
 // nodes: room for count numbers. On failure nothing is written.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_many(const stead_map *map,
                               const void *keys,
                               size_t length,
@@ -491,6 +555,7 @@ int32_t stead_map_locate_many(const stead_map *map,
 // Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 // over when they are down. Every client gets the same list.
 // count: the length of the list. It is less than capacity only when the map has fewer nodes.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,
                          size_t length,
@@ -500,13 +565,16 @@ int32_t stead_map_prefer(const stead_map *map,
                          stead_error *error);
 
 // Finds the point of a key: its hash, which decides where it lives.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_point(const stead_map *map, const void *key, size_t length, uint64_t *point, stead_error *error);
 
 // Finds the node of a point. When a point has several nodes, this is the primary.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_point(const stead_map *map, uint64_t point, int32_t *node, stead_error *error);
 
 // Finds all nodes of a point, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_all_point(const stead_map *map,
                                    uint64_t point,
                                    int32_t *nodes,
@@ -522,6 +590,7 @@ uint64_t stead_map_epoch(const stead_map *map);
 
 // Copies the SHA-256 digest of the map. Two maps with the same digest are the same map.
 // digest: room for STEAD_DIGEST_ROOM bytes.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_digest(const stead_map *map, uint8_t *digest, stead_error *error);
 
 // Returns 1 when the two maps differ in nothing but epoch and parent, so that publishing one over
@@ -530,10 +599,12 @@ int32_t stead_map_same(const stead_map *map, const stead_map *other);
 
 // Gets the bytes of the map's file, which include the secret of the hash if there is one. They
 // live as long as the map.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_bytes(const stead_map *map, const void **bytes, size_t *length, stead_error *error);
 
 // Copies the digest of the map that this one was built on: zeros for a first map.
 // digest: room for STEAD_DIGEST_ROOM bytes.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *error);
 
 // Returns the name of the map's hash, such as "md5"; NULL when map is NULL. The string lives as
@@ -567,6 +638,7 @@ const char *stead_map_node_name(const stead_map *map, int32_t node);
 int32_t stead_map_node_named(const stead_map *map, const char *name);
 
 // Gets the weight of a node, in millionths.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
 
 // Returns 1 when the fleet has dropped the node and a gradual change still has to empty it, 0 when
@@ -610,10 +682,12 @@ const char *stead_map_policy_kind(const stead_map *map, int32_t policy);
 
 // Gets the weight of a policy, in millionths: what a named policy takes as if it were a node; 0
 // when it takes no share of its own.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_policy_weight(const stead_map *map, int32_t policy, uint64_t *millionths, stead_error *error);
 
 // Finds the nodes of a policy, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_policy_nodes(const stead_map *map,
                                int32_t policy,
                                int32_t *nodes,
@@ -626,10 +700,13 @@ size_t stead_map_slice_count(const stead_map *map);
 
 // Gets a slice of the map, with its pins applied. Slices are numbered from 0 in the order of
 // their points. Together they cover all points.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, stead_error *error);
 
 // Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 // weight and share. Free the text with stead_text_free.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
 // Writes the fleet of a map as TOML: its nodes, policies and pins, with everything that placement
@@ -637,7 +714,8 @@ int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 // under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
 // part of the text; a build keeps the hash and the secret of the map. Free the text with
 // stead_text_free.
-// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
 int32_t stead_map_fleet(const stead_map *map, char **text, stead_error *error);
 
 // Frees a text that a function of this library made. The text must be unchanged. NULL is allowed
@@ -647,17 +725,25 @@ void stead_text_free(char *text);
 // Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
 // published yet, or afterwards. Cost: one pass over the slices of both maps.
 // plan: where the handle goes; free it with stead_plan_free.
-int32_t stead_plan_between(const stead_map *old_map, const stead_map *new_map, stead_plan **plan, stead_error *error);
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
+// clusters, or have other hashes or key rules.
+STEAD_USE_RESULT
+int32_t stead_plan_between(const stead_map *old_map,
+                           const stead_map *new_map,
+                           stead_plan **plan,
+                           stead_error *error);
 
 // Returns how many moves the plan has; 0 when plan is NULL.
 size_t stead_plan_count(const stead_plan *plan);
 
 // Gets a move. Moves are numbered from 0 in the order of their first points. Each move is one
 // copy of a range of points; together they are all that has to be copied.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, stead_error *error);
 
 // Finds the numbers of the moves that affect a key: none when the key stays where it is. indexes,
 // capacity and count are as nodes, capacity and count in stead_map_locate_all.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_affects(const stead_plan *plan,
                            const void *key,
                            size_t length,
@@ -667,6 +753,7 @@ int32_t stead_plan_affects(const stead_plan *plan,
                            stead_error *error);
 
 // Finds the numbers of the moves that contain a point, as stead_plan_affects does for a key.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_affects_point(const stead_plan *plan,
                                  uint64_t point,
                                  size_t *indexes,
@@ -682,6 +769,7 @@ int32_t stead_plan_affects_point(const stead_plan *plan,
 // written.
 // count: how many rows there are, whatever the capacity. In a map with R replicas a key has up to
 // R rows, or more when a named policy lists more nodes.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_affects_many(const stead_plan *plan,
                                 const void *keys,
                                 size_t length,
@@ -693,6 +781,7 @@ int32_t stead_plan_affects_many(const stead_plan *plan,
                                 stead_error *error);
 
 // Gets how much moves, in points: exact numbers, of which stead_plan_fraction is a rounded part.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
 // Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
@@ -702,6 +791,8 @@ double stead_plan_fraction(const stead_plan *plan);
 // Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
 // least that could move, and the share of every node. Free the text with stead_text_free.
 // with_moves: 1 also lists every move; 0 leaves the list out.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 
 // Frees a plan. NULL is allowed and does nothing.
@@ -710,6 +801,7 @@ void stead_plan_free(stead_plan *plan);
 // Computes the point of a key under a hash, without a map.
 // hash: a number of stead_hash.
 // secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_point(int32_t hash,
                     const void *secret,
                     const void *key,
@@ -724,6 +816,7 @@ int32_t stead_point(int32_t hash,
 // fold: a number of stead_fold.
 // path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
 // count: the length of the path without its NUL.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or a buffer that is too small; STEAD_NAME.
 int32_t stead_path(const void *key,
                    size_t length,
                    const char *levels,
@@ -740,7 +833,7 @@ int32_t stead_path(const void *key,
 // levels: the number of directories on each level; NULL means "64,64,128".
 // name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
 // is added.
-// count: the length of the name, also when it is more than `capacity`.
+// count: the length of the name.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
 // STEAD_NAME when no name has this path.
 int32_t stead_path_name(const void *path,
@@ -756,7 +849,8 @@ int32_t stead_path_name(const void *path,
 // names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
 // members: for how many members the report also projects the directories of `levels`; 0 for none.
 // levels: the number of directories on each level; NULL means "64,64,128".
-// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+STEAD_USE_RESULT
 int32_t stead_survey(const void *names,
                      size_t length,
                      const uint64_t *offsets,
@@ -769,6 +863,7 @@ int32_t stead_survey(const void *names,
 // Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 // site that folds must fold every key before every lookup.
 // folded: room for `length` bytes; it may be the key itself.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 
 #ifdef __cplusplus

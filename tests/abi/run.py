@@ -76,6 +76,16 @@ class Header:
             text,
             flags=re.MULTILINE,
         )
+        # the values of macros are compiled into a program; their names stay because the
+        # client uses them
+        text = re.sub(
+            r"^#(define STEAD_(VERSION_\w+|USE_RESULT)( .*)?|ifndef STEAD_USE_RESULT|ifdef __GNUC__|else)"
+            r"\n(  \(.*\)\n)?",
+            "",
+            text,
+            flags=re.MULTILINE,
+        )
+        text = re.sub(r"^STEAD_USE_RESULT\s+", "", text, flags=re.MULTILINE)
         self.enums, self.records, self.functions = {}, {}, {}
 
         def enum(found):

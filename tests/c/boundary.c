@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
   size_t length;
   const char *path = in(scratch, "boundary.map"),
              *file = in(scratch, "boundary.toml");
-  stead_plan_between(map, next, &plan, NULL);
+  check(stead_plan_between(map, next, &plan, NULL) == STEAD_OK, "a plan",
+        __FILE__, __LINE__);
   stead_map_bytes(map, &bytes, &length, NULL);
   save_as(map, path);
   write_file(file, fleet, strlen(fleet));
@@ -94,20 +95,22 @@ int main(int argc, char **argv) {
   stead_map *fourth = out.map;
   STATUS(stead_map_open_uncached, path, &out.map, at);
   stead_map *fifth = out.map;
+  const char *applied = in(scratch, "applied.map");
+  STATUS(stead_map_apply, fleet, strlen(fleet), NULL, applied, NULL, &out.map,
+         at);
+  stead_map *sixth = out.map;
+  STATUS(stead_map_apply_file, file, applied, NULL, &out.map, at);
+  stead_map *seventh = out.map;
+  if (armed)
+    save_as(map, applied);
+  STATUS(stead_map_history, applied, &out.number, 1, &out.count, at);
+  STATUS(stead_map_open_epoch, applied, 1, &out.map, at);
+  stead_map *eighth = out.map;
+  STATUS(stead_map_rollback, applied, 1, &out.map, at);
+  stead_map *ninth = out.map;
   STATUS(stead_map_peek, path, &out.number, out.digest, at);
   STATUS(stead_map_publish, next, map, path, at);
   STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
-  STATUS(stead_map_apply, fleet, strlen(fleet), NULL, in(scratch, "applied.map"),
-         NULL, &out.map, at);
-  stead_map *sixth = out.map;
-  STATUS(stead_map_apply_file, file, in(scratch, "applied.map"), NULL, &out.map,
-         at);
-  stead_map *seventh = out.map;
-  STATUS(stead_map_history, path, &out.number, 1, &out.count, at);
-  STATUS(stead_map_open_epoch, path, 2, &out.map, at);
-  stead_map *eighth = out.map;
-  STATUS(stead_map_rollback, path, 2, &out.map, at);
-  stead_map *ninth = out.map;
   stead_map *shared = NULL;
   VALUE(IS_NULL, shared = stead_map_share, map);
   STATUS(stead_map_locate, map, "k", 1, &out.node, at);
@@ -150,7 +153,7 @@ int main(int argc, char **argv) {
   STATUS(stead_map_report, map, &out.text, at);
   char *report = out.text;
   STATUS(stead_map_fleet, map, &out.text, at);
-  char *toml = out.text;
+  char *text = out.text;
   STATUS(stead_plan_between, map, next, &out.plan, at);
   stead_plan *other = out.plan;
   VALUE(IS_ZERO, stead_plan_count, plan);
@@ -166,8 +169,8 @@ int main(int argc, char **argv) {
   STATUS(stead_point, STEAD_MD5, NULL, "k", 1, &out.number, at);
   STATUS(stead_path, "k", 1, NULL, 0, out.path, sizeof out.path, &out.count,
          at);
-  STATUS(stead_path_name, "12/36/49/k", 10, NULL, out.path, sizeof out.path,
-         &out.count, at);
+  STATUS(stead_path_name, "38/37/60/frank", 14, NULL, out.path, 5, &out.count,
+         at);
   STATUS(stead_survey, "k", 1, offsets, 1, 0, NULL, &out.text, at);
   char *survey = out.text;
   STATUS(stead_fold_ascii, "K", 1, out.path, at);
@@ -184,12 +187,12 @@ int main(int argc, char **argv) {
   } else {
     stead_text_free(report);
     stead_text_free(moves);
-    stead_text_free(toml);
+    stead_text_free(text);
     stead_text_free(survey);
     stead_plan_free(other);
-    stead_map *all[] = {first,  second, third, fourth, fifth,
-                        shared, sixth,  seventh, eighth, ninth};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    stead_map *all[] = {first, second,  third,  fourth, fifth,
+                        sixth, seventh, eighth, ninth,  shared};
+    for (size_t i = 0; i < 10; i++)
       stead_map_free(all[i]);
   }
   SAYS(stead_map_name(map), "m"); // as before

@@ -15,6 +15,26 @@ stead_error *at = &error;
 const char *scratch, *maps;
 int rounds = 10;
 
+// Which statuses each function returned: run.py compares them with the header.
+static struct {
+  char name[40];
+  unsigned statuses; // bit N for status N
+} seen[256];
+
+void saw(const char *call, int32_t status) {
+  size_t length = strcspn(call, "(");
+  if (strncmp(call, "stead_", 6) != 0 || length >= sizeof seen[0].name ||
+      status < 0 || status > 31)
+    return;
+  size_t i = 0;
+  while (i < 255 && seen[i].name[0] != 0 &&
+         (strlen(seen[i].name) != length ||
+          memcmp(seen[i].name, call, length) != 0))
+    i++;
+  memcpy(seen[i].name, call, length);
+  seen[i].statuses |= 1u << status;
+}
+
 void check(int ok, const char *text, const char *file, int line) {
   __atomic_add_fetch(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
   if (!ok)
@@ -42,6 +62,10 @@ void check_text(const char *found, const char *wanted, const char *text,
 }
 
 int closing(void) {
+  for (size_t i = 0; i < 256 && seen[i].name[0] != 0; i++)
+    for (int status = 0; status < 32; status++)
+      if (seen[i].statuses >> status & 1)
+        printf("saw %s %d\n", seen[i].name, status);
   printf("%ld passed, %ld failed, 0 skipped\n", passed, failed);
   return failed != 0 || passed == 0;
 }
@@ -55,6 +79,7 @@ void poison(void) {
 
 void refused_silently(int32_t status, int32_t wanted, const char *text,
                       const char *file, int line) {
+  saw(text, status);
   check_number(status, wanted, text, file, line);
   check(memcmp(&out, &before, sizeof out) == 0, "nothing is written on failure",
         file, line);
@@ -94,12 +119,13 @@ void refused(int32_t status, int32_t wanted, const char *text, const char *file,
         "the message is one line of UTF-8", file, line);
   int of_the_system = wanted == STEAD_IO || wanted == STEAD_NOT_FOUND ||
                       wanted == STEAD_PERMISSION;
-  check((error.os_errno != 0) == of_the_system,
+  check((error.os_errno != 0) == of_the_system || wanted == STEAD_MEMORY,
         "os_errno is there when the system refused, and 0 otherwise", file,
         line);
 }
 
 void given(int32_t status, const char *text, const char *file, int line) {
+  saw(text, status);
   check_number(status, STEAD_OK, text, file, line);
   check(error.status == STEAD_OK && error.os_errno == 0 &&
             error.message[0] == 0,

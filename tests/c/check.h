@@ -53,6 +53,9 @@ extern struct outputs out;
 extern stead_error error;
 extern stead_error *at;
 
+// Notes that a call returned this status, where none of the macros below does.
+void saw(const char *call, int32_t status);
+
 void poison(void);
 void refused(int32_t status, int32_t wanted, const char *text, const char *file,
              int line);
@@ -114,7 +117,7 @@ void check_files(void);
 void check_cache(void);
 void check_large(void);
 void check_changes(void);
-void check_store(void);
+void check_stores(void);
 void check_threads(void);
 
 #endif

@@ -135,6 +135,34 @@ static void check_no_maps(void) {
   refuse_map(in(scratch, "\xFF\xC3 not UTF-8"), STEAD_NOT_FOUND, ENOENT);
 }
 
+// However long the path is, the message keeps the reason, what to do, and the
+// name of the file.
+static void check_long_paths(void) {
+  char long_path[4000], *end = long_path;
+  stead_map *map = opened(in(maps, "three.map"), 0);
+  end += sprintf(end, "%s", scratch);
+  for (int i = 0; i < 10; i++) {
+    *end++ = '/';
+    memset(end, 'a' + i, 100);
+    end[100] = 0;
+    end += 100;
+    CHECK(mkdir(long_path, 0755) == 0);
+  }
+  sprintf(end, "/missing.map");
+  refuse_map(long_path, STEAD_NOT_FOUND, ENOENT);
+  CHECK(strstr(error.message, "/missing.map: No such file") != NULL);
+  sprintf(end, "/text.map");
+  write_file(long_path, "no map", 6);
+  refuse_map(long_path, STEAD_FORMAT, 0);
+  CHECK(strstr(error.message, "/text.map: byte ") != NULL &&
+        strstr(error.message, "restore") != NULL);
+  sprintf(end, "/published.map");
+  GIVES(stead_map_publish(map, NULL, long_path, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(map, NULL, long_path, at));
+  CHECK(strstr(error.message, "/published.map") != NULL);
+  stead_map_free(map);
+}
+
 static void check_damaged_files(void) {
   stead_map *map = opened(in(maps, "three.map"), STEAD_OPEN_COPY);
   GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
@@ -149,7 +177,10 @@ static void check_damaged_files(void) {
   write_file(in(scratch, "damaged-2"), bytes, length);
   refuse_map(in(scratch, "damaged-2"), STEAD_DIGEST, 0);
   GIVES(stead_map_peek(in(scratch, "damaged-2"), &out.number, NULL,
-                       at)); // looks at the header alone
+                       at));        // looks at the header alone
+  memcpy(bytes + 8, "\xFF\xFF", 2); // the format version
+  write_file(in(scratch, "newer"), bytes, length);
+  refuse_map(in(scratch, "newer"), STEAD_VERSION, 0);
   memset(bytes, 'x', length);
   write_file(in(scratch, "damaged-3"), bytes, length);
   refuse_map(in(scratch, "damaged-3"), STEAD_FORMAT, 0);
@@ -159,52 +190,69 @@ static void check_damaged_files(void) {
   stead_map_free(map);
 }
 
+// Whether a call is refused for lack of rights. Prints what check.c would note,
+// since this runs in a child.
+static int denied(const char *call, int32_t status) {
+  printf("saw %.*s %d\n", (int)strcspn(call, "("), call, status);
+  return status == STEAD_PERMISSION && error.status == status &&
+         error.os_errno == EACCES;
+}
+#define DENIED(call) denied(#call, (call))
+
 // Where the permissions of a file matter. If we are root, this runs in a child
 // that is nobody.
 static int without_rights(void) {
-  const char *path = in(scratch, "secret.map");
+  const char *path = in(scratch, "secret.map"),
+             *closed = in(scratch, "closed/x.map");
+  stead_map *map;
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
     return 10;
-  for (uint32_t flags = STEAD_OPEN_SHARED; flags <= STEAD_OPEN_COPY; flags++)
-    if (stead_map_open(path, flags, &out.map, &error) != STEAD_PERMISSION ||
-        error.os_errno != EACCES)
-      return 11;
-  if (stead_map_peek(path, &out.number, NULL, &error) != STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_open(path, STEAD_OPEN_SHARED, &out.map, &error)) ||
+      !DENIED(stead_map_open(path, STEAD_OPEN_COPY, &out.map, &error)) ||
+      !DENIED(stead_map_open_uncached(path, &out.map, &error)))
+    return 11;
+  if (!DENIED(stead_map_peek(path, &out.number, NULL, &error)))
     return 12;
-  if (stead_map_build_file(path, NULL, NULL, &out.map, &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_build_file(path, NULL, NULL, &out.map, &error)))
     return 13;
-  stead_map *map;
   if (stead_map_open(in(scratch, "open.map"), 0, &map, &error) != STEAD_OK)
     return 14;
   // the file became unreadable, which is not the same as being overwritten
-  if (stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error)))
     return 15;
-  if (stead_map_save(map, in(scratch, "closed/x.map"), &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_save(map, closed, &error)))
     return 16;
-  if (stead_map_publish(map, NULL, in(scratch, "closed/x.map"), &error) !=
-          STEAD_PERMISSION ||
-      error.os_errno != EACCES)
+  if (!DENIED(stead_map_publish(map, NULL, closed, &error)))
     return 17;
+  static const char fleet[] = "name = \"m\"\nnode = [{name = \"a\"}]";
+  if (!DENIED(stead_map_apply(fleet, sizeof fleet - 1, NULL, path, NULL,
+                              &out.map, &error)) ||
+      !DENIED(stead_map_apply_file(in(scratch, "secret.toml"), path, NULL,
+                                   &out.map, &error)))
+    return 18;
+  if (!DENIED(stead_map_history(path, NULL, 0, &out.count, &error)))
+    return 19;
+  if (!DENIED(stead_map_open_epoch(path, 1, &out.map, &error)))
+    return 20;
+  if (!DENIED(stead_map_rollback(path, 1, &out.map, &error)))
+    return 21;
   stead_map_free(map);
+  fflush(stdout);
   return 0;
 }
 
 static void check_rights(void) {
   stead_map *map = opened(in(maps, "three.map"), 0);
   save_as(map, in(scratch, "secret.map"));
+  write_file(in(scratch, "secret.toml"), "", 0);
+  CHECK(chmod(in(scratch, "secret.toml"), 0) == 0);
   save_as(map, in(scratch, "open.map"));
   save_as(map, in(scratch, "was-open.map"));
   stead_map_free(opened(in(scratch, "was-open.map"), 0));
   CHECK(chmod(in(scratch, "secret.map"), 0) == 0 &&
         chmod(in(scratch, "was-open.map"), 0) == 0);
   CHECK(mkdir(in(scratch, "closed"), 0555) == 0 && chmod(scratch, 0755) == 0);
+  fflush(stdout);
   pid_t child = fork();
   if (child == 0)
     _exit(without_rights());
@@ -227,6 +275,9 @@ static void check_saving(void) {
   REFUSES_WITH(STEAD_INVALID, "symbolic link", stead_map_save(map, link, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
                stead_map_publish(map, NULL, link, at));
+  REFUSES(STEAD_IO,
+          stead_map_publish(map, NULL, in(scratch, "open.map/x.map"), at));
+  IS(error.os_errno, ENOTDIR);
   GIVES(stead_map_save(map, in(scratch, "saved.map"), at));
   stead_map *saved = opened(in(scratch, "saved.map"), 0);
   IS(stead_map_same(map, saved), 1);
@@ -238,6 +289,7 @@ void check_files(void) {
   check_path_arguments();
   check_peek();
   check_no_maps();
+  check_long_paths();
   check_damaged_files();
   check_rights();
   check_saving();

@@ -34,6 +34,8 @@ def write(text, *path):
 def check(part, scratch, libraries):
     """Checks everything about the headers."""
     matrix(part, scratch, libraries)
+    version(part, scratch, libraries)
+    unused(part, scratch)
     example(part, scratch, libraries)
     cdef(part, scratch, libraries)
 
@@ -100,6 +102,98 @@ def matrix(part, scratch, libraries):
             Done(["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-fsyntax-only", bad]).code
             != 0,
         )
+
+
+def version(part, scratch, libraries):
+    """Checks the version that the header has for `#if`: that of Cargo.toml and of the
+    library, and a number that compares.
+    """
+    wanted = re.search(r'^version = "(.*)"$', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
+    major, minor, patch = map(int, wanted.split("."))
+    number = 1000000 * major + 1000 * minor + patch
+    source = write(
+        "#include <stdio.h>\n#include <stead.h>\n"
+        f"#if STEAD_VERSION_NUMBER != {number} || STEAD_VERSION_NUMBER >= {number + 1}\n"
+        "#error the number\n#endif\n"
+        f"#if STEAD_VERSION_MAJOR != {major} || STEAD_VERSION_MINOR != {minor} || "
+        f"STEAD_VERSION_PATCH != {patch}\n#error the parts\n#endif\n"
+        'int main(void) { return printf("%s %s\\n", STEAD_VERSION_STRING, stead_version()) < 0; }\n',
+        scratch,
+        "version.c",
+    )
+    program = os.path.join(scratch, "version")
+    command = ["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-o", program, source]
+    done = Done([*command, "-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead"])
+    part.that("the version can be used in #if", done.code == 0, done.text)
+    part.equal(
+        "header and library say the version of Cargo.toml",
+        Done([program]).text,
+        f"{wanted} {wanted}\n",
+    )
+
+
+def unused(part, scratch):
+    """Ignores the result of each function that returns a new object, or nothing but a
+    status: each gives a warning, and nothing else does.
+    """
+    text = re.sub(r"//[^\n]*", "", read(INCLUDE, "stead.h"))
+    marked = re.findall(
+        r"^STEAD_USE_RESULT\n[\w\s*]*?\b(stead_\w+)\(", text, re.MULTILINE
+    )
+    # what must be marked, from the types alone
+    functions = re.findall(r"^(\w[\w ]*\*?)(stead_\w+)\(([^;]*)\);", text, re.MULTILINE)
+    makes = re.compile(r"stead_(map|plan) \*\*|char \*\*\w+, stead_error")
+    writes = {"stead_map_publish", "stead_map_save"}
+    wanted = {
+        name
+        for result, name, arguments in functions
+        if makes.search(re.sub(r"\s+", " ", arguments))
+        or name in writes
+        or result.startswith("stead_map *")
+    }
+    part.equal(
+        "the functions whose result must be used are marked",
+        sorted(marked),
+        sorted(wanted),
+    )
+    calls = {}
+    for _, name, arguments in functions:
+        count = 0 if arguments.strip() == "void" else arguments.count(",") + 1
+        calls[name] = f"{name}({', '.join(['0'] * count)});"
+    lines = "".join(f"  {call}\n" for call in calls.values())
+    source = (
+        "#include <stead.h>\nvoid ignore(void);\nvoid ignore(void) {\n" + lines + "}\n"
+    )
+    for compiler, standard, end in (
+        ("gcc", "c99", "c"),
+        ("clang", "c99", "c"),
+        ("g++", "c++11", "cpp"),
+        ("clang++", "c++11", "cpp"),
+    ):
+        if not has(compiler):
+            continue  # `matrix` has said so
+        path = write(source, scratch, f"unused-{compiler}.{end}")
+        command = [compiler, f"-std={standard}", "-Wall", "-Wextra", "-I", INCLUDE]
+        done = Done([*command, "-c", "-o", path + ".o", path])
+        warned = {
+            name
+            for name in calls
+            if re.search(rf"warning: ignoring return value of .*\b{name}\b", done.text)
+        }
+        # clang does not name the function, but shows its line
+        warned |= set(
+            re.findall(
+                r"warning: ignoring return value of function declared with[^\n]*\n[^\n]*?(stead_\w+)\(",
+                done.text,
+            )
+        )
+        part.equal(
+            f"{compiler} warns where a result is ignored",
+            sorted(warned),
+            sorted(marked),
+        )
+        done = Done([*command, "-Werror", "-DSTEAD_USE_RESULT=", "-fsyntax-only", path])
+        part.that(f"{compiler} does not, when asked not to", done.code == 0, done.text)
 
 
 def example(part, scratch, libraries):

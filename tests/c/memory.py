@@ -12,13 +12,13 @@ SUITE = [
     "check.c",
     "answers.c",
     "itself.c",
-    "store.c",
     "arguments.c",
     "builders.c",
     "files.c",
     "cache.c",
     "large.c",
     "changes.c",
+    "stores.c",
     "threads.c",
 ]
 # Lost memory of every kind is an error. Memory that stays reachable is not: the cache of

@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 import built
 import headers
 import memory
+import statuses
 import symbols
 import tracing
 from checking import MAPS, Done, Part, compiled, new_directory
@@ -48,10 +49,16 @@ def library(scratch, name, *options):
     return directory
 
 
-def suite(part, scratch, program):
-    """Tests every function, with right and wrong arguments."""
-    done = Done([program, new_directory(scratch, "suite-run"), MAPS, ROUNDS])
+def suite(part, scratch, programs):
+    """Tests every function, with right and wrong arguments, and with little memory; and
+    compares what they returned with what the header says.
+    """
+    directory = new_directory(scratch, "suite-run")
+    done = Done([programs["suite"], directory, MAPS, ROUNDS])
     part.program("the suite", done)
+    scarce = Done([programs["scarce"], new_directory(scratch, "scarce-run")])
+    part.program("a process that may have hardly any more memory", scarce)
+    statuses.check(part, done.text + scarce.text)
     for line in done.text.splitlines():
         if line.startswith("part "):
             part.say("  " + line)
@@ -92,7 +99,7 @@ def parts(scratch, libraries, faults, programs):
         ("forks", lambda part: forks(part, scratch, programs["forks"])),
         ("headers", lambda part: headers.check(part, scratch, libraries)),
         ("symbols", lambda part: symbols.check(part, scratch, libraries, faults)),
-        ("suite", lambda part: suite(part, scratch, programs["suite"])),
+        ("suite", lambda part: suite(part, scratch, programs)),
         ("system calls", lambda part: tracing.check(part, scratch, libraries)),
     ]
 
@@ -123,12 +130,14 @@ def main():
             scratch, "faults", "--profile", "faults", "--features", "faults"
         )
         programs = {
-            name: os.path.join(scratch, name) for name in ("suite", "forks", "controls")
+            name: os.path.join(scratch, name)
+            for name in ("suite", "forks", "controls", "scarce")
         }
         complaints = [
             compiled(programs["suite"], memory.SUITE, libraries),
             compiled(programs["forks"], ["forks.c", "check.c"], libraries),
             compiled(programs["controls"], ["controls.c"], libraries),
+            compiled(programs["scarce"], ["scarce.c", "check.c"], libraries),
         ]
         print(f"== built in {time.monotonic() - start:.1f} s", flush=True)
         if any(complaints):

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
   part("cache", check_cache);
   part("large", check_large);
   part("changes", check_changes);
-  part("store", check_store);
+  part("stores", check_stores);
   part("threads", check_threads);
   return closing();
 }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use stead_core::{Error, Map, Result};
 
+use crate::message::message_of;
 use crate::types::{stead_error, stead_map, stead_plan, stead_status};
 
 /// Whether an array of `count` values of `size` bytes is larger than any object can be, on a
@@ -107,12 +108,9 @@ pub(crate) fn status(
     if let Some(record) = unsafe { error.0.as_mut() } {
         record.status = status as i32;
         record.os_errno = failure.as_ref().and_then(os_errno).unwrap_or(0);
-        write_message(
-            &mut record.message,
-            failure
-                .map_or(String::new(), |failure| failure.to_string())
-                .as_bytes(),
-        );
+        let most = record.message.len() - 1;
+        let message = failure.map_or(String::new(), |failure| message_of(&failure, most));
+        write_message(&mut record.message, &message);
     }
     status as i32
 }
@@ -150,32 +148,13 @@ fn os_errno(failure: &Error) -> Option<i32> {
     }
 }
 
-/// Writes a message and its NUL. A message that is too long is cut between two characters and ends
-/// with "...". Control characters, which file names may contain, become spaces: a message is one
-/// line, and may go to a log or a terminal.
-fn write_message(record: &mut [c_char], message: &[u8]) {
-    const CUT: &[u8] = b"...";
-    let most = record.len().saturating_sub(1);
-    let mut kept = message.len();
-    let mut end: &[u8] = b"";
-    if kept > most {
-        kept = most - CUT.len();
-        while kept > 0 && message[kept] & 0xC0 == 0x80 {
-            kept -= 1; // not in the middle of a UTF-8 sequence
-        }
-        end = CUT;
-    }
-    let bytes =
-        message[..kept]
-            .iter()
-            .chain(end)
-            .map(|byte| if byte.is_ascii_control() { b' ' } else { *byte });
-    let length = kept + end.len();
+/// Writes a message, which fits, and its NUL.
+fn write_message(record: &mut [c_char], message: &str) {
+    let bytes = message.bytes().chain([0]);
     record
         .iter_mut()
         .zip(bytes)
         .for_each(|(place, byte)| *place = byte as c_char);
-    record[length] = 0;
 }
 
 impl Caller {
@@ -246,6 +225,16 @@ impl Caller {
             return Ok(&[]);
         }
         self.many(Foreign(bytes.0.cast::<u8>(), PhantomData), length, what)
+    }
+
+    /// Copies bytes that C gave. A lack of memory is an error: only the caller knows how many bytes
+    /// are too many.
+    pub(crate) fn copied(&self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(bytes.len())
+            .map_err(|_| Error::Memory { bytes: bytes.len() })?;
+        copy.extend_from_slice(bytes);
+        Ok(copy)
     }
 
     /// Borrows the bytes of a key.
@@ -566,34 +555,6 @@ mod tests {
     #[test]
     fn success_clears_the_record() {
         assert_eq!(called(|_| Ok(())), (0, 0, 0, String::new()));
-    }
-
-    #[test]
-    fn a_long_message_is_cut_between_characters() {
-        for pad in 0..4 {
-            let problem = format!("{}{}", "x".repeat(pad), "€".repeat(200));
-            let (_, _, _, cut) = called(|_| {
-                Err(Error::Invalid {
-                    problem: problem.clone(),
-                })
-            });
-            assert!(
-                cut.ends_with("...")
-                    && cut.len() >= 244
-                    && problem.starts_with(cut.trim_end_matches('.')),
-                "{cut}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_message_is_one_line() {
-        let (_, _, _, message) = called(|_| {
-            Err(Error::Invalid {
-                problem: "a\nb\r\tc\x1b[1m\x7f\0d é".into(),
-            })
-        });
-        assert_eq!(message, "a b  c [1m  d é");
     }
 
     #[test]

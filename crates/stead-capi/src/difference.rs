@@ -18,7 +18,10 @@ use crate::types::{
 /// Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
 /// published yet, or afterwards. Cost: one pass over the slices of both maps.
 /// plan: where the handle goes; free it with stead_plan_free.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
+/// clusters, or have other hashes or key rules.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_plan_between(
     old_map: Foreign<*const stead_map>,
     new_map: Foreign<*const stead_map>,
@@ -43,6 +46,7 @@ pub extern "C" fn stead_plan_count(plan: Foreign<*const stead_plan>) -> usize {
 
 /// Gets a move. Moves are numbered from 0 in the order of their first points. Each move is one
 /// copy of a range of points; together they are all that has to be copied.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_plan_move(
     plan: Foreign<*const stead_plan>,
@@ -77,6 +81,7 @@ pub extern "C" fn stead_plan_move(
 
 /// Finds the numbers of the moves that affect a key: none when the key stays where it is. indexes,
 /// capacity and count are as nodes, capacity and count in stead_map_locate_all.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_plan_affects(
     plan: Foreign<*const stead_plan>,
@@ -96,6 +101,7 @@ pub extern "C" fn stead_plan_affects(
 }
 
 /// Finds the numbers of the moves that contain a point, as stead_plan_affects does for a key.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_plan_affects_point(
     plan: Foreign<*const stead_plan>,
@@ -121,6 +127,7 @@ pub extern "C" fn stead_plan_affects_point(
 /// written.
 /// count: how many rows there are, whatever the capacity. In a map with R replicas a key has up to
 /// R rows, or more when a named policy lists more nodes.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_plan_affects_many(
     plan: Foreign<*const stead_plan>,
@@ -147,6 +154,7 @@ pub extern "C" fn stead_plan_affects_many(
 }
 
 /// Gets how much moves, in points: exact numbers, of which stead_plan_fraction is a rounded part.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_plan_amounts(
     plan: Foreign<*const stead_plan>,
@@ -179,7 +187,9 @@ pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
 /// Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
 /// least that could move, and the share of every node. Free the text with stead_text_free.
 /// with_moves: 1 also lists every move; 0 leaves the list out.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_plan_report(
     plan: Foreign<*const stead_plan>,
     with_moves: i32,

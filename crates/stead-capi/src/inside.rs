@@ -63,6 +63,7 @@ pub extern "C" fn stead_map_epoch(map: Foreign<*const stead_map>) -> u64 {
 
 /// Copies the SHA-256 digest of the map. Two maps with the same digest are the same map.
 /// digest: room for STEAD_DIGEST_ROOM bytes.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_digest(
     map: Foreign<*const stead_map>,
@@ -90,6 +91,7 @@ pub extern "C" fn stead_map_same(
 
 /// Gets the bytes of the map's file, which include the secret of the hash if there is one. They
 /// live as long as the map.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_bytes(
     map: Foreign<*const stead_map>,
@@ -111,6 +113,7 @@ pub extern "C" fn stead_map_bytes(
 
 /// Copies the digest of the map that this one was built on: zeros for a first map.
 /// digest: room for STEAD_DIGEST_ROOM bytes.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_parent(
     map: Foreign<*const stead_map>,
@@ -201,6 +204,7 @@ pub extern "C" fn stead_map_node_named(
 }
 
 /// Gets the weight of a node, in millionths.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_node_weight(
     map: Foreign<*const stead_map>,
@@ -346,6 +350,7 @@ pub extern "C" fn stead_map_policy_kind(
 
 /// Gets the weight of a policy, in millionths: what a named policy takes as if it were a node; 0
 /// when it takes no share of its own.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_weight(
     map: Foreign<*const stead_map>,
@@ -363,6 +368,7 @@ pub extern "C" fn stead_map_policy_weight(
 
 /// Finds the nodes of a policy, primary first. nodes, capacity and count are as in
 /// stead_map_locate_all.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_nodes(
     map: Foreign<*const stead_map>,
@@ -391,6 +397,7 @@ pub extern "C" fn stead_map_slice_count(map: Foreign<*const stead_map>) -> usize
 
 /// Gets a slice of the map, with its pins applied. Slices are numbered from 0 in the order of
 /// their points. Together they cover all points.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_slice(
     map: Foreign<*const stead_map>,
@@ -418,7 +425,9 @@ pub extern "C" fn stead_map_slice(
 
 /// Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 /// weight and share. Free the text with stead_text_free.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_report(
     map: Foreign<*const stead_map>,
     json: Foreign<*mut *mut c_char>,
@@ -435,8 +444,9 @@ pub extern "C" fn stead_map_report(
 /// under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
 /// part of the text; a build keeps the hash and the secret of the map. Free the text with
 /// stead_text_free.
-/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_fleet(
     map: Foreign<*const stead_map>,
     text: Foreign<*mut *mut c_char>,

@@ -14,6 +14,7 @@ use crate::types::{stead_error, stead_fold};
 /// Computes the point of a key under a hash, without a map.
 /// hash: a number of stead_hash.
 /// secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_point(
     hash: i32,
@@ -59,6 +60,7 @@ fn levels_of(c: &Caller, levels: Foreign<*const c_char>) -> Result<Levels> {
 /// fold: a number of stead_fold.
 /// path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
 /// count: the length of the path without its NUL.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or a buffer that is too small; STEAD_NAME.
 #[no_mangle]
 pub extern "C" fn stead_path(
     key: Foreign<*const c_void>,
@@ -99,7 +101,7 @@ pub extern "C" fn stead_path(
 /// levels: the number of directories on each level; NULL means "64,64,128".
 /// name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
 /// is added.
-/// count: the length of the name, also when it is more than `capacity`.
+/// count: the length of the name.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
 /// STEAD_NAME when no name has this path.
 #[no_mangle]
@@ -116,14 +118,13 @@ pub extern "C" fn stead_path_name(
         let (path, count) = (c.bytes(path, length, "path")?, c.out(count, "count")?);
         let name = c.outs(name, capacity, "name")?;
         let found = stead_core::path::path_name(path, &levels_of(c, levels)?)?;
-        count.put(found.len());
         if found.len() > capacity {
             return Err(c.invalid(format_args!(
                 "capacity is {capacity}, and the name needs {}; STEAD_NAME_ROOM suffices",
                 found.len()
             )));
         }
-        name.fill(found.into_iter().map(|byte| byte as c_char));
+        count.put(name.fill(found.into_iter().map(|byte| byte as c_char)));
         Ok(())
     })
 }
@@ -133,8 +134,9 @@ pub extern "C" fn stead_path_name(
 /// names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
 /// members: for how many members the report also projects the directories of `levels`; 0 for none.
 /// levels: the number of directories on each level; NULL means "64,64,128".
-/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_survey(
     names: Foreign<*const c_void>,
     length: usize,
@@ -163,6 +165,7 @@ pub extern "C" fn stead_survey(
 /// Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 /// site that folds must fold every key before every lookup.
 /// folded: room for `length` bytes; it may be the key itself.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(
     key: Foreign<*const c_void>,
@@ -172,7 +175,8 @@ pub extern "C" fn stead_fold_ascii(
 ) -> i32 {
     status("stead_fold_ascii", error, |c| {
         // a copy, because key and folded may be the same bytes
-        let copy = Fold::Ascii.apply(c.key(key, length)?).into_owned();
+        let mut copy = c.copied(c.key(key, length)?)?;
+        copy.make_ascii_lowercase();
         c.outs(folded.bytes(), length, "folded")?.fill(copy);
         Ok(())
     })

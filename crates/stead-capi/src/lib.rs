@@ -9,13 +9,14 @@
 //! inside     what is in a map         difference what moves
 //! keys       points, paths, folding, surveys: without a map
 //! strings    the strings of a map, each with a NUL at its end
+//! message    the message of an error, cut to the room that the record has
 //! ```
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! types strings | boundary | library locate open | inside store | difference keys
+//! types strings message | boundary | library locate open | inside store | difference keys
 //! ```
 //!
 //! Every exported function is a single call of [`boundary::status`] or [`boundary::value`], and all
@@ -27,6 +28,7 @@
 #![allow(non_camel_case_types, clippy::too_many_arguments)]
 
 mod boundary;
+mod message;
 mod strings;
 pub mod types;
 

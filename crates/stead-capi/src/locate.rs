@@ -16,6 +16,7 @@ pub(crate) fn number(node: NodeId) -> i32 {
 /// Finds the node of a key. When a key has several nodes, this is the primary.
 /// key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
 /// guessed. NULL with length 0 is the empty key.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate(
     map: Foreign<*const stead_map>,
@@ -50,6 +51,7 @@ pub extern "C" fn stead_map_node_of(
 /// not written.
 /// count: how many nodes the key has, whatever the capacity. A call with nodes NULL and capacity 0
 /// asks for this number alone.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_all(
     map: Foreign<*const stead_map>,
@@ -73,6 +75,7 @@ pub extern "C" fn stead_map_locate_all(
 /// offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
 /// offsets must not decrease, and none may exceed length.
 /// nodes: room for count numbers. On failure nothing is written.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_many(
     map: Foreign<*const stead_map>,
@@ -95,6 +98,7 @@ pub extern "C" fn stead_map_locate_many(
 /// Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 /// over when they are down. Every client gets the same list.
 /// count: the length of the list. It is less than capacity only when the map has fewer nodes.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_prefer(
     map: Foreign<*const stead_map>,
@@ -115,6 +119,7 @@ pub extern "C" fn stead_map_prefer(
 }
 
 /// Finds the point of a key: its hash, which decides where it lives.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_point(
     map: Foreign<*const stead_map>,
@@ -131,6 +136,7 @@ pub extern "C" fn stead_map_point(
 }
 
 /// Finds the node of a point. When a point has several nodes, this is the primary.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_point(
     map: Foreign<*const stead_map>,
@@ -147,6 +153,7 @@ pub extern "C" fn stead_map_locate_point(
 
 /// Finds all nodes of a point, primary first. nodes, capacity and count are as in
 /// stead_map_locate_all.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_all_point(
     map: Foreign<*const stead_map>,

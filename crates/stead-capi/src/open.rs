@@ -16,7 +16,11 @@ use crate::types::{stead_error, stead_map, stead_open_flags};
 /// STEAD_CHANGED.
 /// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 /// map: where the handle goes; free it with stead_map_free.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+/// STEAD_VERSION when the file is not a map, is damaged, or needs a newer stead; STEAD_CHANGED;
+/// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_open(
     path: Foreign<*const c_char>,
     flags: u32,
@@ -43,7 +47,10 @@ pub extern "C" fn stead_map_open(
 
 /// Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the
 /// bytes.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+/// STEAD_VERSION when the bytes are not a map, are damaged, or need a newer stead; STEAD_MEMORY.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_from_bytes(
     bytes: Foreign<*const c_void>,
     length: usize,
@@ -52,7 +59,7 @@ pub extern "C" fn stead_map_from_bytes(
 ) -> i32 {
     status("stead_map_from_bytes", error, |c| {
         let (bytes, map) = (c.bytes(bytes, length, "bytes")?, c.out(map, "map")?);
-        c.give_map(Arc::new(Map::from_bytes(bytes.to_vec())?), map);
+        c.give_map(Arc::new(Map::from_bytes(c.copied(bytes)?)?), map);
         Ok(())
     })
 }
@@ -66,7 +73,10 @@ pub extern "C" fn stead_map_from_bytes(
 /// previous: the map to start from; NULL for a first map.
 /// max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 /// also carries its target, and building the same fleet again takes the next step.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
+/// STEAD_IDENTITY when `previous` has another name, hash or key rule.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_build(
     fleet: Foreign<*const c_void>,
     length: usize,
@@ -87,7 +97,11 @@ pub extern "C" fn stead_map_build(
 
 /// Builds the map of a fleet file, as stead_map_build does with a text. Messages call the fleet by
 /// its path.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
+/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_NOT_FOUND,
+/// STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_build_file(
     path: Foreign<*const c_char>,
     previous: Foreign<*const stead_map>,
@@ -129,7 +143,12 @@ pub(crate) fn limit(c: &Caller, max_move: Foreign<*const c_char>) -> Result<Opti
 /// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
 /// its size: for a program that looks at many files once, or that only wants to know whether a file
 /// is a sound map.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+/// STEAD_VERSION when the file is not a map, is damaged, or needs a newer stead; STEAD_CHANGED
+/// while somebody writes into the file; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the
+/// operating system; STEAD_MEMORY.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_open_uncached(
     path: Foreign<*const c_char>,
     map: Foreign<*mut *mut stead_map>,
@@ -145,6 +164,8 @@ pub extern "C" fn stead_map_open_uncached(
 /// Reads the epoch and the digest from the header of a map file without verifying it: a cheap way
 /// to ask whether there is a newer epoch.
 /// digest: room for STEAD_DIGEST_ROOM bytes, or NULL.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT when the file does not
+/// begin as a map; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]
 pub extern "C" fn stead_map_peek(
     path: Foreign<*const c_char>,
@@ -172,7 +193,10 @@ pub extern "C" fn stead_map_peek(
 /// is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
 /// `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
 /// on the map that is there.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
+/// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_publish(
     map: Foreign<*const stead_map>,
     previous: Foreign<*const stead_map>,
@@ -187,7 +211,10 @@ pub extern "C" fn stead_map_publish(
 
 /// Writes a copy of a map to a file, and replaces the file that is there: whole or not at all. It
 /// keeps no history and detects no conflict.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+/// STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_save(
     map: Foreign<*const stead_map>,
     path: Foreign<*const c_char>,
@@ -201,6 +228,7 @@ pub extern "C" fn stead_map_save(
 /// Returns another handle of the same map, to be freed on its own; NULL when map is NULL. Nothing
 /// is copied.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_share(map: Foreign<*const stead_map>) -> *mut stead_map {
     value("stead_map_share", std::ptr::null_mut(), |c| {
         Some(c.handle(c.share(map).ok()?))

@@ -27,6 +27,7 @@ fn store(c: &Caller, path: Foreign<*const c_char>) -> Result<Store> {
 /// when another program was faster (call it again); STEAD_UNCERTAIN when the map is in place and
 /// may not survive a power cut.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_apply(
     fleet: Foreign<*const c_void>,
     length: usize,
@@ -49,8 +50,11 @@ pub extern "C" fn stead_map_apply(
 /// Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 /// call the fleet by its path.
 /// fleet: the path of the fleet file.
-/// Returns what stead_map_apply returns; STEAD_NOT_FOUND also when the fleet file is missing.
+/// Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
+/// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
+/// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_apply_file(
     fleet: Foreign<*const c_char>,
     path: Foreign<*const c_char>,
@@ -71,8 +75,7 @@ pub extern "C" fn stead_map_apply_file(
 /// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 /// count: how many epochs there are, also when they are more than `capacity`.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-/// STEAD_VERSION when the map needs a newer stead; STEAD_PERMISSION or STEAD_IO when the system
-/// refuses.
+/// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
 #[no_mangle]
 pub extern "C" fn stead_map_history(
     path: Foreign<*const c_char>,
@@ -96,6 +99,7 @@ pub extern "C" fn stead_map_history(
 /// the epoch is damaged or needs a newer stead; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the
 /// system refuses.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_open_epoch(
     path: Foreign<*const c_char>,
     epoch: u64,
@@ -114,10 +118,12 @@ pub extern "C" fn stead_map_open_epoch(
 /// rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
 /// epoch: a number that stead_map_history lists.
 /// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
-/// Returns STEAD_OK; what stead_map_open_epoch returns; STEAD_INVALID also for a symbolic link;
+/// Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
+/// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
 /// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
 /// STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
 #[no_mangle]
+#[must_use]
 pub extern "C" fn stead_map_rollback(
     path: Foreign<*const c_char>,
     epoch: u64,

@@ -61,7 +61,7 @@ pub enum stead_status {
     STEAD_INTERNAL = 15,
     /// The operating system denied permission; os_errno is EACCES or EPERM.
     STEAD_PERMISSION = 16,
-    /// There is not enough memory for the call.
+    /// There is not enough memory for a copy of what the caller gave, or of a file.
     STEAD_MEMORY = 17,
     /// The change does harm that a guard forbids, and the guard was not lifted. No function of this
     /// version returns it.
@@ -101,8 +101,9 @@ pub struct stead_error {
     pub status: i32,
     /// The errno of the operating system, or 0 when the failure did not come from there.
     pub os_errno: i32,
-    /// One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL; a
-    /// longer message is cut. It never contains a secret.
+    /// One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL. If
+    /// it is too long, the path in it loses its middle, but never the reason its end. It never
+    /// contains a secret.
     pub message: [std::ffi::c_char; 248],
 }
 

@@ -132,6 +132,11 @@ pub enum Error {
         /// The map file.
         file: PathBuf,
     },
+    /// There is not enough memory for what the caller gave.
+    Memory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
     /// A key cannot be a file name, because the name would be too long.
     Name {
         /// The length that the file name would have had, in bytes.
@@ -175,6 +180,7 @@ impl Error {
             Error::Conflict { .. } => Status::Conflict,
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
+            Error::Memory { .. } => Status::Memory,
             Error::Name { .. } | Error::NoName { .. } => Status::Name,
             Error::Internal { .. } => Status::Internal,
         }
@@ -280,6 +286,7 @@ impl fmt::Display for Error {
                  renaming a new file over the old",
                 file.display()
             ),
+            Error::Memory { bytes } => write!(f, "there is no memory for {bytes} more bytes"),
             Error::Name { length } => {
                 write!(
                     f,

@@ -13,6 +13,12 @@
 
 #include <stead.h>
 
+#if STEAD_VERSION_NUMBER != 1000000 * STEAD_VERSION_MAJOR + 1000 * STEAD_VERSION_MINOR + STEAD_VERSION_PATCH
+#error the version
+#endif
+
+STEAD_USE_RESULT static const char *header_version(void) { return STEAD_VERSION_STRING; }
+
 // a and c hold a quarter each, and b holds half; d then doubles the total weight, and gets half
 #define NODES \
     "name = \"client\"\n" \
@@ -213,7 +219,40 @@ static void files(const char *scratch) {
     stead_map_free(first);
 }
 
+// Does the same with two calls, goes back, and gets the fleet back.
+static void stores(const char *scratch) {
+    uint64_t epochs[4], epoch;
+    size_t count;
+    char *fleet;
+    stead_map *map, *old;
+    char path[4096], file[4096];
+    snprintf(path, sizeof path, "%s/applied.map", scratch);
+    snprintf(file, sizeof file, "%s/client.toml", scratch); // SECOND, from files()
+    done(stead_map_apply(FIRST, strlen(FIRST), "first.toml", path, NULL, &map, &error));
+    CHECK(stead_map_epoch(map) == 1);
+    stead_map_free(map);
+    done(stead_map_apply_file(file, path, NULL, &map, &error));
+    CHECK(stead_map_epoch(map) == 2 && stead_map_node_count(map) == 4);
+    stead_map_free(map);
+    done(stead_map_open_epoch(path, 1, &old, &error));
+    done(stead_map_rollback(path, 1, &map, &error));
+    CHECK(stead_map_epoch(map) == 3 && stead_map_same(map, old) == 1);
+    done(stead_map_history(path, epochs, 4, &count, &error));
+    CHECK(count == 3);
+    for (epoch = 1; epoch <= 3; epoch++)
+        CHECK(epochs[epoch - 1] == epoch);
+    done(stead_map_fleet(map, &fleet, &error));
+    stead_map *again = build(fleet, map);
+    CHECK(stead_map_same(map, again) == 1);
+    stead_text_free(fleet);
+    stead_map_free(again);
+    stead_map_free(old);
+    stead_map_free(map);
+}
+
 static void without_a_map(void) {
+    char name[STEAD_NAME_ROOM], *json;
+    const uint64_t offsets[] = {0, 5, 11};
     char path[STEAD_PATH_ROOM], folded[7];
     size_t count;
     uint64_t point;
@@ -226,6 +265,11 @@ static void without_a_map(void) {
     printf("path %s, %zu bytes\n", path, count);
     done(stead_path("frank", 5, "16,16", STEAD_FOLD_NONE, path, sizeof path, &count, &error));
     printf("path %s, %zu bytes\n", path, count);
+    done(stead_path_name("/srv/38/37/60/frank", 19, NULL, name, sizeof name, &count, &error));
+    printf("name %.*s, %zu bytes\n", (int)count, name, count);
+    done(stead_survey("frankjustin", 11, offsets, 2, 0, NULL, &json, &error));
+    CHECK(json[0] == '{');
+    stead_text_free(json);
     done(stead_fold_ascii("Justin", 7, folded, &error));
     printf("folded %s\n", folded);
 }
@@ -252,7 +296,7 @@ int main(int argc, char **argv) {
     stead_map *old_map, *new_map;
     if (argc != 3)
         return fprintf(stderr, "usage: client MAPS SCRATCH\n"), 2;
-    CHECK(stead_abi() == STEAD_ABI && stead_version()[0] != 0);
+    CHECK(stead_abi() == STEAD_ABI && stead_version()[0] != 0 && header_version()[0] != 0);
     done(stead_map_open(beside(argv[1], "replicas.map"), STEAD_OPEN_SHARED, &old_map, &error));
     done(stead_map_open(beside(argv[1], "copies-2.map"), STEAD_OPEN_SHARED, &new_map, &error));
     locate(old_map, "frank");
@@ -263,6 +307,7 @@ int main(int argc, char **argv) {
     stead_map_free(old_map);
     stead_map_free(new_map);
     files(argv[2]);
+    stores(argv[2]);
     without_a_map();
     failures(argv[2]);
     return 0;

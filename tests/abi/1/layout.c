@@ -75,6 +75,7 @@ int main(void) {
     NUMBER(STEAD_CAUSE_REBALANCE);
     SIZE(stead_room);
     NUMBER(STEAD_PATH_ROOM);
+    NUMBER(STEAD_NAME_ROOM);
     NUMBER(STEAD_DIGEST_ROOM);
     SIZE(stead_error);
     FIELD(stead_error, int32_t, status, );

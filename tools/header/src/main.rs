@@ -18,6 +18,33 @@ use std::{env, fs, process};
 
 use cbindgen::{Builder, Config, Language};
 
+/// The definitions after the includes: the version, for `#if`, and the attribute of functions whose
+/// result must be used.
+const MACROS: &str = concat!(
+    "\n// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major + 1000 * minor\n\
+     // + patch. stead_version has the version of the library that the program runs with. (The name\n\
+     // STEAD_VERSION is a status.)\n",
+    "#define STEAD_VERSION_MAJOR ",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    "\n#define STEAD_VERSION_MINOR ",
+    env!("CARGO_PKG_VERSION_MINOR"),
+    "\n#define STEAD_VERSION_PATCH ",
+    env!("CARGO_PKG_VERSION_PATCH"),
+    "\n#define STEAD_VERSION_NUMBER \\\n  \
+     (1000000 * STEAD_VERSION_MAJOR + 1000 * STEAD_VERSION_MINOR + STEAD_VERSION_PATCH)\n\
+     #define STEAD_VERSION_STRING \"",
+    env!("CARGO_PKG_VERSION"),
+    "\"\n\n// The compiler warns where the result of a function with this attribute is ignored: it is a new\n\
+     // object, or the only sign of a failure. Define it as nothing to have no warning.\n\
+     #ifndef STEAD_USE_RESULT\n\
+     #ifdef __GNUC__\n\
+     #define STEAD_USE_RESULT __attribute__((warn_unused_result))\n\
+     #else\n\
+     #define STEAD_USE_RESULT\n\
+     #endif\n\
+     #endif"
+);
+
 /// The two definitions that PHP's preloading needs. It understands no other lines of a
 /// preprocessor.
 const PRELOAD: &str = "#define FFI_SCOPE \"stead\"\n#define FFI_LIB \"libstead.so.1\"\n";
@@ -51,11 +78,15 @@ fn run(check: bool) -> Result<Vec<PathBuf>, Failure> {
         .join("../..")
         .canonicalize()?;
     let library = root.join("crates/stead-capi");
-    let config = Config::from_file(library.join("cbindgen.toml"))?;
+    let mut config = Config::from_file(library.join("cbindgen.toml"))?;
+    config.after_includes = Some(MACROS.to_owned());
+    config.function.must_use = Some("STEAD_USE_RESULT".to_owned());
     let source = env::temp_dir().join(format!("stead-header-{}", process::id()));
     copy_bare(&library.join("src"), &source)?;
     let bare = declarations(&source, for_php(config.clone()))?;
-    let manual = declarations(&source, config)?;
+    // always on a line of its own, where cbindgen writes a short declaration on one line
+    let manual =
+        declarations(&source, config)?.replace("\nSTEAD_USE_RESULT ", "\nSTEAD_USE_RESULT\n");
     fs::remove_dir_all(&source)?;
     let files = [
         ("include/stead.h", manual),
@@ -87,6 +118,8 @@ fn for_php(mut config: Config) -> Config {
     config.include_guard = None;
     config.no_includes = true;
     config.sys_includes = Vec::new();
+    config.after_includes = None;
+    config.function.must_use = None;
     config.cpp_compat = false;
     config.documentation = false;
     config

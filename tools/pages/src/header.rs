@@ -49,17 +49,26 @@ impl<'a> Header<'a> {
         loop {
             let above = comment(&mut lines);
             let Some(line) = lines.next() else { break };
+            // a macro has a comment, but no page; its value goes on after a backslash
+            if line.starts_with('#') {
+                let mut end = line;
+                while end.ends_with('\\') {
+                    end = lines.next().unwrap_or_default();
+                }
+                continue;
+            }
             if above.is_empty() {
-                // lines of the preprocessor, and the two lines of extern "C"
-                if line.is_empty()
-                    || line.starts_with('#')
-                    || line.ends_with("extern \"C\"")
-                    || line == "extern \"C\" {"
-                {
+                // the two lines of extern "C"
+                if line.is_empty() || line.ends_with("extern \"C\"") || line == "extern \"C\" {" {
                     continue;
                 }
                 return Err(format!("no comment above: {line}"));
             }
+            // an attribute has a line of its own
+            let line = match line {
+                "STEAD_USE_RESULT" => lines.next().unwrap_or_default(),
+                line => line,
+            };
             declarations.push(Declaration::of(above, line, &mut lines)?);
         }
         if front.is_empty() || declarations.is_empty() {
