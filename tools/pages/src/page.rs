@@ -42,9 +42,9 @@ fn fitted(line: &str) -> Vec<String> {
         return vec![line.to_owned()];
     }
     // where a word begins after two spaces or more; further right would leave too little room
-    let column = (2..line.len()).filter(|at| line.as_bytes()[at - 2..*at] == *b"  ");
-    let column = column.filter(|at| *at < 45 && !line[*at..].starts_with(' '));
-    let column = column.last().unwrap_or(0);
+    let column = (2..line.len().min(45))
+        .rfind(|at| line.as_bytes()[at - 2..*at] == *b"  " && !line[*at..].starts_with(' '));
+    let column = column.unwrap_or(0);
     let (start, rest) = line.split_at(column);
     let mark = if rest.starts_with("# ") { "# " } else { "" };
     let next = format!("{}{mark}", " ".repeat(column));
