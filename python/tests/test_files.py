@@ -221,7 +221,8 @@ def test_paths_of_any_bytes_work(tmp_path, members):
         stead.Map.open("a\0b")
 
 
-def test_apply_publishes_what_differs_and_nothing_else(path, tmp_path):
+def test_apply_publishes_what_differs_and_nothing_else(tmp_path):
+    path = tmp_path / "new.map"
     first = stead.Map.apply(fleet_of("n1", "n2"), path)
     assert first == stead.Map.open(path) and first.epoch == 1
     before = path.stat().st_mtime_ns, path.stat().st_ino

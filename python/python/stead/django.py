@@ -28,7 +28,7 @@ try:
     from asgiref.sync import iscoroutinefunction
     from django.conf import settings  # type: ignore[import-not-found,import-untyped,unused-ignore]
 except ModuleNotFoundError as error:
-    if error.name not in ("asgiref", "django"):
+    if (error.name or "").partition(".")[0] not in ("asgiref", "django"):
         raise
     raise ModuleNotFoundError(
         "stead.django needs Django, which is not installed: pip install django",

@@ -50,7 +50,11 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
     def node_of(*columns: Any) -> Any:
         if len(columns) != 1:
             raise TypeError(f"{name} takes one key, not {len(columns)}")
-        return pa.array(map.locate_many(columns[0])).cast(pa.string())
+        (keys,) = columns
+        # locate_many would take a struct of one field for a table of one column
+        if pa.types.is_struct(keys.type):
+            raise TypeError("keys are a struct; taken are VARCHAR, ENUM and BLOB")
+        return pa.array(map.locate_many(keys)).cast(pa.string())
 
     # DuckDB's types know only its enums, not their names
     untyped: Any = connection

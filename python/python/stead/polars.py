@@ -31,8 +31,8 @@ def locate(keys: pl.Expr | str, map: Map) -> pl.Expr:
     null key.
 
     keys: an expression, or the name of a column, of strings (which stand for their
-    UTF-8), of binary, or of categories. For keys of another type, polars raises a
-    ComputeError that names the type.
+    UTF-8), of binary, or of categories. For keys of another type, the query fails with a
+    message that names the type.
 
     >>> import polars, stead.polars
     >>> users = polars.DataFrame({"key": ["frank", "bob", None]})

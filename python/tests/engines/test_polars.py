@@ -113,7 +113,9 @@ def test_a_column_that_is_missing_or_in_the_way_is_named(case):
             call(frame, "name", case.old, case.new)
         with pytest.raises(stead.InvalidError, match="has a column 'from' already"):
             call(frame, "key", case.old, case.new)
-    with pytest.raises(pl.exceptions.ComputeError, match="keys are Arrow int64"):
+    with pytest.raises(
+        (TypeError, pl.exceptions.ComputeError), match="keys are Arrow int64"
+    ):
         frame.select(node_of("from", case.old)).collect()
     other = stead.Map.build({"name": "other", "node": [{"name": "a"}]})
     with pytest.raises(stead.IdentityError):
