@@ -312,7 +312,7 @@ def check_pages(prefix):
                 wide[name] = long[:3]
             own = name.rpartition(".")[0]
             if not re.search(
-                rf"^NAME\n +{re.escape(own)} - \S", done.out, re.MULTILINE
+                rf"^NAME\n +{re.escape(own)} +- +\S", done.out, re.MULTILINE
             ):
                 unnamed[name] = done.out[:200]
         TALLY.equal("every page renders without a warning", bad, {})
