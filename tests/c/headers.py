@@ -38,6 +38,14 @@ def check(part, scratch, libraries):
     unused(part, scratch)
     example(part, scratch, libraries)
     cdef(part, scratch, libraries)
+    listed = re.findall(
+        r"`(stead_\w+)`", read(ROOT, "docs", "c-api.md").split("Macros:")[0]
+    )
+    part.equal(
+        "docs/c-api.md lists every function once, by task",
+        sorted(listed),
+        sorted(declared()),
+    )
 
 
 def matrix(part, scratch, libraries):

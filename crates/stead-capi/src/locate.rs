@@ -97,7 +97,8 @@ pub extern "C" fn stead_map_locate_many(
 
 /// Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 /// over when they are down. Every client gets the same list.
-/// count: the length of the list. It is less than capacity only when the map has fewer nodes.
+/// count: the length of the list. It is less than capacity only when the map has fewer nodes, so
+/// room for stead_map_node_count numbers is always enough. Capacity 0 gives an empty list.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_prefer(

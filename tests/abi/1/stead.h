@@ -554,7 +554,8 @@ int32_t stead_map_locate_many(const stead_map *map,
 
 // Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 // over when they are down. Every client gets the same list.
-// count: the length of the list. It is less than capacity only when the map has fewer nodes.
+// count: the length of the list. It is less than capacity only when the map has fewer nodes, so
+// room for stead_map_node_count numbers is always enough. Capacity 0 gives an empty list.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,

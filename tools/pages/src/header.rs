@@ -80,6 +80,12 @@ impl<'a> Header<'a> {
         })
     }
 
+    /// The comments and the texts of the members of a type.
+    pub(crate) fn members_of(&self, name: &str) -> &[(Comment<'a>, &'a str)] {
+        let found = self.declarations.iter().find(|one| one.name == name);
+        found.map_or(&[], |one| &one.members)
+    }
+
     /// The declarations that are functions, or those that are types.
     pub(crate) fn only(&self, functions: bool) -> impl Iterator<Item = &Declaration<'a>> {
         self.declarations
@@ -189,6 +195,21 @@ mod tests {
             header.declarations[2].has_parameter("node")
                 && !header.declarations[2].has_parameter("nod")
         );
+    }
+
+    #[test]
+    fn macros_have_no_page_and_attributes_are_left_out() {
+        let text = SMALL
+            .replace("#define X", "// A macro.\n#define X \\\n  (1 + \\\n  2)")
+            .replace(
+                "const char *stead_say",
+                "STEAD_USE_RESULT\nconst char *stead_say",
+            );
+        let header = Header::of(&text).unwrap();
+        assert_eq!(header.declarations.len(), 3);
+        assert_eq!(header.declarations[2].name, "stead_say");
+        assert!(header.declarations[2].lines[0].starts_with("const char"));
+        assert_eq!(header.members_of("stead_number").len(), 1);
     }
 
     #[test]

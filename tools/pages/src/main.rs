@@ -1,18 +1,19 @@
 //! Writes the manual pages and the completions from the programs' own descriptions of their command
-//! lines and from include/stead.h.
+//! lines, from include/stead.h, and from two pages of docs.
 //!
-//!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
+//!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /man5, /completions; DIRECTORY must not be there yet
 //!
 //! The same sources give the same bytes: a page names the version but no date.
 //!
 //! A module uses only modules to its left; a test holds that (tools/layers):
 //!
 //! ```text
-//! header page | library program
+//! header page | formats library program
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod formats;
 mod header;
 mod library;
 mod page;
@@ -47,5 +48,6 @@ fn write(directory: &Path) -> io::Result<()> {
     };
     program::pages(&part("man1")?)?;
     library::pages(&part("man3")?)?;
+    formats::pages(&part("man5")?)?;
     program::completions(&part("completions")?)
 }
