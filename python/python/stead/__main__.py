@@ -28,5 +28,4 @@ def _program() -> str:
 
 
 if __name__ == "__main__":
-    program = _program()
-    os.execv(program, [program, *sys.argv[1:]])
+    os.execv(_program(), ["stead", *sys.argv[1:]])
