@@ -9,13 +9,18 @@ use warnings;
 use B ();
 use Stead;
 
-for my $package (qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Policy Stead::Slice Stead::Move)) {
+for my $package (
+    qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Policy Stead::Slice Stead::Move)
+  )
+{
     no strict 'refs';
     for my $name ( sort keys %{"${package}::"} ) {
         next if $name !~ /^[a-z]\w*$/ || !defined &{"${package}::$name"};
 
         # what a module imported belongs to another package
-        next if B::svref_2object( \&{"${package}::$name"} )->GV->STASH->NAME ne $package;
+        next
+          if B::svref_2object( \&{"${package}::$name"} )->GV->STASH->NAME ne
+          $package;
         my ($short) = $package =~ /^Stead::(\w+)$/;
         print "name\t", ( defined $short ? "$short->" : '' ), "$name\n";
     }
