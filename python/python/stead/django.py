@@ -27,8 +27,8 @@ from typing import Any, Callable, Union
 try:
     from asgiref.sync import iscoroutinefunction
     from django.conf import settings  # type: ignore[import-not-found,import-untyped,unused-ignore]
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] not in ("asgiref", "django"):
+except ModuleNotFoundError as _error:
+    if (_error.name or "").partition(".")[0] not in ("asgiref", "django"):
         raise
     raise ModuleNotFoundError(
         "stead.django needs Django, which is not installed: pip install django",
