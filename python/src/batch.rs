@@ -1,5 +1,5 @@
-//! Batches of keys: recognises the kind of a batch, and answers for each of its keys: with the number
-//! of its node (Map.locate_many), or with its point (Plan.affects_many).
+//! Batches of keys: recognises the kind of a batch, and answers for each of its keys: with the
+//! number of its node (Map.locate_many), or with its point (Plan.affects_many).
 //!
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
@@ -75,7 +75,8 @@ impl<T: Answer> Answers<T> {
     }
 }
 
-/// Appends the answers for keys, in the order of the keys. Every batch passes through this function.
+/// Appends the answers for keys, in the order of the keys. Every batch passes through this
+/// function.
 fn answer<'a, T: Answer>(
     ask: &impl Ask<T>,
     keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>,
@@ -87,8 +88,8 @@ fn answer<'a, T: Answer>(
     Ok(())
 }
 
-/// Appends the answers for a column's keys. If a dictionary is not longer than its column, each of its
-/// values is answered only once, which takes memory for one answer per value.
+/// Appends the answers for a column's keys. If a dictionary is not longer than its column, each of
+/// its values is answered only once, which takes memory for one answer per value.
 fn answer_column<T: Answer>(
     ask: &impl Ask<T>,
     column: &Column<'_>,
@@ -149,8 +150,8 @@ fn answer_chunk<T: Answer>(
     answer_column(ask, &chunk.column()?, answers, since)
 }
 
-/// Appends the answers for keys that are objects. None is null; in a series, so are the objects that
-/// stand for a missing value.
+/// Appends the answers for keys that are objects. None is null; in a series, so are the objects
+/// that stand for a missing value.
 fn answer_objects<T: Answer>(
     ask: &impl Ask<T>,
     keys: &Bound<'_, PyAny>,
@@ -268,8 +269,8 @@ fn answer_numpy<T: Answer>(
     Ok(())
 }
 
-/// Appends the answers for keys of one width, without the NULs at their ends: NumPy pads with NUL, and
-/// does not count NULs at the end.
+/// Appends the answers for keys of one width, without the NULs at their ends: NumPy pads with NUL,
+/// and does not count NULs at the end.
 fn answer_fixed<T: Answer>(
     ask: &impl Ask<T>,
     block: &Bound<'_, PyBytes>,

@@ -25,10 +25,10 @@ use crate::{fleet, key, records};
 
 /// A map says where keys live. It is immutable and verified, and any number of threads may use it.
 ///
-/// Map.build, Map.open and Map.from_bytes create maps. A key is bytes, or a str, which stands for its
-/// UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps are
-/// equal, and have the same hash, when their digests are equal. A map is pickled as the bytes of
-/// its file, so unpickling it needs no file. Copying a map returns the map itself.
+/// Map.build, Map.open and Map.from_bytes create maps. A key is bytes, or a str, which stands for
+/// its UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps
+/// are equal, and have the same hash, when their digests are equal. A map is pickled as the bytes
+/// of its file, so unpickling it needs no file. Copying a map returns the map itself.
 ///
 /// >>> members = stead.Map.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
@@ -162,26 +162,27 @@ impl Map {
             .map(|map| Map::new(Arc::new(map)))
     }
 
-    /// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
-    /// from which as little as possible moves.
+    /// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that
+    /// map, from which as little as possible moves.
     ///
     /// fleet: the text of a fleet, TOML or JSON (str or bytes), or a dict of the same shape
-    /// (docs/fleet.md); Map.build_file takes a file. In a dict, a weight is an int, a Decimal, a str,
+    /// (docs/fleet.md); Map.build_file takes a file. In a dict, a weight is an int, a Decimal, a
+    /// str,
     /// or a float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at
     /// most 6 decimal places.
     ///
-    /// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
-    /// part of all copies that may move in this epoch, such as "5%". The map then contains its target
-    /// slices, and building the same fleet on it takes the next step, until nothing is left to do (see
-    /// same). Without previous nothing moves, so max_move changes nothing. name: what messages call
-    /// the fleet.
+    /// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on
+    /// the part of all copies that may move in this epoch, such as "5%". The map then contains its
+    /// target slices, and building the same fleet on it takes the next step, until nothing is left
+    /// to do (see same). Without previous nothing moves, so max_move changes nothing. name: what
+    /// messages call the fleet.
     ///
-    /// No file is written. The same fleet, previous map and options give the same map everywhere. Other
-    /// threads run meanwhile.
+    /// No file is written. The same fleet, previous map and options give the same map everywhere.
+    /// Other threads run meanwhile.
     ///
-    /// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
-    /// the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
-    /// cluster or hash; InvalidError if max_move is wrong.
+    /// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
+    /// if the fleet is well formed, but no map can satisfy it; IdentityError if previous is of
+    /// another cluster or hash; InvalidError if max_move is wrong.
     ///
     /// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
     /// >>> before = stead.Map.build(fleet)
@@ -194,7 +195,7 @@ impl Map {
     /// >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
     /// >>> stead.Map.build(wrong)  # doctest: +ELLIPSIS
     /// Traceback (most recent call last):
-    /// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
+    /// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known ...
     #[staticmethod]
     #[pyo3(signature = (fleet, previous = None, *, max_move = None, name = None))]
     fn build(
@@ -210,14 +211,14 @@ impl Map {
         next(py, &fleet, &source, previous, most)
     }
 
-    /// Builds the map of a fleet file, as Map.build does with a text. Messages call the fleet by its
-    /// path.
+    /// Builds the map of a fleet file, as Map.build does with a text. Messages call the fleet by
+    /// its path.
     ///
     /// Raises the exceptions of Map.build, and NotFoundError, PermissionDeniedError or IoError if
     /// the file cannot be read.
     ///
     /// >>> import pathlib
-    /// >>> size = pathlib.Path("fleet.toml").write_text("name = 'members'\n[[node]]\nname = 'db1'\n")
+    /// >>> size = pathlib.Path("fleet.toml").write_text("name = 'members'\nnode = [{name = 'db1'}]")
     /// >>> stead.Map.build_file("fleet.toml")
     /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
     #[staticmethod]
@@ -233,8 +234,8 @@ impl Map {
         let fleet = py.detach(|| Fleet::read(&path)).raise(py)?;
         next(py, &fleet, &Source::Lines, previous, most)
     }
-    /// Builds the map of a fleet on the map at path, or a first map if there is no file, and publishes
-    /// it if it differs. Returns the map that is then at path.
+    /// Builds the map of a fleet on the map at path, or a first map if there is no file, and
+    /// publishes it if it differs. Returns the map that is then at path.
     ///
     /// fleet, max_move and name are those of Map.build, and path is that of publish.
     ///
@@ -566,7 +567,8 @@ impl Map {
     /// Returns the fleet of the map as TOML: its nodes, policies and pins, with everything that
     /// placement depends on. Building this text on the map changes nothing, except that a gradual
     /// change which is under way is completed, and that the map of an adopted ring gets exact
-    /// shares. A secret is never part of the text; a build keeps the hash and the secret of the map.
+    /// shares. A secret is never part of the text; a build keeps the hash and the secret of the
+    /// map.
     ///
     /// >>> stead.Map.build(members.fleet(), members).same(members)
     /// True
@@ -654,8 +656,8 @@ impl Map {
         made.map(|nodes| nodes.bind(py).clone())
     }
 
-    /// The policies, a tuple of Policy: the lists of nodes that slices refer to. Those that the fleet
-    /// names have a name, and may have a kind and a weight.
+    /// The policies, a tuple of Policy: the lists of nodes that slices refer to. Those that the
+    /// fleet names have a name, and may have a kind and a weight.
     #[getter]
     fn policies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = self.policies.get_or_try_init(py, || {

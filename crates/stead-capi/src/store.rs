@@ -75,7 +75,8 @@ pub extern "C" fn stead_map_apply_file(
 /// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 /// count: how many epochs there are, also when they are more than `capacity`.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-/// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
+/// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be
+/// listed.
 #[no_mangle]
 pub extern "C" fn stead_map_history(
     path: Foreign<*const c_char>,

@@ -30,9 +30,9 @@ impl Lock {
     /// Locks this file, and creates it if it does not exist. Fails with `WouldBlock` when another
     /// holder has the lock.
     ///
-    /// Whoever can open the file can hold the lock and so stop all others. Therefore the file has no
-    /// permissions for others, and has those for its group only if the umask lets the group write:
-    /// users who share a directory that way may then publish in turns.
+    /// Whoever can open the file can hold the lock and so stop all others. Therefore the file has
+    /// no permissions for others, and has those for its group only if the umask lets the group
+    /// write: users who share a directory that way may then publish in turns.
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Lock> {
         loop {
             let (file, created) = match open(path, true) {
@@ -61,8 +61,8 @@ impl Lock {
         }
     }
 
-    /// Removes the file of a lock that created it. Nobody else can hold the lock then: whoever opened
-    /// the file before waits for nothing, and finds after locking it that it is gone.
+    /// Removes the file of a lock that created it. Nobody else can hold the lock then: whoever
+    /// opened the file before waits for nothing, and finds after locking it that it is gone.
     pub(crate) fn undo(self, path: &Path) {
         if self.created && self.is_at(path) {
             let _ = fs::remove_file(path);

@@ -21,9 +21,9 @@ use cbindgen::{Builder, Config, Language};
 /// The definitions after the includes: the version, for `#if`, and the attribute of functions whose
 /// result must be used.
 const MACROS: &str = concat!(
-    "\n// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major + 1000 * minor\n\
-     // + patch. stead_version has the version of the library that the program runs with. (The name\n\
-     // STEAD_VERSION is a status.)\n",
+    "\n// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major +\n\
+     // 1000 * minor + patch. stead_version has the version of the library that the program\n\
+     // runs with. (The name STEAD_VERSION is a status.)\n",
     "#define STEAD_VERSION_MAJOR ",
     env!("CARGO_PKG_VERSION_MAJOR"),
     "\n#define STEAD_VERSION_MINOR ",

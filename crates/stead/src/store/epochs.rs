@@ -208,9 +208,9 @@ impl Store {
         self.with_suffix(".history")
     }
 
-    /// Returns `Invalid` when the path of the map is a directory or a symbolic link: renaming over a
-    /// link would replace the link and leave its target unchanged, and the target's history is not
-    /// beside the link. `publish` checks this itself.
+    /// Returns `Invalid` when the path of the map is a directory or a symbolic link: renaming over
+    /// a link would replace the link and leave its target unchanged, and the target's history is
+    /// not beside the link. `publish` checks this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
         refuse_symlink(&self.map)
     }
