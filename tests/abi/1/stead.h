@@ -89,9 +89,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major + 1000 * minor
-// + patch. stead_version has the version of the library that the program runs with. (The name
-// STEAD_VERSION is a status.)
+// The version of this header, for #if: STEAD_VERSION_NUMBER is 1000000 * major +
+// 1000 * minor + patch. stead_version has the version of the library that the program
+// runs with. (The name STEAD_VERSION is a status.)
 #define STEAD_VERSION_MAJOR 0
 #define STEAD_VERSION_MINOR 1
 #define STEAD_VERSION_PATCH 0
@@ -489,7 +489,8 @@ int32_t stead_map_apply_file(const char *fleet,
 // epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
 // count: how many epochs there are, also when they are more than `capacity`.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
-// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be listed.
+// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be
+// listed.
 int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
 
 // Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.
