@@ -218,7 +218,8 @@ impl Map {
     /// the file cannot be read.
     ///
     /// >>> import pathlib
-    /// >>> size = pathlib.Path("fleet.toml").write_text("name = 'members'\nnode = [{name = 'db1'}]")
+    /// >>> text = "name = 'members'\nnode = [{name = 'db1'}]"
+    /// >>> size = pathlib.Path("fleet.toml").write_text(text)
     /// >>> stead.Map.build_file("fleet.toml")
     /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
     #[staticmethod]

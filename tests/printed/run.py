@@ -31,18 +31,11 @@ KNOWN = [
     ("README.md", "Try it", "", RUN),
     ("docs/install.md", "The program, the C library and the manual", "", RUN),
     ("docs/c-api.md", "Compile and link", "", RUN),
-    ("docs/php.md", "Install", "", RUN),
     ("docs/php.md", "Install the extension", "", RUN),
     ("docs/php.md", "Install the package", "", RUN),
     ("docs/perl.md", "Install", "", RUN),
     ("docs/perl.md", "In a server", "starman", "tests/perl runs it under Starman"),
     ("docs/python.md", "Install", "", RUN),
-    (
-        "docs/python.md",
-        "Without the program",
-        "python -m stead",
-        "python/tests/test_main.py runs the module as a program",
-    ),
     (
         "docs/rrd.md",
         "Ten minutes to the first setup",
