@@ -194,14 +194,7 @@ impl Array {
     /// What stead._columns makes arrays of: the numbers, as an object with NumPy's array interface,
     /// which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; and
     /// the names of the nodes, or None.
-    fn _parts<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(
-        Numbered,
-        Option<Bound<'py, PyBytes>>,
-        Option<Bound<'py, PyTuple>>,
-    )> {
+    fn _parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let bits = self.validity.as_ref().map(|bits| PyBytes::new(py, bits));
         let names = self.names.as_ref().map(|names| {
             PyTuple::new(
@@ -301,6 +294,13 @@ impl Array {
         )
     }
 }
+
+/// The numbers, the bits of those that are not null, and the names of the nodes.
+type Parts<'py> = (
+    Numbered,
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyTuple>>,
+);
 
 /// The arguments of `_array`.
 type Pickled<'py> = (

@@ -64,7 +64,7 @@
 //! [`Map::open`] a process opens each file only once.
 //!
 //! ```
-//! use stead::{build, map, Fleet, Store};
+//! use stead::{build, Fleet, Map, Store};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let directory = std::env::temp_dir().join(format!("stead-doc-{}", std::process::id()));
