@@ -279,6 +279,8 @@ static void check_saving(void) {
           stead_map_publish(map, NULL, in(scratch, "open.map/x.map"), at));
   IS(error.os_errno, ENOTDIR);
   GIVES(stead_map_save(map, in(scratch, "saved.map"), at));
+  REFUSES(STEAD_IO, stead_map_save(map, in(scratch, "saved.map/x"), at));
+  IS(error.os_errno, ENOTDIR);
   stead_map *saved = opened(in(scratch, "saved.map"), 0);
   IS(stead_map_same(map, saved), 1);
   stead_map_free(saved);
