@@ -100,7 +100,7 @@ def next_map(now, file):
     """
     if file.suffix not in (".toml", ".json"):
         return stead.Map.open(file)
-    new = stead.Map.build(file, now)
+    new = stead.Map.build_file(file, now)
     return now if new.same(now) else new
 
 
