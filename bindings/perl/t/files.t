@@ -297,7 +297,7 @@ for my $count ( 0 .. $#calls ) {
 }
 eval { Stead::Map->open('/nowhere') };
 is $@->line, __LINE__ - 1, 'the line of a plain call';
-like "$@", qr{\A\Qcannot stat /nowhere: \E.* at elsewhere\.pl line \d+\.\n\z},
+like "$@", qr{\A\Qcannot open /nowhere: \E.* at elsewhere\.pl line \d+\.\n\z},
   'the text is like that of die';
 ok $@, 'an error is true';
 is "x$@", 'x' . $@->as_string, 'and joins as text';
