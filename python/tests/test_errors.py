@@ -159,7 +159,7 @@ def test_files(tmp_path, members):
         and missing.status is stead.Status.NOT_FOUND
         and missing.filename == str(tmp_path / "none.map")
         and missing.strerror == os.strerror(errno.ENOENT)
-        and str(missing).startswith(f"cannot stat {tmp_path}")
+        and str(missing).startswith(f"cannot open {tmp_path}")
     )
     with pytest.raises(FileNotFoundError) as caught:
         stead.Map.build_file(tmp_path / "none.toml")
