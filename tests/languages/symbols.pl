@@ -15,7 +15,10 @@ for my $package (
 {
     no strict 'refs';
     for my $name ( sort keys %{"${package}::"} ) {
-        next if $name !~ /^[a-z]\w*$/ || $name eq 'bootstrap' || !defined &{"${package}::$name"};
+        next
+          if $name !~ /^[a-z]\w*$/
+          || $name eq 'bootstrap'
+          || !defined &{"${package}::$name"};
 
         # what a module imported belongs to another package
         next
