@@ -101,14 +101,15 @@ mod tests {
             let said = message_of(&missing(&path), MOST);
             assert!(said.len() <= MOST && said.len() > MOST - 4, "{said}");
             assert!(said.starts_with("cannot open /srv/ddd"), "{said}");
-            assert!(
-                said.contains(
-                    "ddd/members.map: No such file or directory (os error 2); there is no \
-                     directory /srv/ddd"
-                ),
-                "{said}"
-            );
-            assert!(said.ends_with("ddd") && said.contains(CUT), "{said}");
+            // a name of more than 255 bytes cannot be looked up, so nothing is said of it
+            let directory = if length <= 255 {
+                "; there is no directory /srv/ddd"
+            } else {
+                "; correct the path"
+            };
+            let reason = "ddd/members.map: No such file or directory (os error 2)";
+            assert!(said.contains(&format!("{reason}{directory}")), "{said}");
+            assert!(said.contains(CUT), "{said}");
         }
     }
 
