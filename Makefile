@@ -72,6 +72,7 @@ perl: setup
 # builds in a copy, too
 php-extension: setup
 	@scripts/php-extension
+
 perl-dist: setup
 	@scripts/perl-module --dist
 
