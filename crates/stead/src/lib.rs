@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
+//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -112,6 +112,8 @@ pub mod format;
 pub mod hash;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 mod held;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod kernel;
 mod lock;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;
@@ -143,6 +145,7 @@ pub mod weight;
 
 pub use error::{Error, Result, Status};
 pub use fleet::Fleet;
+pub use kernel::{Keys, Span};
 pub use map::Map;
 pub use plan::Plan;
 pub use point::{Point, Share};

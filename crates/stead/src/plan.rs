@@ -7,6 +7,7 @@ use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, KeyRule};
 use crate::held::{Held, Holdings};
+use crate::kernel::Keys;
 use crate::map::Map;
 use crate::point::{Point, Share};
 use crate::policy::{NodeId, PolicyId};
@@ -167,6 +168,18 @@ impl Plan {
             .collect();
         found.reverse();
         found
+    }
+
+    /// Tells what moves of many keys: calls `row` for each copy that moves, in the order of the
+    /// keys, and not for a key that stays where it is. `first` is the position of the first key.
+    pub fn affects_keys(&self, keys: Keys<'_>, first: usize, mut row: impl FnMut(Affected)) {
+        for (key, name) in (first..).zip(keys.iter()) {
+            for i in self.affects(name) {
+                if let Some(Move { from, to, .. }) = self.moves.get(i).copied() {
+                    row(Affected { key, from, to });
+                }
+            }
+        }
     }
 
     /// Yields what moves of many keys: one row for each copy that moves, in the order of the keys,

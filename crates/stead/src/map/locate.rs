@@ -36,14 +36,6 @@ impl Map {
         self.policy(self.policy_of(point)).members()
     }
 
-    /// Yields where many keys live: for each key its primary node.
-    pub fn locate_many<'a, K: AsRef<[u8]>>(
-        &'a self,
-        keys: impl IntoIterator<Item = K> + 'a,
-    ) -> impl Iterator<Item = NodeId> + 'a {
-        keys.into_iter().map(|key| self.locate(key.as_ref()))
-    }
-
     /// Returns the policy that holds a point, pins applied.
     pub fn policy_of(&self, point: Point) -> PolicyId {
         PolicyId(self.read(self.final_sections().1, self.slice_number(point)))

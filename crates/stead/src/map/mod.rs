@@ -4,6 +4,7 @@
 //! bytes in place. It never changes, and any number of threads may use it at once.
 
 mod as_fleet;
+mod batch;
 mod cache;
 mod epoch;
 mod inside;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::baseline::{letter_bucket, n1, n2, LETTERS};
 use crate::hash;
+use crate::kernel::Keys;
 
 /// The schemes of the paper, in the order of the reports: name, number of buckets, description.
 const SCHEMES: [(&str, usize, &str); 8] = [
@@ -72,6 +73,24 @@ impl Survey {
         self.names += 1;
         for (count, bucket) in self.counts.iter_mut().zip(buckets) {
             count.add(bucket);
+        }
+    }
+
+    /// Counts many names.
+    pub fn add_keys(&mut self, names: Keys<'_>) {
+        for name in names.iter() {
+            self.add(name);
+        }
+    }
+
+    /// Adds the counts of another survey, such as that of another thread.
+    pub fn merge(&mut self, other: &Survey) {
+        self.names += other.names;
+        for (count, other) in self.counts.iter_mut().zip(&other.counts) {
+            count.skipped += other.skipped;
+            for (bucket, more) in count.buckets.iter_mut().zip(&other.buckets) {
+                *bucket = bucket.saturating_add(*more);
+            }
         }
     }
 
