@@ -1,7 +1,9 @@
 //! MD5 (RFC 1321), one block of several messages at a time.
 
 use super::isa::Isa;
-use super::message::{Message, Rounds};
+use super::keys::Span;
+use super::message::{one_block, Message, Rounds};
+use crate::point::Point;
 
 /// MD5, of GROUPS registers a word at a time: while one waits for its last result, the other is
 /// computed.
@@ -107,6 +109,22 @@ impl<I: Isa> Rounds<I> for Md5 {
             state[2][group] = isa.add(c[group], start_c[group]);
             state[3][group] = isa.add(d[group], start_d[group]);
             group += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn group<const GROUPS: usize>(
+        isa: I,
+        bytes: &[u8],
+        spans: &[Span],
+        longest: usize,
+        points: &mut [Point],
+    ) {
+        // in a block of few words the compiler drops the additions of zeros
+        match longest {
+            0..=15 => one_block::<I, Self, GROUPS, 4>(isa, bytes, spans, points),
+            16..=31 => one_block::<I, Self, GROUPS, 8>(isa, bytes, spans, points),
+            _ => one_block::<I, Self, GROUPS, 14>(isa, bytes, spans, points),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Keys of one block are hashed in groups, in their order. Longer ones are set aside, and hashed
 //! block after block, each in a lane of its own.
 
-use super::isa::{End, Isa, Rows, LANES_MAX};
+use super::isa::{Isa, LANES_MAX};
 use super::keys::Span;
 use crate::point::Point;
 
@@ -24,6 +24,15 @@ pub(super) trait Rounds<I: Isa> {
         state: &mut [[I::V; GROUPS]; 5],
         message: &Message<I, GROUPS>,
     );
+
+    /// Hashes LANES * GROUPS keys of at most `longest` bytes, with [`one_block`].
+    fn group<const GROUPS: usize>(
+        isa: I,
+        bytes: &[u8],
+        spans: &[Span],
+        longest: usize,
+        points: &mut [Point],
+    );
 }
 
 /// The longest key that is one block: 64 bytes less one byte 0x80 and eight of length.
@@ -33,10 +42,12 @@ pub(super) const LONGEST: usize = 55;
 pub(super) const LONGEST_IN_LANES: usize = 4096;
 /// The bytes of a block.
 const BLOCK: usize = 64;
+/// The most keys that are hashed at once.
+const GROUP_MAX: usize = 2 * LANES_MAX;
 
-/// Computes the points of keys: the first 8 bytes of their digests, big-endian. Returns the
-/// positions of the keys that are longer than a block, which have no point yet, by writing them to
-/// the start of `long`, and their number.
+/// Computes the points of keys: the first 8 bytes of their digests, big-endian. Keys that are
+/// longer than a block get no point: their positions are written to the start of `long`, and their
+/// number is returned.
 ///
 /// `spans` must lie inside `bytes`; there must be as many points and places in `long`.
 #[inline(always)]
@@ -47,72 +58,95 @@ pub(super) fn short<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     points: &mut [Point],
     long: &mut [u16],
 ) -> usize {
-    let tail = Tail::of(bytes);
     let mut count = 0;
-    let mut at = 0;
     let size = I::LANES * GROUPS;
-    while at < spans.len() {
-        let group = &spans[at..spans.len().min(at + size)];
-        let mut longest = 0;
-        for (i, span) in group.iter().enumerate() {
-            let is_long = span.length > LONGEST;
-            long[count] = (at + i) as u16;
-            count += usize::from(is_long);
-            longest = longest.max(if is_long { 0 } else { span.length });
+    let groups = spans.chunks(size).zip(points.chunks_mut(size));
+    for (number, (spans, points)) in groups.enumerate() {
+        let (mut longest, mut furthest) = (0, 0);
+        for span in spans {
+            longest = longest.max(span.length);
+            furthest = furthest.max(span.start);
         }
-        let points = &mut points[at..];
-        // in a block of few words the compiler drops the additions of zeros
-        match longest {
-            0..=15 => one_block::<I, R, GROUPS, 4>(isa, &tail, group, points),
-            16..=31 => one_block::<I, R, GROUPS, 8>(isa, &tail, group, points),
-            _ => one_block::<I, R, GROUPS, 14>(isa, &tail, group, points),
+        if longest > LONGEST {
+            longest = 0;
+            for (i, span) in spans.iter().enumerate() {
+                if span.length > LONGEST {
+                    long[count] = (number * size + i) as u16;
+                    count += 1;
+                } else {
+                    longest = longest.max(span.length);
+                }
+            }
         }
-        at += size;
+        let copy;
+        let (bytes, spans) = if spans.len() == size && furthest + BLOCK <= bytes.len() {
+            (bytes, spans)
+        } else {
+            copy = spaced(bytes, spans);
+            (copy.0.as_flattened(), &copy.1[..])
+        };
+        R::group::<GROUPS>(isa, bytes, spans, longest, points);
     }
     count
 }
 
-/// Hashes up to GROUPS * LANES keys of fewer than 4 * LIVE bytes. What it makes of longer ones is
-/// wrong.
+/// Copies the keys of the last groups, of which some have fewer than 64 bytes behind their start.
+#[inline(never)]
+fn spaced(bytes: &[u8], spans: &[Span]) -> ([[u8; BLOCK]; GROUP_MAX], [Span; GROUP_MAX]) {
+    let mut slots = [[0; BLOCK]; GROUP_MAX];
+    let mut spaced = [Span::default(); GROUP_MAX];
+    for (i, span) in spans.iter().enumerate() {
+        spaced[i] = Span {
+            start: i * BLOCK,
+            length: span.length,
+        };
+        if span.length <= LONGEST {
+            slots[i][..span.length].copy_from_slice(&bytes[span.start..][..span.length]);
+        }
+    }
+    (slots, spaced)
+}
+
+/// Hashes LANES * GROUPS keys of fewer than 4 * LIVE bytes, behind the starts of which the buffer
+/// has at least 64. What it makes of longer ones is wrong.
 #[inline(always)]
-fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize, const LIVE: usize>(
+pub(super) fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize, const LIVE: usize>(
     isa: I,
-    bytes: &Tail<'_>,
+    bytes: &[u8],
     spans: &[Span],
     points: &mut [Point],
 ) {
+    let spans = &spans[..I::LANES * GROUPS];
     let zero = isa.splat(0);
     let mut message = [[zero; GROUPS]; 16];
-    for group in 0..GROUPS {
-        let spans = spans.get(group * I::LANES..).unwrap_or(&[]);
+    let mut group = 0;
+    while group < GROUPS {
+        let mut keys = [&[0; BLOCK]; LANES_MAX];
+        let mut lengths = [0; LANES_MAX];
         let mut bits = [0; LANES_MAX];
-        for (bits, span) in bits.iter_mut().zip(spans) {
-            *bits = (span.length as u32) << 3;
+        let mut lane = 0;
+        while lane < I::LANES {
+            let span = spans[group * I::LANES + lane];
+            keys[lane] = bytes[span.start..].first_chunk().unwrap_or(&[0; BLOCK]);
+            lengths[lane] = span.length;
+            bits[lane] = (span.length as u32) << 3;
+            lane += 1;
         }
         let mut row = 0;
         while 4 * row < LIVE {
-            let mut rows = Rows {
-                bytes: [&[0; 16]; LANES_MAX],
-                ends: [End::BEHIND; LANES_MAX],
-            };
-            for lane in 0..I::LANES {
-                if let Some(span) = spans.get(lane) {
-                    rows.bytes[lane] = bytes.row(span.start + 16 * row);
-                    rows.ends[lane] = End::of(span.length, row);
-                }
-            }
-            put::<I, R, GROUPS>(isa, &mut message, group, row, isa.words(&rows));
+            let words = isa.words(&keys, &lengths, row);
+            put::<I, R, GROUPS>(isa, &mut message, group, row, words);
             row += 1;
         }
         message[14][group] = zero;
         message[15][group] = zero;
         message[if R::BIG_ENDIAN { 15 } else { 14 }][group] = isa.read(&bits);
+        group += 1;
     }
     let mut state = start::<I, R, GROUPS>(isa);
     R::block::<GROUPS, LIVE>(isa, &mut state, &message);
-    let parts = points.chunks_mut(I::LANES).zip(spans.chunks(I::LANES));
-    for (group, (points, spans)) in parts.enumerate() {
-        take::<I, R>(isa, state[0][group], state[1][group], points, spans.len());
+    for (group, points) in points.chunks_mut(I::LANES).enumerate() {
+        take::<I, R>(isa, state[0][group], state[1][group], points);
     }
 }
 
@@ -137,18 +171,10 @@ pub(super) fn long<I: Isa, R: Rounds<I>>(isa: I, keys: &[&[u8]], points: &mut [P
                 }
             }
             let mut message = [[isa.splat(0); 1]; 16];
+            let keys = blocks.each_ref();
             for row in 0..4 {
-                let mut rows = Rows {
-                    bytes: [&[0; 16]; LANES_MAX],
-                    ends: [End::BEHIND; LANES_MAX],
-                };
-                for (lane, block) in blocks.iter().enumerate() {
-                    if let Some(bytes) = block[16 * row..].first_chunk() {
-                        rows.bytes[lane] = bytes;
-                        rows.ends[lane] = End::of(BLOCK, 0);
-                    }
-                }
-                put::<I, R, 1>(isa, &mut message, 0, row, isa.words(&rows));
+                let words = isa.words(&keys, &[usize::MAX - 1; LANES_MAX], row);
+                put::<I, R, 1>(isa, &mut message, 0, row, words);
             }
             let before = state;
             R::block::<1, 16>(isa, &mut state, &message);
@@ -157,7 +183,12 @@ pub(super) fn long<I: Isa, R: Rounds<I>>(isa: I, keys: &[&[u8]], points: &mut [P
                 new[0] = isa.choose(active, new[0], old[0]);
             }
         }
-        take::<I, R>(isa, state[0][0], state[1][0], &mut points[at..], keys.len());
+        take::<I, R>(
+            isa,
+            state[0][0],
+            state[1][0],
+            &mut points[at..at + keys.len()],
+        );
         at += I::LANES;
     }
 }
@@ -222,55 +253,18 @@ fn put<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     }
 }
 
-/// Writes the points of the first `count` lanes: the first two words of their digests.
+/// Writes the points of the first lanes: the first two words of their digests.
 #[inline(always)]
-fn take<I: Isa, R: Rounds<I>>(
-    isa: I,
-    first: I::V,
-    second: I::V,
-    points: &mut [Point],
-    count: usize,
-) {
+fn take<I: Isa, R: Rounds<I>>(isa: I, first: I::V, second: I::V, points: &mut [Point]) {
     let (mut highs, mut lows) = ([0; LANES_MAX], [0; LANES_MAX]);
     isa.write(first, &mut highs);
     isa.write(second, &mut lows);
-    for lane in 0..I::LANES.min(count) {
-        let (high, low) = (u64::from(highs[lane]), u64::from(lows[lane]));
-        points[lane] = Point(if R::BIG_ENDIAN {
+    for ((point, high), low) in points.iter_mut().zip(highs).zip(lows) {
+        let (high, low) = (u64::from(high), u64::from(low));
+        *point = Point(if R::BIG_ENDIAN {
             high << 32 | low
         } else {
             (low << 32 | high).swap_bytes()
         });
-    }
-}
-
-/// A buffer, and a copy of its end with zeros behind, so that 64 bytes can be read from the start
-/// of any key.
-struct Tail<'a> {
-    bytes: &'a [u8],
-    /// where in the buffer the copy starts
-    from: usize,
-    copy: [u8; 2 * BLOCK],
-}
-
-impl<'a> Tail<'a> {
-    #[inline(always)]
-    fn of(bytes: &'a [u8]) -> Tail<'a> {
-        let from = bytes.len().saturating_sub(BLOCK);
-        let mut copy = [0; 2 * BLOCK];
-        copy[..bytes.len() - from].copy_from_slice(&bytes[from..]);
-        Tail { bytes, from, copy }
-    }
-
-    /// The 16 bytes at `start`, which is at most 48 bytes behind the end of the buffer.
-    #[inline(always)]
-    fn row(&self, start: usize) -> &[u8; 16] {
-        let whole = self.bytes.get(start..).and_then(|rest| rest.first_chunk());
-        match whole {
-            Some(row) => row,
-            None => self.copy[start - self.from..]
-                .first_chunk()
-                .unwrap_or(&[0; 16]),
-        }
     }
 }

@@ -5,18 +5,16 @@
 
 use std::arch::aarch64::*;
 
-use super::{Isa, Rows, LANES_MAX};
+use super::{end, row_of, Isa, LANES_MAX};
 
 /// A 64-bit ARM processor.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Neon;
 
-/// Reads 16 bytes of a lane.
+/// Reads 16 bytes of a lane: see [`Isa::words`].
 #[inline(always)]
-fn row(rows: &Rows<'_>, lane: usize) -> uint32x4_t {
-    let (Some(bytes), Some(end)) = (rows.bytes.get(lane), rows.ends.get(lane)) else {
-        unreachable!("there are rows for the most lanes")
-    };
+fn read_row(key: &[u8; 64], length: usize, row: usize) -> uint32x4_t {
+    let (bytes, end) = (row_of(key, row), end(length, row));
     // SAFETY: every 64-bit ARM processor has NEON, and each pointer is made of a reference to 16
     // bytes
     unsafe {
@@ -48,8 +46,16 @@ impl Isa for Neon {
     }
 
     #[inline(always)]
-    fn words(self, rows: &Rows<'_>) -> [uint32x4_t; 4] {
-        let (r0, r1, r2, r3) = (row(rows, 0), row(rows, 1), row(rows, 2), row(rows, 3));
+    fn words(
+        self,
+        keys: &[&[u8; 64]; LANES_MAX],
+        lengths: &[usize; LANES_MAX],
+        row: usize,
+    ) -> [uint32x4_t; 4] {
+        let r0 = read_row(keys[0], lengths[0], row);
+        let r1 = read_row(keys[1], lengths[1], row);
+        let r2 = read_row(keys[2], lengths[2], row);
+        let r3 = read_row(keys[3], lengths[3], row);
         // SAFETY: every 64-bit ARM processor has NEON
         unsafe {
             let (a, b) = (vzip1q_u32(r0, r2), vzip2q_u32(r0, r2));
