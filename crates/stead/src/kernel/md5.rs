@@ -1,9 +1,7 @@
 //! MD5 (RFC 1321), one block of several messages at a time.
 
 use super::isa::Isa;
-use super::keys::Span;
-use super::message::{one_block, Message, Rounds};
-use crate::point::Point;
+use super::message::{Message, Rounds, State};
 
 /// MD5, of GROUPS registers a word at a time: while one waits for its last result, the other is
 /// computed.
@@ -14,9 +12,9 @@ impl<I: Isa> Rounds<I> for Md5 {
     const BIG_ENDIAN: bool = false;
 
     #[inline(always)]
-    fn block<const GROUPS: usize, const LIVE: usize>(
+    fn block<const GROUPS: usize>(
         isa: I,
-        state: &mut [[I::V; GROUPS]; 5],
+        state: &mut State<I, GROUPS>,
         message: &Message<I, GROUPS>,
     ) {
         let [start_a, start_b, start_c, start_d, _] = *state;
@@ -26,11 +24,7 @@ impl<I: Isa> Rounds<I> for Md5 {
                 let constant = isa.splat($k);
                 let mut group = 0;
                 while group < GROUPS {
-                    let mut sum = isa.add($a[group], constant);
-                    // the words from LIVE on are 0, but for the length in the 14th
-                    if $i < LIVE || $i == 14 {
-                        sum = isa.add(sum, message[$i][group]);
-                    }
+                    let sum = isa.add(isa.add($a[group], constant), message[group][$i]);
                     let sum = isa.add(sum, $f(isa, $b[group], $c[group], $d[group]));
                     $a[group] = isa.add(isa.rotate::<$left, { 32 - $left }>(sum), $b[group]);
                     group += 1;
@@ -109,22 +103,6 @@ impl<I: Isa> Rounds<I> for Md5 {
             state[2][group] = isa.add(c[group], start_c[group]);
             state[3][group] = isa.add(d[group], start_d[group]);
             group += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn group<const GROUPS: usize>(
-        isa: I,
-        bytes: &[u8],
-        spans: &[Span],
-        longest: usize,
-        points: &mut [Point],
-    ) {
-        // in a block of few words the compiler drops the additions of zeros
-        match longest {
-            0..=15 => one_block::<I, Self, GROUPS, 4>(isa, bytes, spans, points),
-            16..=31 => one_block::<I, Self, GROUPS, 8>(isa, bytes, spans, points),
-            _ => one_block::<I, Self, GROUPS, 14>(isa, bytes, spans, points),
         }
     }
 }

@@ -7,31 +7,25 @@ use super::isa::{Isa, LANES_MAX};
 use super::keys::Span;
 use crate::point::Point;
 
-/// The 16 words of a block, each for GROUPS registers of keys.
-pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 16];
+/// The 16 words of a block, of GROUPS registers of keys.
+pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; 16]; GROUPS];
+
+/// The words between blocks, for GROUPS registers of keys. A hash of four words ignores the fifth.
+pub(super) type State<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 5];
 
 /// A hash whose blocks have 64 bytes, and whose messages end with 0x80, zeros and their length in
 /// bits.
 pub(super) trait Rounds<I: Isa> {
-    /// The state before the first block. A hash of four words ignores the fifth.
+    /// The state before the first block.
     const START: [u32; 5];
     /// Whether the words of messages and digests, and the length, are big-endian.
     const BIG_ENDIAN: bool;
 
-    /// Adds a block to the state. The words from LIVE to 13 are 0; a hash may use that.
-    fn block<const GROUPS: usize, const LIVE: usize>(
+    /// Adds a block to the state.
+    fn block<const GROUPS: usize>(
         isa: I,
-        state: &mut [[I::V; GROUPS]; 5],
+        state: &mut State<I, GROUPS>,
         message: &Message<I, GROUPS>,
-    );
-
-    /// Hashes LANES * GROUPS keys of at most `longest` bytes, with [`one_block`].
-    fn group<const GROUPS: usize>(
-        isa: I,
-        bytes: &[u8],
-        spans: &[Span],
-        longest: usize,
-        points: &mut [Point],
     );
 }
 
@@ -60,32 +54,37 @@ pub(super) fn short<I: Isa, R: Rounds<I>, const GROUPS: usize>(
 ) -> usize {
     let mut count = 0;
     let size = I::LANES * GROUPS;
+    let furthest = (bytes.len() as i64).wrapping_sub(BLOCK as i64);
     let groups = spans.chunks(size).zip(points.chunks_mut(size));
     for (number, (spans, points)) in groups.enumerate() {
-        let (mut longest, mut furthest) = (0, 0);
-        for span in spans {
-            longest = longest.max(span.length);
-            furthest = furthest.max(span.start);
+        let copy;
+        // bits that tell of all keys at once: a length, a length that is too much for a block, and
+        // a start behind which there are fewer than 64 bytes
+        let (mut lengths, mut over, mut behind) = (0, 0, 0);
+        let (mut bytes, mut spans) = (bytes, spans);
+        if spans.len() == size {
+            for span in &spans[..size] {
+                lengths |= span.length;
+                over |= span.length + (BLOCK - 1 - LONGEST);
+                behind |= furthest.wrapping_sub(span.start as i64);
+            }
         }
-        if longest > LONGEST {
-            longest = 0;
+        if over >= BLOCK || behind < 0 || spans.len() < size {
+            lengths = 0;
             for (i, span) in spans.iter().enumerate() {
                 if span.length > LONGEST {
                     long[count] = (number * size + i) as u16;
                     count += 1;
                 } else {
-                    longest = longest.max(span.length);
+                    lengths |= span.length;
                 }
             }
+            if behind < 0 || spans.len() < size {
+                copy = spaced(bytes, spans);
+                (bytes, spans) = (copy.0.as_flattened(), &copy.1[..]);
+            }
         }
-        let copy;
-        let (bytes, spans) = if spans.len() == size && furthest + BLOCK <= bytes.len() {
-            (bytes, spans)
-        } else {
-            copy = spaced(bytes, spans);
-            (copy.0.as_flattened(), &copy.1[..])
-        };
-        R::group::<GROUPS>(isa, bytes, spans, longest, points);
+        one_block::<I, R, GROUPS>(isa, bytes, spans, lengths, points);
     }
     count
 }
@@ -107,44 +106,37 @@ fn spaced(bytes: &[u8], spans: &[Span]) -> ([[u8; BLOCK]; GROUP_MAX], [Span; GRO
     (slots, spaced)
 }
 
-/// Hashes LANES * GROUPS keys of fewer than 4 * LIVE bytes, behind the starts of which the buffer
-/// has at least 64. What it makes of longer ones is wrong.
+/// Hashes LANES * GROUPS keys, behind the starts of which the buffer has at least 64 bytes. Where
+/// `lengths` has no bit from 16 on, no key is longer than 15 bytes, and so on. What it makes of
+/// keys longer than a block is wrong.
 #[inline(always)]
-pub(super) fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize, const LIVE: usize>(
+fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     isa: I,
     bytes: &[u8],
     spans: &[Span],
+    lengths: usize,
     points: &mut [Point],
 ) {
-    let spans = &spans[..I::LANES * GROUPS];
-    let zero = isa.splat(0);
-    let mut message = [[zero; GROUPS]; 16];
-    let mut group = 0;
-    while group < GROUPS {
-        let mut keys = [&[0; BLOCK]; LANES_MAX];
-        let mut lengths = [0; LANES_MAX];
+    let mut message = [[isa.splat(0); 16]; GROUPS];
+    for (words, spans) in message.iter_mut().zip(spans.chunks_exact(I::LANES)) {
+        put::<I, R>(isa, words, 0, isa.words(bytes, spans, 0));
+        if lengths >= 16 {
+            put::<I, R>(isa, words, 1, isa.words(bytes, spans, 1));
+        }
+        if lengths >= 32 {
+            put::<I, R>(isa, words, 2, isa.words(bytes, spans, 2));
+            put::<I, R>(isa, words, 3, isa.words(bytes, spans, 3));
+        }
         let mut bits = [0; LANES_MAX];
-        let mut lane = 0;
-        while lane < I::LANES {
-            let span = spans[group * I::LANES + lane];
-            keys[lane] = bytes[span.start..].first_chunk().unwrap_or(&[0; BLOCK]);
-            lengths[lane] = span.length;
-            bits[lane] = (span.length as u32) << 3;
-            lane += 1;
+        for (bits, span) in bits.iter_mut().zip(spans) {
+            *bits = (span.length as u32) << 3;
         }
-        let mut row = 0;
-        while 4 * row < LIVE {
-            let words = isa.words(&keys, &lengths, row);
-            put::<I, R, GROUPS>(isa, &mut message, group, row, words);
-            row += 1;
-        }
-        message[14][group] = zero;
-        message[15][group] = zero;
-        message[if R::BIG_ENDIAN { 15 } else { 14 }][group] = isa.read(&bits);
-        group += 1;
+        let (length, other) = if R::BIG_ENDIAN { (15, 14) } else { (14, 15) };
+        words[length] = isa.read(&bits);
+        words[other] = isa.splat(0);
     }
     let mut state = start::<I, R, GROUPS>(isa);
-    R::block::<GROUPS, LIVE>(isa, &mut state, &message);
+    isa.block::<R, GROUPS>(&mut state, &message);
     for (group, points) in points.chunks_mut(I::LANES).enumerate() {
         take::<I, R>(isa, state[0][group], state[1][group], points);
     }
@@ -163,21 +155,25 @@ pub(super) fn long<I: Isa, R: Rounds<I>>(isa: I, keys: &[&[u8]], points: &mut [P
         }
         for number in 0..most {
             let mut blocks = [[0u8; BLOCK]; LANES_MAX];
+            let mut spans = [Span::default(); LANES_MAX];
             let mut active = [0u32; LANES_MAX];
+            for (lane, span) in spans.iter_mut().enumerate() {
+                span.start = lane * BLOCK;
+                span.length = BLOCK;
+            }
             for (lane, key) in keys.iter().enumerate() {
                 if number < blocks_of(key) {
                     active[lane] = u32::MAX;
                     fill(&mut blocks[lane], key, number, R::BIG_ENDIAN);
                 }
             }
-            let mut message = [[isa.splat(0); 1]; 16];
-            let keys = blocks.each_ref();
+            let bytes = blocks.as_flattened();
+            let mut message = [[isa.splat(0); 16]; 1];
             for row in 0..4 {
-                let words = isa.words(&keys, &[usize::MAX - 1; LANES_MAX], row);
-                put::<I, R, 1>(isa, &mut message, 0, row, words);
+                put::<I, R>(isa, &mut message[0], row, isa.words(bytes, &spans, row));
             }
             let before = state;
-            R::block::<1, 16>(isa, &mut state, &message);
+            isa.block::<R, 1>(&mut state, &message);
             let active = isa.read(&active);
             for (new, old) in state.iter_mut().zip(before) {
                 new[0] = isa.choose(active, new[0], old[0]);
@@ -223,7 +219,7 @@ fn fill(block: &mut [u8; BLOCK], key: &[u8], number: usize, big_endian: bool) {
 }
 
 #[inline(always)]
-fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> [[I::V; GROUPS]; 5] {
+fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> State<I, GROUPS> {
     [
         [isa.splat(R::START[0]); GROUPS],
         [isa.splat(R::START[1]); GROUPS],
@@ -235,21 +231,21 @@ fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> [[I::V; GROUPS]; 
 
 /// Puts the four words of a row in their places.
 #[inline(always)]
-fn put<I: Isa, R: Rounds<I>, const GROUPS: usize>(
-    isa: I,
-    message: &mut Message<I, GROUPS>,
-    group: usize,
-    row: usize,
-    words: [I::V; 4],
-) {
-    let mut i = 0;
-    while i < 4 {
-        message[4 * row + i][group] = if R::BIG_ENDIAN {
-            isa.swap_bytes(words[i])
-        } else {
-            words[i]
-        };
-        i += 1;
+fn put<I: Isa, R: Rounds<I>>(isa: I, words: &mut [I::V; 16], row: usize, four: [I::V; 4]) {
+    let [a, b, c, d] = four;
+    words[4 * row] = word::<I, R>(isa, a);
+    words[4 * row + 1] = word::<I, R>(isa, b);
+    words[4 * row + 2] = word::<I, R>(isa, c);
+    words[4 * row + 3] = word::<I, R>(isa, d);
+}
+
+/// A word as the hash wants it.
+#[inline(always)]
+fn word<I: Isa, R: Rounds<I>>(isa: I, word: I::V) -> I::V {
+    if R::BIG_ENDIAN {
+        isa.swap_bytes(word)
+    } else {
+        word
     }
 }
 

@@ -1,9 +1,7 @@
 //! SHA-1 (RFC 3174), one block of several messages at a time.
 
 use super::isa::Isa;
-use super::keys::Span;
-use super::message::{one_block, Message, Rounds};
-use crate::point::Point;
+use super::message::{Message, Rounds, State};
 
 /// SHA-1.
 pub(super) struct Sha1;
@@ -19,9 +17,9 @@ impl<I: Isa> Rounds<I> for Sha1 {
     const BIG_ENDIAN: bool = true;
 
     #[inline(always)]
-    fn block<const GROUPS: usize, const LIVE: usize>(
+    fn block<const GROUPS: usize>(
         isa: I,
-        state: &mut [[I::V; GROUPS]; 5],
+        state: &mut State<I, GROUPS>,
         message: &Message<I, GROUPS>,
     ) {
         let mut group = 0;
@@ -35,12 +33,7 @@ impl<I: Isa> Rounds<I> for Sha1 {
             ];
             let [mut a, mut b, mut c, mut d, mut e] = start;
             // the last 16 words of the schedule
-            let mut words = [isa.splat(0); 16];
-            let mut i = 0;
-            while i < 16 {
-                words[i] = message[i][group];
-                i += 1;
-            }
+            let mut words = message[group];
             // constants: 2^30 times the square roots of 2, 3, 5 and 10
             let [k0, k1, k2, k3] = [
                 isa.splat(0x5a82_7999),
@@ -147,21 +140,6 @@ impl<I: Isa> Rounds<I> for Sha1 {
             state[3][group] = isa.add(start[3], d);
             state[4][group] = isa.add(start[4], e);
             group += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn group<const GROUPS: usize>(
-        isa: I,
-        bytes: &[u8],
-        spans: &[Span],
-        longest: usize,
-        points: &mut [Point],
-    ) {
-        // the schedule mixes all words soon, so that zeros save nothing
-        match longest {
-            0..=15 => one_block::<I, Self, GROUPS, 4>(isa, bytes, spans, points),
-            _ => one_block::<I, Self, GROUPS, 14>(isa, bytes, spans, points),
         }
     }
 }

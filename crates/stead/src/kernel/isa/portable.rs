@@ -3,6 +3,8 @@
 use std::array::from_fn;
 
 use super::{end, row_of, Isa, LANES_MAX};
+use crate::kernel::keys::Span;
+use crate::kernel::message::{Message, Rounds, State};
 
 /// Any processor: while one lane waits for its last result, the others are computed. Three is the
 /// most for which a processor with 16 registers has room.
@@ -31,15 +33,10 @@ impl Isa for Portable {
     }
 
     #[inline(always)]
-    fn words(
-        self,
-        keys: &[&[u8; 64]; LANES_MAX],
-        lengths: &[usize; LANES_MAX],
-        row: usize,
-    ) -> [V; 4] {
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [V; 4] {
         let rows: [u128; 3] = from_fn(|lane| {
-            let end = end(lengths[lane], row);
-            u128::from_le_bytes(*row_of(keys[lane], row)) & u128::from_le_bytes(end.mask)
+            let end = end(keys[lane].length, row);
+            u128::from_le_bytes(*row_of(bytes, keys[lane], row)) & u128::from_le_bytes(end.mask)
                 | u128::from_le_bytes(end.mark)
         });
         from_fn(|word| from_fn(|lane| (rows[lane] >> (32 * word)) as u32))
@@ -68,5 +65,22 @@ impl Isa for Portable {
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: V) -> V {
         from_fn(|i| x[i].rotate_left(LEFT as u32))
+    }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        fn apart<R: Rounds<Portable>, const GROUPS: usize>(
+            isa: Portable,
+            state: &mut State<Portable, GROUPS>,
+            message: &Message<Portable, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        apart::<R, GROUPS>(self, state, message)
     }
 }

@@ -10,6 +10,8 @@
 use std::arch::x86_64::*;
 
 use super::{end, row_of, Isa, LANES_MAX};
+use crate::kernel::keys::Span;
+use crate::kernel::message::{Message, Rounds, State};
 
 /// A processor with SSE2, which every x86-64 processor has.
 #[derive(Clone, Copy)]
@@ -28,8 +30,8 @@ impl Avx2 {
 
 /// Reads 16 bytes of a lane: see [`Isa::words`].
 #[inline(always)]
-fn read_row(key: &[u8; 64], length: usize, row: usize) -> __m128i {
-    let (bytes, end) = (row_of(key, row), end(length, row));
+fn read_row(bytes: &[u8], key: Span, row: usize) -> __m128i {
+    let (bytes, end) = (row_of(bytes, key, row), end(key.length, row));
     // SAFETY: SSE2 is there on every x86-64 processor, and each pointer is made of a reference to
     // 16 bytes
     unsafe {
@@ -73,17 +75,12 @@ impl Isa for Sse2 {
     }
 
     #[inline(always)]
-    fn words(
-        self,
-        keys: &[&[u8; 64]; LANES_MAX],
-        lengths: &[usize; LANES_MAX],
-        row: usize,
-    ) -> [__m128i; 4] {
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m128i; 4] {
         let four = [
-            read_row(keys[0], lengths[0], row),
-            read_row(keys[1], lengths[1], row),
-            read_row(keys[2], lengths[2], row),
-            read_row(keys[3], lengths[3], row),
+            read_row(bytes, keys[0], row),
+            read_row(bytes, keys[1], row),
+            read_row(bytes, keys[2], row),
+            read_row(bytes, keys[3], row),
         ];
         // SAFETY: every x86-64 processor has SSE2
         unsafe {
@@ -126,6 +123,23 @@ impl Isa for Sse2 {
         // SAFETY: every x86-64 processor has SSE2
         unsafe { _mm_or_si128(_mm_slli_epi32::<LEFT>(x), _mm_srli_epi32::<RIGHT>(x)) }
     }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        fn apart<R: Rounds<Sse2>, const GROUPS: usize>(
+            isa: Sse2,
+            state: &mut State<Sse2, GROUPS>,
+            message: &Message<Sse2, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        apart::<R, GROUPS>(self, state, message)
+    }
 }
 
 impl Isa for Avx2 {
@@ -151,16 +165,11 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
-    fn words(
-        self,
-        keys: &[&[u8; 64]; LANES_MAX],
-        lengths: &[usize; LANES_MAX],
-        row: usize,
-    ) -> [__m256i; 4] {
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m256i; 4] {
         macro_rules! pair {
             ($lane:literal) => {{
-                let low = read_row(keys[$lane], lengths[$lane], row);
-                let high = read_row(keys[$lane + 4], lengths[$lane + 4], row);
+                let low = read_row(bytes, keys[$lane], row);
+                let high = read_row(bytes, keys[$lane + 4], row);
                 _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
             }};
         }
@@ -205,6 +214,25 @@ impl Isa for Avx2 {
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: __m256i) -> __m256i {
         // SAFETY: an Avx2 exists only where the processor has AVX2
         unsafe { _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x)) }
+    }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2")]
+        unsafe fn apart<R: Rounds<Avx2>, const GROUPS: usize>(
+            isa: Avx2,
+            state: &mut State<Avx2, GROUPS>,
+            message: &Message<Avx2, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        // SAFETY: an Avx2 exists only where the processor has AVX2
+        unsafe { apart::<R, GROUPS>(self, state, message) }
     }
 }
 
@@ -264,18 +292,13 @@ mod avx512 {
         }
 
         #[inline(always)]
-        fn words(
-            self,
-            keys: &[&[u8; 64]; LANES_MAX],
-            lengths: &[usize; LANES_MAX],
-            row: usize,
-        ) -> [__m512i; 4] {
+        fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m512i; 4] {
             macro_rules! four {
                 ($lane:literal) => {{
-                    let one = read_row(keys[$lane], lengths[$lane], row);
-                    let two = read_row(keys[$lane + 4], lengths[$lane + 4], row);
-                    let three = read_row(keys[$lane + 8], lengths[$lane + 8], row);
-                    let four = read_row(keys[$lane + 12], lengths[$lane + 12], row);
+                    let one = read_row(bytes, keys[$lane], row);
+                    let two = read_row(bytes, keys[$lane + 4], row);
+                    let three = read_row(bytes, keys[$lane + 8], row);
+                    let four = read_row(bytes, keys[$lane + 12], row);
                     let four = _mm512_inserti32x4::<3>(_mm512_castsi128_si512(one), four);
                     _mm512_inserti32x4::<2>(_mm512_inserti32x4::<1>(four, two), three)
                 }};
@@ -321,6 +344,25 @@ mod avx512 {
         fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: __m512i) -> __m512i {
             // SAFETY: an Avx512 exists only where the processor has AVX-512F
             unsafe { _mm512_rol_epi32::<LEFT>(x) }
+        }
+
+        #[inline(always)]
+        fn block<R: Rounds<Self>, const GROUPS: usize>(
+            self,
+            state: &mut State<Self, GROUPS>,
+            message: &Message<Self, GROUPS>,
+        ) {
+            #[inline(never)]
+            #[target_feature(enable = "avx512f")]
+            unsafe fn apart<R: Rounds<Avx512>, const GROUPS: usize>(
+                isa: Avx512,
+                state: &mut State<Avx512, GROUPS>,
+                message: &Message<Avx512, GROUPS>,
+            ) {
+                R::block(isa, state, message);
+            }
+            // SAFETY: an Avx512 exists only where the processor has AVX-512F
+            unsafe { apart::<R, GROUPS>(self, state, message) }
         }
 
         #[inline(always)]

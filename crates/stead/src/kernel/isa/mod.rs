@@ -17,6 +17,9 @@ pub(super) use x86::Avx512;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2, Sse2};
 
+use super::keys::Span;
+use super::message::{Message, Rounds, State};
+
 /// The most lanes that a register has.
 pub(super) const LANES_MAX: usize = 16;
 
@@ -41,13 +44,8 @@ pub(super) trait Isa: Copy {
 
     /// Reads 16 bytes of each lane's key, from byte 16 * row on, as four little-endian words;
     /// register i gets word i. What belongs to the key is kept, 0x80 is put behind it, and zeros
-    /// follow. The first LANES keys and lengths are read.
-    fn words(
-        self,
-        keys: &[&[u8; 64]; LANES_MAX],
-        lengths: &[usize; LANES_MAX],
-        row: usize,
-    ) -> [Self::V; 4];
+    /// follow. The buffer has at least 64 bytes from the start of each key on.
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [Self::V; 4];
 
     /// The sums, modulo 2^32.
     fn add(self, x: Self::V, y: Self::V) -> Self::V;
@@ -63,6 +61,15 @@ pub(super) trait Isa: Copy {
 
     /// Turns each number left by LEFT bits; RIGHT is 32 - LEFT.
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: Self::V) -> Self::V;
+
+    /// Calls [`Rounds::block`] in a function of its own, compiled for this processor. Where the
+    /// compiler has more than the block before its eyes, it computes all of one group and then all
+    /// of the other, of which neither has something to do while it waits for its last result.
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    );
 
     /// Each bit: x where `choose` is set, otherwise y.
     #[inline(always)]
@@ -115,8 +122,9 @@ fn end(length: usize, row: usize) -> &'static End {
 
 /// Sixteen bytes of a lane's key, from byte 16 * row on.
 #[inline(always)]
-fn row_of(key: &[u8; 64], row: usize) -> &[u8; 16] {
-    key[16 * row..].first_chunk().unwrap_or(&[0; 16])
+fn row_of(bytes: &[u8], key: Span, row: usize) -> &[u8; 16] {
+    let from = bytes.get(key.start..).and_then(|key| key.get(16 * row..));
+    from.and_then(|row| row.first_chunk()).unwrap_or(&[0; 16])
 }
 
 /// At 0 nothing is kept; at 1 + n the message ends behind n bytes; at 17 all is kept, and the
