@@ -181,14 +181,9 @@ mod tests {
             .map(Point)
             .collect();
         let (mut policies, mut nodes) = (vec![0; points.len()], vec![0; points.len()]);
-        let of = |point| slice_of(point).unwrap();
+        let of = |_, point| slice_of(point).unwrap();
         buckets.policies(&points, &mut policies, |policy| policy.0, of);
-        buckets.primaries(
-            &points,
-            &mut nodes,
-            |node| node.0,
-            |point| NodeId(of(point).0 + 10),
-        );
+        buckets.primaries(&points, &mut nodes, |node| node.0, of);
         for ((point, policy), node) in points.iter().zip(policies).zip(nodes) {
             assert_eq!(slice_of(*point), Some(PolicyId(policy)), "{point}");
             assert_eq!(node, policy + 10);
