@@ -26,8 +26,8 @@ pub(crate) trait Stored: Copy {
 impl<const N: usize> Stored for [u8; N] {
     #[inline]
     fn read(bytes: &[u8], at: usize) -> [u8; N] {
-        let found = at.checked_add(N).and_then(|end| bytes.get(at..end));
-        found.and_then(|b| b.try_into().ok()).unwrap_or([0; N])
+        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        found.copied().unwrap_or([0; N])
     }
 
     fn write(self, out: &mut Vec<u8>) {

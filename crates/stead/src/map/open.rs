@@ -10,6 +10,8 @@ use std::path::Path;
 
 use once_cell::race::OnceBox;
 
+use super::locate::Finder;
+use super::prefer::Domains;
 use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
@@ -32,6 +34,9 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
+    pub(super) finder: Finder,
+    /// computed when it is first needed; not under a lock, for the reason below
+    pub(super) domains: OnceBox<Domains>,
     /// what a binding keeps with the map; this must not be a lock, because a process that forks
     /// while it is held would leave it locked in its child for ever
     kept: OnceBox<Box<dyn Any + Send + Sync>>,
@@ -91,7 +96,9 @@ impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
         Map {
             bytes,
+            finder: Finder::of(&checked.layout),
             checked,
+            domains: OnceBox::new(),
             kept: OnceBox::new(),
         }
     }
