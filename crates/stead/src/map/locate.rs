@@ -119,10 +119,16 @@ pub(super) struct Finder {
     /// where the first policy has the number of its first member
     first_members: usize,
     members: usize,
+    /// how many bytes of members each policy has, if all have equally many; otherwise 0
+    stride: usize,
 }
 
 impl Finder {
-    pub(super) fn of(layout: &Layout) -> Finder {
+    /// Cost: one pass over the policies, if they have equally many members.
+    pub(super) fn of(layout: &Layout, bytes: &[u8]) -> Finder {
+        let each = layout.count(MEMBERS) / layout.count(POLICIES).max(1);
+        let mut runs = (0..layout.count(POLICIES)).map(|i| layout.read(bytes, POLICIES, i).members);
+        let alike = runs.all(|run| run.count as usize == each);
         // without pins, the base slices are the final slices
         let (points, policies) = if layout.count(PINS) == 0 {
             (BASE_POINTS, BASE_POLICIES)
@@ -138,6 +144,7 @@ impl Finder {
                 + offset_of!(PolicyRecord, members)
                 + offset_of!(Run, first),
             members: layout.offset(MEMBERS, 0),
+            stride: if alike { each * size_of::<u32>() } else { 0 },
         }
     }
 
@@ -170,6 +177,13 @@ impl Finder {
 
     #[inline]
     fn primary_of(&self, bytes: &[u8], policy: PolicyId) -> NodeId {
+        if self.stride > 0 {
+            // the members of all policies follow each other
+            return NodeId(u32::read(
+                bytes,
+                self.members + policy.index() * self.stride,
+            ));
+        }
         let place = self.first_members + policy.index() * size_of::<PolicyRecord>();
         let first = u32::read(bytes, place) as usize;
         NodeId(u32::read(bytes, self.members + first * size_of::<u32>()))

@@ -95,8 +95,8 @@ impl Stamp {
 impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
         Map {
+            finder: Finder::of(&checked.layout, &bytes),
             bytes,
-            finder: Finder::of(&checked.layout),
             checked,
             domains: OnceBox::new(),
             kept: OnceBox::new(),
