@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -24,6 +24,8 @@ help:
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
 	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
 	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
+	@echo 'make bench-single  measures locate, the lookup within it, and prefer, against the md-5 crate and a binary search'
+	@echo 'make bench-open    measures opening maps of up to a million slices, against reading and digesting them, and their memory'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
@@ -107,6 +109,12 @@ bench-c: setup
 
 bench-md5: setup
 	@$(CARGO) run --release --locked -q -p stead --example md5_cost
+
+bench-single: setup
+	@$(CARGO) run --release --locked -q -p stead --example single_cost
+
+bench-open: setup
+	@$(CARGO) run --release --locked -q -p stead --example open_cost
 
 bench-python: wheel
 	@scripts/rings-venv

@@ -236,3 +236,107 @@ fn figure_3_one_of_three_servers_is_down_and_two_replies_suffice() {
         Some("node2")
     );
 }
+
+/// docs/placement.md, "Prefer", step by step, with a list and sets that are made for each key.
+fn plainly(map: &Map, key: &[u8], n: usize) -> Vec<NodeId> {
+    let point = map.point(key);
+    let label = map.spread().next();
+    let domain = |node: NodeId| label.and_then(|label| map.node(node).label(label));
+    let mut list: Vec<NodeId> = Vec::new();
+    for node in map.locate_all_point(point) {
+        if list.len() < n && !list.contains(&node) {
+            list.push(node);
+        }
+    }
+    let mut fresh: BTreeSet<&str> = map
+        .base_slices()
+        .flat_map(|slice| map.policy(slice.policy).members())
+        .filter_map(domain)
+        .collect();
+    for node in &list {
+        domain(*node).map(|domain| fresh.remove(domain));
+    }
+    for j in 1..=64 {
+        let slice = map.base_slice_of(stead::map::mix(point, j));
+        for node in map.policy(slice.policy).members() {
+            let allowed =
+                fresh.is_empty() || domain(node).is_none_or(|domain| fresh.contains(domain));
+            if list.len() < n && allowed && !list.contains(&node) {
+                list.push(node);
+                domain(node).map(|domain| fresh.remove(domain));
+            }
+        }
+    }
+    for node in map.nodes() {
+        if list.len() < n && !list.contains(&node.id) {
+            list.push(node.id);
+        }
+    }
+    list
+}
+
+#[test]
+fn the_list_is_that_of_the_page_on_random_maps() {
+    let (mut seed, mut lists, mut fallbacks, mut later) = (1u64, 0, 0, 0);
+    for round in 0..80 {
+        let mut random = |most: usize| {
+            seed = seed.wrapping_add(1);
+            (stead::map::mix(stead::Point(seed), 0).0 % most as u64) as usize
+        };
+        let (replicas, count) = (
+            1 + random(3),
+            8 + random(if round % 10 == 0 { 90 } else { 12 }),
+        );
+        let (zones, spread) = (3 + random(5), ["", "\"zone\""][random(2)]);
+        let mut nodes: String = (0..count)
+            .map(|i| {
+                // some nodes hold nothing, and one zone may consist of such nodes; the first ones
+                // have what R copies need
+                let weight = match random(4) {
+                    0 if i >= 5 => 0,
+                    _ if i >= 5 && i % zones == zones - 1 => 0,
+                    _ => 1 + random(3),
+                };
+                // only a node of weight 0 may lack the label
+                let labels = match random(2) {
+                    0 if weight == 0 => String::new(),
+                    _ => format!("labels = {{ zone = \"z{}\" }}\n", i % zones),
+                };
+                format!("[[node]]\nname = \"n{i:02}\"\nweight = {weight}\n{labels}")
+            })
+            .collect();
+        if random(2) == 0 {
+            // a pinned key has its own nodes, and draws from the slices below
+            let pinned: Vec<String> = (count - replicas..count)
+                .map(|i| format!("\"n{i:02}\""))
+                .collect();
+            nodes += &format!(
+                "[[pin]]\nrange = [\"10%\", \"40%\"]\nnodes = [{}]\nshort = true\n",
+                pinned.join(", ")
+            );
+        }
+        let text =
+            format!("name = \"prefer\"\nreplicas = {replicas}\nspread = [{spread}]\n{nodes}");
+        let fleet = Fleet::parse(&text, "prefer.toml").unwrap();
+        let Ok(map) = build(&fleet, None) else {
+            continue; // the weights cannot be met
+        };
+        for key in keys().take(60) {
+            for n in [0, 1, 2, replicas + 1, count / 2, count, count + 5] {
+                let list = map.prefer(&key, n);
+                assert_eq!(list, plainly(&map, &key, n), "{n} of\n{text}");
+                lists += 1;
+                later += usize::from(list.len() > map.locate_all(&key).len());
+            }
+            let holding: BTreeSet<NodeId> = map
+                .base_slices()
+                .flat_map(|slice| map.policy(slice.policy).members())
+                .collect();
+            fallbacks += usize::from(holding.len() < count);
+        }
+    }
+    assert!(
+        lists > 15_000 && later > lists / 2 && fallbacks > 500,
+        "{lists} lists, {later} with others than the holders, {fallbacks} with empty nodes"
+    );
+}

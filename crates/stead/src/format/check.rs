@@ -1,6 +1,8 @@
 //! Shared by the rules of the format: a map whose header and section table are sound, and the error
 //! for a broken rule.
 
+use std::mem::size_of;
+
 use super::layout::Layout;
 use super::records::{Header, Section, Stored};
 use crate::cell::Cells;
@@ -29,6 +31,18 @@ impl Check<'_> {
 
     pub(super) fn read<R: Stored>(&self, section: Section<R>, i: usize) -> R {
         self.layout.read(self.bytes, section, i)
+    }
+
+    /// Reads all records of a section, one after the other. This costs less than a `read` of each.
+    pub(super) fn all<R: Stored>(&self, section: Section<R>) -> impl Iterator<Item = R> + '_ {
+        let records = self.bytes_of(section).chunks_exact(size_of::<R>());
+        records.map(|record| R::read(record, 0))
+    }
+
+    /// Returns the bytes of a section.
+    pub(super) fn bytes_of<R>(&self, section: Section<R>) -> &[u8] {
+        let range = self.at(section, 0)..self.at(section, self.count(section));
+        self.bytes.get(range).unwrap_or(&[])
     }
 
     pub(super) fn has(&self, feature: u64) -> bool {

@@ -17,6 +17,7 @@ mod slice_rules;
 mod verify;
 
 pub use encode::encode;
+pub(crate) use layout::Layout;
 pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};

@@ -213,7 +213,10 @@ impl Check<'_> {
 
     fn policies(&self, strings: &mut Strings) -> Result<()> {
         let mut used = 0;
-        let mut before: Option<(bool, &str, Vec<u32>)> = None;
+        // of unnamed policies the nodes, of named ones the name; the vectors are used again and
+        // again, since a map may have a million policies
+        let mut before: Option<(bool, &str)> = None;
+        let (mut members, mut before_members) = (Vec::new(), Vec::new());
         let mut listed = vec![u32::MAX; self.count(NODES)];
         let may_repeat = self.has(TWICE);
         let mut repeats = false;
@@ -255,9 +258,8 @@ impl Check<'_> {
                     "a policy must have at least one node",
                 );
             }
-            let members: Vec<u32> = (used - count..used)
-                .map(|m| self.read(MEMBERS, m))
-                .collect();
+            members.clear();
+            members.extend((used - count..used).map(|m| self.read(MEMBERS, m)));
             for (m, node) in (used - count..).zip(&members) {
                 match listed.get_mut(*node as usize) {
                     None => return broken(self.at(MEMBERS, m), format!("there is no node {node}")),
@@ -268,8 +270,11 @@ impl Check<'_> {
                     Some(last) => *last = i as u32,
                 }
             }
-            let now = (!named, name, if named { Vec::new() } else { members });
-            if before.as_ref().is_some_and(|before| *before >= now) {
+            if named {
+                members.clear();
+            }
+            let now = (!named, name);
+            if before.is_some_and(|before| (before, &before_members) >= (now, &members)) {
                 return broken(
                     offset,
                     "policies must be ordered: named ones by name, then unnamed \
@@ -277,6 +282,7 @@ impl Check<'_> {
                 );
             }
             before = Some(now);
+            std::mem::swap(&mut before_members, &mut members);
         }
         if repeats != may_repeat {
             return broken(

@@ -1,20 +1,20 @@
 //! The rules for slices, by docs/map-format.md: base slices, pins, final slices and their index,
 //! and the target of a gradual change.
 
-use std::mem::offset_of;
+use std::mem::{offset_of, size_of};
 
 use super::check::{broken, Check};
 use super::records::{
-    index_bits, Header, PinRecord, PolicyRecord, Section, BASE_POINTS, BASE_POLICIES, FINAL_POINTS,
-    FINAL_POLICIES, GRADUAL, INDEX, LEAVING, MEMBERS, NODES, PINS, POLICIES, SHORT_PIN,
-    TARGET_POINTS, TARGET_POLICIES,
+    index_bits, Header, PinRecord, PolicyRecord, Section, Stored, BASE_POINTS, BASE_POLICIES,
+    FINAL_POINTS, FINAL_POLICIES, GRADUAL, INDEX, LEAVING, MEMBERS, NODES, PINS, POLICIES,
+    SHORT_PIN, TARGET_POINTS, TARGET_POLICIES,
 };
 use crate::error::Result;
 use crate::point::{Point, SPACE};
 use crate::policy::PolicyId;
-use crate::slice::{lay_over, Slice};
+use crate::slice::{lay_over, with_ends, Slice};
 
-/// For each policy, what uses it.
+/// For each policy, what uses it, and what the rules for slices ask of it.
 pub(super) struct Used(Vec<u8>);
 
 impl Used {
@@ -22,59 +22,68 @@ impl Used {
     const BY_TARGET: u8 = 2;
     /// used by a pin
     const BY_HAND: u8 = 4;
+    /// named, and without a weight
+    const NO_SHARE: u8 = 8;
 
-    pub(super) fn of(policies: usize, bases: &[Slice], targets: &[Slice], pins: &[Slice]) -> Used {
-        let mut used = vec![0; policies];
-        for (slices, by) in [
-            (bases, Used::BY_BASE),
-            (targets, Used::BY_TARGET),
-            (pins, Used::BY_HAND),
-        ] {
-            for slice in slices {
-                if let Some(used) = used.get_mut(slice.policy.index()) {
-                    *used |= by;
-                }
-            }
-        }
-        Used(used)
+    /// Nothing is used yet.
+    pub(super) fn of(check: &Check) -> Used {
+        let no_share = |policy: PolicyRecord| policy.is_named() && !policy.is_weighted();
+        let policies = check.all(POLICIES);
+        Used(
+            policies
+                .map(|policy| if no_share(policy) { Used::NO_SHARE } else { 0 })
+                .collect(),
+        )
+    }
+
+    /// Notes that a policy is used, and returns what is known of it; `None` if there is no such
+    /// policy.
+    #[inline]
+    fn note(&mut self, policy: u32, by: u8) -> Option<u8> {
+        let used = self.0.get_mut(policy as usize)?;
+        *used |= by;
+        Some(*used)
+    }
+
+    /// Whether nothing uses the policy with these flags.
+    fn is_unused(flags: u8) -> bool {
+        flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND) == 0
     }
 }
 
 impl Check<'_> {
-    /// Reads the policy whose number is stored at `place`.
-    fn policy(&self, number: u32, place: usize) -> Result<PolicyRecord> {
-        if number as usize >= self.count(POLICIES) {
-            return broken(place, format!("there is no policy {number}"));
-        }
-        Ok(self.read(POLICIES, number as usize))
+    pub(super) fn base_slices(&self, used: &mut Used) -> Result<()> {
+        self.whole_space(BASE_POINTS, BASE_POLICIES, "base", used, Used::BY_BASE)
     }
 
-    pub(super) fn base_slices(&self) -> Result<Vec<Slice>> {
-        self.whole_space(BASE_POINTS, BASE_POLICIES, "base")
-    }
-
-    /// Checks and returns the target slices; none in a map without a gradual change.
-    pub(super) fn target_slices(&self, bases: &[Slice]) -> Result<Vec<Slice>> {
+    /// Checks the target slices, if a gradual change is under way.
+    pub(super) fn target_slices(&self, used: &mut Used) -> Result<()> {
         if !self.has(GRADUAL) {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let targets = self.whole_space(TARGET_POINTS, TARGET_POLICIES, "target")?;
-        if targets == bases {
+        let (points, policies) = (TARGET_POINTS, TARGET_POLICIES);
+        self.whole_space(points, policies, "target", used, Used::BY_TARGET)?;
+        if self.bytes_of(points) == self.bytes_of(BASE_POINTS)
+            && self.bytes_of(policies) == self.bytes_of(BASE_POLICIES)
+        {
             return broken(
-                self.at(TARGET_POINTS, 0),
+                self.at(points, 0),
                 "the target slices are the base slices, so no change is under way",
             );
         }
-        Ok(targets)
+        Ok(())
     }
 
-    /// Checks and returns slices that must cover the whole space: base or target.
+    /// Checks slices that must cover the whole space: base or target. A map may have a million, so
+    /// this is one pass that stores nothing but who uses which policy.
     fn whole_space(
         &self,
         points: Section<u64>,
         policies: Section<u32>,
         what: &str,
-    ) -> Result<Vec<Slice>> {
+        used: &mut Used,
+        by: u8,
+    ) -> Result<()> {
         let count = self.count(points);
         if count == 0 || count != self.count(policies) {
             return broken(
@@ -82,45 +91,46 @@ impl Check<'_> {
                 format!("there must be {what} slices, with as many policies as points"),
             );
         }
-        let mut slices: Vec<Slice> = Vec::with_capacity(count);
-        for i in 0..count {
-            let offset = self.at(points, i);
-            let first = Point(self.read(points, i));
-            let (policy, place) = (self.read(policies, i), self.at(policies, i));
-            let record = self.policy(policy, place)?;
-            let policy = PolicyId(policy);
-            if record.is_named() && !record.is_weighted() {
+        let mut before = None;
+        for (i, (first, policy)) in self.all(points).zip(self.all(policies)).enumerate() {
+            let Some(known) = used.note(policy, by) else {
+                return no_policy(policy, self.at(policies, i));
+            };
+            if known & Used::NO_SHARE != 0 {
                 return broken(
-                    place,
+                    self.at(policies, i),
                     format!("a {what} slice is held by a named policy without a weight"),
                 );
             }
-            if !self.cells.is_bound(first) {
-                return broken(offset, "the slice does not start at a cell bound");
+            if !self.cells.is_bound(Point(first)) {
+                return broken(
+                    self.at(points, i),
+                    "the slice does not start at a cell bound",
+                );
             }
-            match slices.last_mut() {
-                None if first != Point(0) => {
-                    return broken(offset, "the first slice must start at point 0")
+            match before {
+                None if first != 0 => {
+                    return broken(self.at(points, i), "the first slice must start at point 0")
                 }
-                None => {}
-                Some(before) if first <= before.first => {
-                    return broken(offset, "slices must be ordered by their first points")
+                Some((before, _)) if first <= before => {
+                    return broken(
+                        self.at(points, i),
+                        "slices must be ordered by their first points",
+                    )
                 }
-                Some(before) if before.policy == policy => {
-                    return broken(place, "neighbouring slices have the same policy")
+                Some((_, before)) if policy == before => {
+                    return broken(
+                        self.at(policies, i),
+                        "neighbouring slices have the same policy",
+                    )
                 }
-                Some(before) => before.last = Point(first.0 - 1),
+                _ => before = Some((first, policy)),
             }
-            slices.push(Slice {
-                first,
-                last: Point::LAST,
-                policy,
-            });
         }
-        Ok(slices)
+        Ok(())
     }
 
-    pub(super) fn pins(&self) -> Result<Vec<Slice>> {
+    pub(super) fn pins(&self, used: &mut Used) -> Result<Vec<Slice>> {
         let mut pins: Vec<Slice> = Vec::with_capacity(self.count(PINS));
         let mut short = false;
         for i in 0..self.count(PINS) {
@@ -137,7 +147,9 @@ impl Check<'_> {
             if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
                 return broken(offset, "a pin's bounds are not cell bounds");
             }
-            self.policy(pin.policy, offset + offset_of!(PinRecord, policy))?;
+            if used.note(pin.policy, Used::BY_HAND).is_none() {
+                return no_policy(pin.policy, offset + offset_of!(PinRecord, policy));
+            }
             let key = self.layout.string(self.bytes, pin.key);
             let known = PinRecord::BY_KEY | PinRecord::SHORT;
             if pin.flags & !known != 0 || (!pin.is_by_key() && !key.is_empty()) {
@@ -172,7 +184,7 @@ impl Check<'_> {
 
     pub(super) fn unnamed_policies_are_used(&self, used: &Used) -> Result<()> {
         for (i, used) in used.0.iter().enumerate() {
-            if *used == 0 && !self.read(POLICIES, i).is_named() {
+            if Used::is_unused(*used) && !self.read(POLICIES, i).is_named() {
                 return broken(self.at(POLICIES, i), "an unnamed policy holds nothing");
             }
         }
@@ -227,46 +239,46 @@ impl Check<'_> {
     }
 
     /// Checks the final slices and their index.
-    pub(super) fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
+    pub(super) fn final_slices(&self, pins: &[Slice]) -> Result<()> {
         let (points, policies) = (self.count(FINAL_POINTS), self.count(FINAL_POLICIES));
-        let laid;
-        let finals = if pins.is_empty() {
+        if pins.is_empty() {
             if points != 0 || policies != 0 {
                 return broken(
                     self.at(FINAL_POINTS, 0),
                     "without pins there must be no final slices",
                 );
             }
-            bases
-        } else {
-            laid = lay_over(bases.iter().copied(), pins.iter().copied());
-            if points != laid.len() || policies != laid.len() {
+            return self.index(BASE_POINTS);
+        }
+        let bases = self.all(BASE_POINTS).map(Point);
+        let bases = with_ends(bases.zip(self.all(BASE_POLICIES).map(PolicyId)));
+        let laid = lay_over(bases, pins.iter().copied());
+        if points != laid.len() || policies != laid.len() {
+            return broken(
+                self.at(FINAL_POINTS, 0),
+                format!("there must be {} final slices", laid.len()),
+            );
+        }
+        let finals = self.all(FINAL_POINTS).zip(self.all(FINAL_POLICIES));
+        for (i, (slice, found)) in laid.iter().zip(finals).enumerate() {
+            if found != (slice.first.0, slice.policy.0) {
                 return broken(
-                    self.at(FINAL_POINTS, 0),
-                    format!("there must be {} final slices", laid.len()),
+                    self.at(FINAL_POINTS, i),
+                    "the final slices must be the base slices with the pins laid over them",
                 );
             }
-            for (i, slice) in laid.iter().enumerate() {
-                if self.read(FINAL_POINTS, i) != slice.first.0
-                    || self.read(FINAL_POLICIES, i) != slice.policy.0
-                {
-                    return broken(
-                        self.at(FINAL_POINTS, i),
-                        "the final slices must be the base slices with the pins laid over them",
-                    );
-                }
-            }
-            &laid
-        };
-        self.index(finals)
+        }
+        self.index(FINAL_POINTS)
     }
 
-    fn index(&self, finals: &[Slice]) -> Result<()> {
-        let bits = index_bits(finals.len());
+    /// Checks the index of slices whose first points are in order.
+    fn index(&self, points: Section<u64>) -> Result<()> {
+        let count = self.count(points);
+        let bits = index_bits(count);
         if self.layout.index_bits != bits {
             return broken(
                 offset_of!(Header, index_bits),
-                format!("the index of {} slices must have {bits} bits", finals.len()),
+                format!("the index of {count} slices must have {bits} bits"),
             );
         }
         if self.count(INDEX) != (1 << bits) + 1 {
@@ -275,14 +287,17 @@ impl Check<'_> {
                 format!("the index must have {} entries", (1 << bits) + 1),
             );
         }
-        let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
+        if self.index_is_right(points, bits) {
+            return Ok(());
+        }
+        let mut firsts = self.all(points).map(u128::from).peekable();
         let mut below = 0;
-        for bucket in 0..=1usize << bits {
+        for (bucket, entry) in self.all(INDEX).enumerate() {
             let start = (bucket as u128 * SPACE) >> bits;
             while firsts.next_if(|first| *first < start).is_some() {
                 below += 1;
             }
-            if self.read(INDEX, bucket) != below {
+            if entry != below {
                 return broken(
                     self.at(INDEX, bucket),
                     format!("this entry of the index must be {below}"),
@@ -291,4 +306,34 @@ impl Check<'_> {
         }
         Ok(())
     }
+
+    /// Whether each entry is the number of slices that start before its bucket. Counting them for
+    /// each bucket says the same, and takes several times as long, since a processor cannot predict
+    /// how many a bucket has.
+    ///
+    /// If the entries never decrease, they cut the slices into one run for each bucket. If in
+    /// addition each slice is in the run of its bucket, then exactly the slices of the buckets
+    /// before lie in front of a run, and their number is the entry.
+    fn index_is_right(&self, points: Section<u64>, bits: u32) -> bool {
+        let index = self.bytes_of(INDEX);
+        let after = index.get(size_of::<u32>()..).unwrap_or(&[]);
+        let pairs = index
+            .chunks_exact(size_of::<u32>())
+            .zip(after.chunks_exact(size_of::<u32>()));
+        // not `any`: looking at all of them without leaving early is quicker
+        let decreasing = pairs
+            .filter(|(a, b)| u32::read(a, 0) > u32::read(b, 0))
+            .count();
+        let ends = (self.read(INDEX, 0), self.read(INDEX, 1 << bits));
+        let slices = (0u32..).zip(self.all(points)).all(|(slice, first)| {
+            let run = u64::read(index, (first >> (64 - bits)) as usize * size_of::<u32>());
+            let (start, end) = (run as u32, (run >> 32) as u32);
+            start <= slice && slice < end
+        });
+        decreasing == 0 && ends == (0, self.count(points) as u32) && slices
+    }
+}
+
+fn no_policy<T>(number: u32, place: usize) -> Result<T> {
+    broken(place, format!("there is no policy {number}"))
 }

@@ -12,7 +12,7 @@ use super::encode::digest;
 use super::layout::{Extent, Layout};
 use super::records::{
     header_length, section_count, AffixRefs, Digest, Header, SectionEntry, Stored, StringRef,
-    ADOPTED_HASH, KNOWN_FEATURES, MAGIC, POLICIES, SECTIONS, STRINGS, VERSION,
+    ADOPTED_HASH, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, VERSION,
 };
 use super::slice_rules::Used;
 use crate::cell::Cells;
@@ -69,13 +69,13 @@ pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
 /// sound.
 fn records(check: &Check) -> Result<()> {
     check.strings_nodes_policies()?;
-    let bases = check.base_slices()?;
-    let targets = check.target_slices(&bases)?;
-    let pins = check.pins()?;
-    let used = Used::of(check.count(POLICIES), &bases, &targets, &pins);
+    let mut used = Used::of(check);
+    check.base_slices(&mut used)?;
+    check.target_slices(&mut used)?;
+    let pins = check.pins(&mut used)?;
     check.unnamed_policies_are_used(&used)?;
     check.leaving(&used)?;
-    check.final_slices(&bases, &pins)
+    check.final_slices(&pins)
 }
 
 /// Checks what can be checked before the digest: that this is a map of this format, not truncated.

@@ -109,10 +109,7 @@ impl Function {
     /// The number of a key; it has `bits` bits.
     pub fn value(self, key: &[u8]) -> u64 {
         match self {
-            Md5 => match short_md5::words_of(key) {
-                Some([a, b, _, _]) => u64::from(a.swap_bytes()) << 32 | u64::from(b.swap_bytes()),
-                None => first_8(&Md5::digest(key)),
-            },
+            Md5 => md5(key),
             Sha1 => first_8(&Sha1::digest(key)),
             Xxh3 => twox_hash::XxHash3_64::oneshot(key),
             // MD5's words are little-endian, so the first four bytes read that way are the first
@@ -209,6 +206,15 @@ impl Function {
             binary(&rest, &[]);
         }
         term
+    }
+}
+
+/// The first 8 bytes of MD5, big-endian.
+#[inline]
+pub(super) fn md5(key: &[u8]) -> u64 {
+    match short_md5::words_of(key) {
+        Some([a, b, _, _]) => u64::from(a.swap_bytes()) << 32 | u64::from(b.swap_bytes()),
+        None => first_8(&Md5::digest(key)),
     }
 }
 

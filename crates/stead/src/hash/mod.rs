@@ -67,7 +67,11 @@ pub enum Hash {
 
 impl Hash {
     /// Returns the point of a key in a map with this hash, `rule` and `cells`.
+    #[inline]
     pub(crate) fn point_of(&self, rule: KeyRule, cells: Cells, key: &[u8]) -> Point {
+        if cells == Cells::FINEST && !self.is_modulo() {
+            return self.point(rule.of(key));
+        }
         // all points of a cell have the same value of the hash, so the first point of the cell
         // stands for all
         Point(cells.bound(self.cell(rule.of(key), cells)) as u64)
@@ -183,9 +187,10 @@ impl Hash {
 
     /// The point of a key, which `modulo` does not change. The bytes of the key are hashed as they
     /// are.
+    #[inline]
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
-            Hash::Md5 => Point(Function::Md5.value(key)),
+            Hash::Md5 => Point(function::md5(key)),
             Hash::Sha1 => Point(Function::Sha1.value(key)),
             Hash::Xxh3 => Point(Function::Xxh3.value(key)),
             Hash::SipHash(secret) => {

@@ -129,7 +129,7 @@ impl Map {
         let asked = self.asked.fetch_add(more, Relaxed).saturating_add(more);
         (asked >= slices.max(Buckets::count(slices))).then(|| {
             self.buckets.get_or_init(|| {
-                let primaries = self.policies().map(|policy| policy.primary());
+                let primaries = self.policies().map(|policy| self.primary_of(policy.id));
                 Box::new(Buckets::of(slices, self.slices(), primaries))
             })
         })
@@ -141,7 +141,7 @@ impl Map {
         keys: impl IntoIterator<Item = K> + 'a,
     ) -> impl Iterator<Item = NodeId> + 'a {
         self.policies_many(keys)
-            .map(|policy| self.policy(policy).primary())
+            .map(|policy| self.primary_of(policy))
     }
 
     /// Yields all nodes of many keys: for each key its nodes, primary first.

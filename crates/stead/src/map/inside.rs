@@ -80,6 +80,7 @@ impl Map {
     }
 
     /// Reads record `i` of a section.
+    #[inline]
     pub(super) fn read<R: Stored>(&self, section: Section<R>, i: usize) -> R {
         self.checked.layout.read(&self.bytes, section, i)
     }
@@ -300,6 +301,7 @@ impl Map {
     }
 
     /// Returns the sections of the final slices: without pins, these are the base slices.
+    #[inline]
     pub(super) fn final_sections(&self) -> (Section<u64>, Section<u32>) {
         if self.count(PINS) == 0 {
             (BASE_POINTS, BASE_POLICIES)
@@ -401,6 +403,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Policy<'a> {
+    #[inline] // so that fields which nobody uses are not read
     fn record(&self) -> PolicyRecord {
         self.map.read(POLICIES, self.id.index())
     }
@@ -422,12 +425,6 @@ impl<'a> Policy<'a> {
         policy
             .is_weighted()
             .then(|| Weight::from_millionths(policy.weight).unwrap_or(Weight::ZERO))
-    }
-
-    /// Returns the first node. Verifying the map made sure that there is one.
-    pub(super) fn primary(&self) -> NodeId {
-        let first = self.record().members.first as usize;
-        NodeId(self.map.read(MEMBERS, first))
     }
 
     /// Returns the nodes of the policy, primary first.

@@ -12,6 +12,8 @@ use std::sync::atomic::AtomicUsize;
 use once_cell::race::OnceBox;
 
 use super::buckets::Buckets;
+use super::locate::Finder;
+use super::prefer::Domains;
 use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
@@ -34,6 +36,9 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
+    pub(super) finder: Finder,
+    /// computed when it is first needed; not under a lock, for the reason below
+    pub(super) domains: OnceBox<Domains>,
     /// what a binding keeps with the map; this must not be a lock, because a process that forks
     /// while it is held would leave it locked in its child for ever
     kept: OnceBox<Box<dyn Any + Send + Sync>>,
@@ -95,8 +100,10 @@ impl Stamp {
 impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
         Map {
+            finder: Finder::of(&checked.layout, &bytes),
             bytes,
             checked,
+            domains: OnceBox::new(),
             kept: OnceBox::new(),
             asked: AtomicUsize::new(0),
             buckets: OnceBox::new(),
