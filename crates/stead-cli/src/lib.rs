@@ -4,14 +4,14 @@
 //! can read its [`command`].
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
-//! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
+//! (fault domains), `input` (keys, which `records` reads in blocks and `lines` finds there), `output`, `text`, `progress`, and `exit` (the exit codes, which
 //! docs/cli.md lists).
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit progress | output | input | text | caps explain | change | verb | usage
+//! exit progress lines | output records | input | text | caps explain | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -21,8 +21,10 @@ mod change;
 mod exit;
 mod explain;
 mod input;
+mod lines;
 mod output;
 mod progress;
+mod records;
 mod text;
 mod usage;
 mod verb;
