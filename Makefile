@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-count bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
 	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
 	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
+	@echo 'make bench-count   measures stead locate --count and stead survey of many names: CPU, time and memory (COUNT=1000000000, ARGS=--help)'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
@@ -107,6 +108,11 @@ bench-c: setup
 
 bench-md5: setup
 	@$(CARGO) run --release --locked -q -p stead --example md5_cost
+
+COUNT ?= 20000000
+bench-count: setup
+	@$(CARGO) build --release --locked -q -p stead-cli --bin stead --example names
+	@$(PYTHON) benches/count/run.py --count $(COUNT) $(ARGS)
 
 bench-python: wheel
 	@scripts/rings-venv

@@ -148,10 +148,8 @@ impl Reader {
     pub fn new(mut file: File, name: &str, zero: bool, answers: Answers) -> Result<Reader> {
         let failure = |e| Failure::io(&format!("cannot read {name}"), &e);
         let meta = file.metadata().map_err(failure)?;
-        let size = match meta.is_file() {
-            true => Some((meta.len(), file.stream_position().map_err(failure)?)),
-            false => None,
-        };
+        let position = file.stream_position().ok().filter(|_| meta.is_file());
+        let size = position.map(|position| (meta.len(), position));
         let left = size.map(|(size, position)| size.saturating_sub(position));
         let source = file.try_clone().map_err(failure)?;
         Ok(Reader {

@@ -10,6 +10,7 @@ use std::process::{Child, Stdio};
 
 use common::{answer, Answer, Place};
 use serde_json::Value;
+use stead::kernel::Kernel;
 use stead::stats::{Survey, Surveyed};
 use stead::Map;
 
@@ -349,4 +350,36 @@ fn a_refused_thread_does_not_stop_the_others() {
     // 64 threads of 8 MiB of stack do not fit into this much address space
     let script = "ulimit -v 200000; \"$STEAD\" locate m.map --count --threads 64 < input";
     assert_eq!(place.shell(script).good(), plain);
+}
+
+#[test]
+fn every_kernel_counts_the_same_and_an_unknown_one_is_refused() {
+    let place = Place::with_map();
+    let map = Map::open_uncached(&place.file("m.map")).unwrap();
+    let names = Random(6).names(2 * BLOCK);
+    place.write("input", &names);
+    let expected = counted(&map, &records(&names, false));
+    let with_kernel = |kernel: &str| {
+        let mut command = place.command(&["locate", "m.map", "--count"]);
+        command.stdin(File::open(place.file("input")).unwrap());
+        answer(command.env("STEAD_KERNEL", kernel).output().unwrap())
+    };
+    let here: Vec<&str> = Kernel::here().map(Kernel::name).collect();
+    assert!(here.starts_with(&["scalar", "portable"]), "{here:?}");
+    for kernel in here.iter().chain([&""]) {
+        assert_eq!(totals(&with_kernel(kernel).good()), expected, "{kernel}");
+    }
+    let elsewhere = Kernel::ALL
+        .iter()
+        .find(|kernel| !here.contains(&kernel.name()));
+    for kernel in ["AVX2", "sse3", "scalar "]
+        .into_iter()
+        .chain(elsewhere.map(|k| k.name()))
+    {
+        with_kernel(kernel).bad(64, &["STEAD_KERNEL", kernel, &here.join(", ")]);
+    }
+    // the help is there all the same
+    let mut help = place.command(&["--help"]);
+    let help = answer(help.env("STEAD_KERNEL", "sse3").output().unwrap()).good();
+    assert!(help.contains("Usage"));
 }

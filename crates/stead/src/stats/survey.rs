@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::baseline::{self, LETTERS};
 use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
-use crate::kernel::{self, Keys, BLOCK};
+use crate::kernel::{self, Kernel, Keys, BLOCK};
 use crate::point::Point;
 
 /// The schemes of the paper, in the order of the reports: name, number of buckets, description.
@@ -68,7 +68,14 @@ impl Survey {
         let mut points = [Point(0); BLOCK];
         for names in names.parts(BLOCK) {
             let points = points.get_mut(..names.len()).unwrap_or_default();
-            kernel::points(&Hash::Md5, KeyRule::Whole, Cells::FINEST, names, points);
+            kernel::points(
+                Kernel::chosen(),
+                &Hash::Md5,
+                KeyRule::Whole,
+                Cells::FINEST,
+                names,
+                points,
+            );
             for (name, point) in names.iter().zip(points) {
                 self.count(name, *point);
             }
