@@ -303,7 +303,8 @@ fn lookups(map: &Map, title: &str, at_bounds: bool, rounds: usize) {
         }
     };
     let batch = |out: &mut [u32]| map.locate_points(&points, out, |node| node.0);
-    let cases: [(&str, &dyn Fn(&mut [u32])); 3] = [
+    type Lookup<'a> = (&'a str, &'a dyn Fn(&mut [u32]));
+    let cases: [Lookup<'_>; 3] = [
         ("partition_point over u128", &plain),
         ("Map::locate_point", &single),
         ("Map::locate_points", &batch),

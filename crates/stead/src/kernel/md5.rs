@@ -1,7 +1,7 @@
 //! MD5 (RFC 1321), one block of several messages at a time.
 
 use super::isa::Isa;
-use super::message::{Message, Rounds};
+use super::message::{Message, Rounds, State};
 
 /// MD5, of GROUPS registers a word at a time: while one waits for its last result, the other is
 /// computed.
@@ -12,9 +12,9 @@ impl<I: Isa> Rounds<I> for Md5 {
     const BIG_ENDIAN: bool = false;
 
     #[inline(always)]
-    fn block<const GROUPS: usize, const LIVE: usize>(
+    fn block<const GROUPS: usize>(
         isa: I,
-        state: &mut [[I::V; GROUPS]; 5],
+        state: &mut State<I, GROUPS>,
         message: &Message<I, GROUPS>,
     ) {
         let [start_a, start_b, start_c, start_d, _] = *state;
@@ -24,11 +24,7 @@ impl<I: Isa> Rounds<I> for Md5 {
                 let constant = isa.splat($k);
                 let mut group = 0;
                 while group < GROUPS {
-                    let mut sum = isa.add($a[group], constant);
-                    // the words from LIVE on are 0, but for the length in the 14th
-                    if $i < LIVE || $i == 14 {
-                        sum = isa.add(sum, message[$i][group]);
-                    }
+                    let sum = isa.add(isa.add($a[group], constant), message[group][$i]);
                     let sum = isa.add(sum, $f(isa, $b[group], $c[group], $d[group]));
                     $a[group] = isa.add(isa.rotate::<$left, { 32 - $left }>(sum), $b[group]);
                     group += 1;

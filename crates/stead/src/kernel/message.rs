@@ -3,25 +3,28 @@
 //! Keys of one block are hashed in groups, in their order. Longer ones are set aside, and hashed
 //! block after block, each in a lane of its own.
 
-use super::isa::{End, Isa, Rows, LANES_MAX};
+use super::isa::{Isa, LANES_MAX};
 use super::keys::Span;
 use crate::point::Point;
 
-/// The 16 words of a block, each for GROUPS registers of keys.
-pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 16];
+/// The 16 words of a block, of GROUPS registers of keys.
+pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; 16]; GROUPS];
+
+/// The words between blocks, for GROUPS registers of keys. A hash of four words ignores the fifth.
+pub(super) type State<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 5];
 
 /// A hash whose blocks have 64 bytes, and whose messages end with 0x80, zeros and their length in
 /// bits.
 pub(super) trait Rounds<I: Isa> {
-    /// The state before the first block. A hash of four words ignores the fifth.
+    /// The state before the first block.
     const START: [u32; 5];
     /// Whether the words of messages and digests, and the length, are big-endian.
     const BIG_ENDIAN: bool;
 
-    /// Adds a block to the state. The words from LIVE to 13 are 0; a hash may use that.
-    fn block<const GROUPS: usize, const LIVE: usize>(
+    /// Adds a block to the state.
+    fn block<const GROUPS: usize>(
         isa: I,
-        state: &mut [[I::V; GROUPS]; 5],
+        state: &mut State<I, GROUPS>,
         message: &Message<I, GROUPS>,
     );
 }
@@ -33,10 +36,12 @@ pub(super) const LONGEST: usize = 55;
 pub(super) const LONGEST_IN_LANES: usize = 4096;
 /// The bytes of a block.
 const BLOCK: usize = 64;
+/// The most keys that are hashed at once.
+const GROUP_MAX: usize = 2 * LANES_MAX;
 
-/// Computes the points of keys: the first 8 bytes of their digests, big-endian. Returns the
-/// positions of the keys that are longer than a block, which have no point yet, by writing them to
-/// the start of `long`, and their number.
+/// Computes the points of keys: the first 8 bytes of their digests, big-endian. Keys that are
+/// longer than a block get no point: their positions are written to the start of `long`, and their
+/// number is returned.
 ///
 /// `spans` must lie inside `bytes`; there must be as many points and places in `long`.
 #[inline(always)]
@@ -47,72 +52,93 @@ pub(super) fn short<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     points: &mut [Point],
     long: &mut [u16],
 ) -> usize {
-    let tail = Tail::of(bytes);
     let mut count = 0;
-    let mut at = 0;
     let size = I::LANES * GROUPS;
-    while at < spans.len() {
-        let group = &spans[at..spans.len().min(at + size)];
-        let mut longest = 0;
-        for (i, span) in group.iter().enumerate() {
-            let is_long = span.length > LONGEST;
-            long[count] = (at + i) as u16;
-            count += usize::from(is_long);
-            longest = longest.max(if is_long { 0 } else { span.length });
+    let furthest = (bytes.len() as i64).wrapping_sub(BLOCK as i64);
+    let groups = spans.chunks(size).zip(points.chunks_mut(size));
+    for (number, (spans, points)) in groups.enumerate() {
+        let copy;
+        // bits that tell of all keys at once: a length, a length that is too much for a block, and
+        // a start behind which there are fewer than 64 bytes
+        let (mut lengths, mut over, mut behind) = (0, 0, 0);
+        let (mut bytes, mut spans) = (bytes, spans);
+        if spans.len() == size {
+            for span in &spans[..size] {
+                lengths |= span.length;
+                over |= span.length + (BLOCK - 1 - LONGEST);
+                behind |= furthest.wrapping_sub(span.start as i64);
+            }
         }
-        let points = &mut points[at..];
-        // in a block of few words the compiler drops the additions of zeros
-        match longest {
-            0..=15 => one_block::<I, R, GROUPS, 4>(isa, &tail, group, points),
-            16..=31 => one_block::<I, R, GROUPS, 8>(isa, &tail, group, points),
-            _ => one_block::<I, R, GROUPS, 14>(isa, &tail, group, points),
+        if over >= BLOCK || behind < 0 || spans.len() < size {
+            lengths = 0;
+            for (i, span) in spans.iter().enumerate() {
+                if span.length > LONGEST {
+                    long[count] = (number * size + i) as u16;
+                    count += 1;
+                } else {
+                    lengths |= span.length;
+                }
+            }
+            if behind < 0 || spans.len() < size {
+                copy = spaced(bytes, spans);
+                (bytes, spans) = (copy.0.as_flattened(), &copy.1[..]);
+            }
         }
-        at += size;
+        one_block::<I, R, GROUPS>(isa, bytes, spans, lengths, points);
     }
     count
 }
 
-/// Hashes up to GROUPS * LANES keys of fewer than 4 * LIVE bytes. What it makes of longer ones is
-/// wrong.
+/// Copies the keys of the last groups, of which some have fewer than 64 bytes behind their start.
+#[inline(never)]
+fn spaced(bytes: &[u8], spans: &[Span]) -> ([[u8; BLOCK]; GROUP_MAX], [Span; GROUP_MAX]) {
+    let mut slots = [[0; BLOCK]; GROUP_MAX];
+    let mut spaced = [Span::default(); GROUP_MAX];
+    for (i, span) in spans.iter().enumerate() {
+        spaced[i] = Span {
+            start: i * BLOCK,
+            length: span.length,
+        };
+        if span.length <= LONGEST {
+            slots[i][..span.length].copy_from_slice(&bytes[span.start..][..span.length]);
+        }
+    }
+    (slots, spaced)
+}
+
+/// Hashes LANES * GROUPS keys, behind the starts of which the buffer has at least 64 bytes. Where
+/// `lengths` has no bit from 16 on, no key is longer than 15 bytes, and so on. What it makes of
+/// keys longer than a block is wrong.
 #[inline(always)]
-fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize, const LIVE: usize>(
+fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     isa: I,
-    bytes: &Tail<'_>,
+    bytes: &[u8],
     spans: &[Span],
+    lengths: usize,
     points: &mut [Point],
 ) {
-    let zero = isa.splat(0);
-    let mut message = [[zero; GROUPS]; 16];
-    for group in 0..GROUPS {
-        let spans = spans.get(group * I::LANES..).unwrap_or(&[]);
+    let mut message = [[isa.splat(0); 16]; GROUPS];
+    for (words, spans) in message.iter_mut().zip(spans.chunks_exact(I::LANES)) {
+        put::<I, R>(isa, words, 0, isa.words(bytes, spans, 0));
+        if lengths >= 16 {
+            put::<I, R>(isa, words, 1, isa.words(bytes, spans, 1));
+        }
+        if lengths >= 32 {
+            put::<I, R>(isa, words, 2, isa.words(bytes, spans, 2));
+            put::<I, R>(isa, words, 3, isa.words(bytes, spans, 3));
+        }
         let mut bits = [0; LANES_MAX];
         for (bits, span) in bits.iter_mut().zip(spans) {
             *bits = (span.length as u32) << 3;
         }
-        let mut row = 0;
-        while 4 * row < LIVE {
-            let mut rows = Rows {
-                bytes: [&[0; 16]; LANES_MAX],
-                ends: [End::BEHIND; LANES_MAX],
-            };
-            for lane in 0..I::LANES {
-                if let Some(span) = spans.get(lane) {
-                    rows.bytes[lane] = bytes.row(span.start + 16 * row);
-                    rows.ends[lane] = End::of(span.length, row);
-                }
-            }
-            put::<I, R, GROUPS>(isa, &mut message, group, row, isa.words(&rows));
-            row += 1;
-        }
-        message[14][group] = zero;
-        message[15][group] = zero;
-        message[if R::BIG_ENDIAN { 15 } else { 14 }][group] = isa.read(&bits);
+        let (length, other) = if R::BIG_ENDIAN { (15, 14) } else { (14, 15) };
+        words[length] = isa.read(&bits);
+        words[other] = isa.splat(0);
     }
     let mut state = start::<I, R, GROUPS>(isa);
-    R::block::<GROUPS, LIVE>(isa, &mut state, &message);
-    let parts = points.chunks_mut(I::LANES).zip(spans.chunks(I::LANES));
-    for (group, (points, spans)) in parts.enumerate() {
-        take::<I, R>(isa, state[0][group], state[1][group], points, spans.len());
+    isa.block::<R, GROUPS>(&mut state, &message);
+    for (group, points) in points.chunks_mut(I::LANES).enumerate() {
+        take::<I, R>(isa, state[0][group], state[1][group], points);
     }
 }
 
@@ -129,35 +155,36 @@ pub(super) fn long<I: Isa, R: Rounds<I>>(isa: I, keys: &[&[u8]], points: &mut [P
         }
         for number in 0..most {
             let mut blocks = [[0u8; BLOCK]; LANES_MAX];
+            let mut spans = [Span::default(); LANES_MAX];
             let mut active = [0u32; LANES_MAX];
+            for (lane, span) in spans.iter_mut().enumerate() {
+                span.start = lane * BLOCK;
+                span.length = BLOCK;
+            }
             for (lane, key) in keys.iter().enumerate() {
                 if number < blocks_of(key) {
                     active[lane] = u32::MAX;
                     fill(&mut blocks[lane], key, number, R::BIG_ENDIAN);
                 }
             }
-            let mut message = [[isa.splat(0); 1]; 16];
+            let bytes = blocks.as_flattened();
+            let mut message = [[isa.splat(0); 16]; 1];
             for row in 0..4 {
-                let mut rows = Rows {
-                    bytes: [&[0; 16]; LANES_MAX],
-                    ends: [End::BEHIND; LANES_MAX],
-                };
-                for (lane, block) in blocks.iter().enumerate() {
-                    if let Some(bytes) = block[16 * row..].first_chunk() {
-                        rows.bytes[lane] = bytes;
-                        rows.ends[lane] = End::of(BLOCK, 0);
-                    }
-                }
-                put::<I, R, 1>(isa, &mut message, 0, row, isa.words(&rows));
+                put::<I, R>(isa, &mut message[0], row, isa.words(bytes, &spans, row));
             }
             let before = state;
-            R::block::<1, 16>(isa, &mut state, &message);
+            isa.block::<R, 1>(&mut state, &message);
             let active = isa.read(&active);
             for (new, old) in state.iter_mut().zip(before) {
                 new[0] = isa.choose(active, new[0], old[0]);
             }
         }
-        take::<I, R>(isa, state[0][0], state[1][0], &mut points[at..], keys.len());
+        take::<I, R>(
+            isa,
+            state[0][0],
+            state[1][0],
+            &mut points[at..at + keys.len()],
+        );
         at += I::LANES;
     }
 }
@@ -192,7 +219,7 @@ fn fill(block: &mut [u8; BLOCK], key: &[u8], number: usize, big_endian: bool) {
 }
 
 #[inline(always)]
-fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> [[I::V; GROUPS]; 5] {
+fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> State<I, GROUPS> {
     [
         [isa.splat(R::START[0]); GROUPS],
         [isa.splat(R::START[1]); GROUPS],
@@ -204,73 +231,36 @@ fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> [[I::V; GROUPS]; 
 
 /// Puts the four words of a row in their places.
 #[inline(always)]
-fn put<I: Isa, R: Rounds<I>, const GROUPS: usize>(
-    isa: I,
-    message: &mut Message<I, GROUPS>,
-    group: usize,
-    row: usize,
-    words: [I::V; 4],
-) {
-    let mut i = 0;
-    while i < 4 {
-        message[4 * row + i][group] = if R::BIG_ENDIAN {
-            isa.swap_bytes(words[i])
-        } else {
-            words[i]
-        };
-        i += 1;
+fn put<I: Isa, R: Rounds<I>>(isa: I, words: &mut [I::V; 16], row: usize, four: [I::V; 4]) {
+    let [a, b, c, d] = four;
+    words[4 * row] = word::<I, R>(isa, a);
+    words[4 * row + 1] = word::<I, R>(isa, b);
+    words[4 * row + 2] = word::<I, R>(isa, c);
+    words[4 * row + 3] = word::<I, R>(isa, d);
+}
+
+/// A word as the hash wants it.
+#[inline(always)]
+fn word<I: Isa, R: Rounds<I>>(isa: I, word: I::V) -> I::V {
+    if R::BIG_ENDIAN {
+        isa.swap_bytes(word)
+    } else {
+        word
     }
 }
 
-/// Writes the points of the first `count` lanes: the first two words of their digests.
+/// Writes the points of the first lanes: the first two words of their digests.
 #[inline(always)]
-fn take<I: Isa, R: Rounds<I>>(
-    isa: I,
-    first: I::V,
-    second: I::V,
-    points: &mut [Point],
-    count: usize,
-) {
+fn take<I: Isa, R: Rounds<I>>(isa: I, first: I::V, second: I::V, points: &mut [Point]) {
     let (mut highs, mut lows) = ([0; LANES_MAX], [0; LANES_MAX]);
     isa.write(first, &mut highs);
     isa.write(second, &mut lows);
-    for lane in 0..I::LANES.min(count) {
-        let (high, low) = (u64::from(highs[lane]), u64::from(lows[lane]));
-        points[lane] = Point(if R::BIG_ENDIAN {
+    for ((point, high), low) in points.iter_mut().zip(highs).zip(lows) {
+        let (high, low) = (u64::from(high), u64::from(low));
+        *point = Point(if R::BIG_ENDIAN {
             high << 32 | low
         } else {
             (low << 32 | high).swap_bytes()
         });
-    }
-}
-
-/// A buffer, and a copy of its end with zeros behind, so that 64 bytes can be read from the start
-/// of any key.
-struct Tail<'a> {
-    bytes: &'a [u8],
-    /// where in the buffer the copy starts
-    from: usize,
-    copy: [u8; 2 * BLOCK],
-}
-
-impl<'a> Tail<'a> {
-    #[inline(always)]
-    fn of(bytes: &'a [u8]) -> Tail<'a> {
-        let from = bytes.len().saturating_sub(BLOCK);
-        let mut copy = [0; 2 * BLOCK];
-        copy[..bytes.len() - from].copy_from_slice(&bytes[from..]);
-        Tail { bytes, from, copy }
-    }
-
-    /// The 16 bytes at `start`, which is at most 48 bytes behind the end of the buffer.
-    #[inline(always)]
-    fn row(&self, start: usize) -> &[u8; 16] {
-        let whole = self.bytes.get(start..).and_then(|rest| rest.first_chunk());
-        match whole {
-            Some(row) => row,
-            None => self.copy[start - self.from..]
-                .first_chunk()
-                .unwrap_or(&[0; 16]),
-        }
     }
 }

@@ -34,7 +34,9 @@ impl Map {
     ) {
         match self.buckets(points.len()) {
             Some(buckets) => {
-                buckets.primaries(points, nodes, as_node, |point| self.locate_point(point));
+                buckets.primaries(points, nodes, as_node, |slice, point| {
+                    self.policy_from(slice, point)
+                });
             }
             None => {
                 for (point, node) in points.iter().zip(nodes) {
@@ -87,7 +89,12 @@ impl Map {
     pub fn policies_of_points(&self, points: &[Point], policies: &mut [PolicyId]) {
         match self.buckets(points.len()) {
             Some(buckets) => {
-                buckets.policies(points, policies, |policy| policy, |p| self.policy_of(p));
+                buckets.policies(
+                    points,
+                    policies,
+                    |policy| policy,
+                    |slice, point| self.policy_from(slice, point),
+                );
             }
             None => {
                 for (point, policy) in points.iter().zip(policies) {
@@ -95,6 +102,21 @@ impl Map {
                 }
             }
         }
+    }
+
+    /// Returns the policy of a point in a bucket, of which `slice` is the first slice that starts
+    /// inside of it.
+    fn policy_from(&self, slice: usize, point: Point) -> PolicyId {
+        let (points, policies) = self.final_sections();
+        let last = self.count(points) - 1;
+        let starts = |slice: usize| self.read(points, slice.min(last)) <= point.0;
+        // most buckets have one such slice, and whether a point lies before it cannot be foretold:
+        // so it is counted without a branch, and what follows nearly never happens
+        let next = slice + usize::from(starts(slice));
+        if next <= last && starts(next) {
+            return self.policy_of(point);
+        }
+        PolicyId(self.read(policies, next.saturating_sub(1)))
     }
 
     /// Returns the table of buckets, if it is there or `more` points make it worth its price: it

@@ -16,8 +16,9 @@ pub(super) struct Buckets {
 
 /// The fewest and the most bits of a bucket: 1 KiB to 1 MiB of memory.
 const BITS: (u32, u32) = (8, 18);
-/// The bucket lies in several slices.
-const MIXED: u32 = u32::MAX;
+/// The bit of a bucket that lies in several slices. The others are the number of the first slice
+/// that starts in the bucket behind its first point.
+const MIXED: u32 = 1 << 31;
 /// The number of points that are looked up at a time.
 const BLOCK: usize = 1024;
 
@@ -34,11 +35,20 @@ impl Buckets {
         primaries: impl Iterator<Item = NodeId>,
     ) -> Buckets {
         let bits = bits(count);
-        let mut policies = vec![MIXED; 1 << bits];
-        for slice in slices {
+        let mut policies = vec![0; 1 << bits];
+        // the bucket that the last slice ended in, if it ended inside
+        let mut before = None;
+        for (number, slice) in (0..).zip(slices) {
             let (first, last) = (u128::from(slice.first.0), u128::from(slice.last.0));
             let start = (first << bits).div_ceil(1 << 64) as usize;
             let end = (((last + 1) << bits) >> 64) as usize;
+            if start > 0 && before != Some(start - 1) && !is_start(slice.first, bits) {
+                // the first slice that starts inside of this bucket
+                if let Some(policy) = policies.get_mut(start - 1) {
+                    *policy = MIXED | number;
+                }
+                before = Some(start - 1);
+            }
             // empty when the slice begins and ends in one bucket
             for policy in policies.get_mut(start..end).unwrap_or_default() {
                 *policy = slice.policy.0;
@@ -51,36 +61,37 @@ impl Buckets {
         }
     }
 
-    /// Finds the policies of points; `of` finds that of a point in a mixed bucket.
+    /// Finds the policies of points; `of` finds that of a point in a mixed bucket, from the number
+    /// of the first slice that starts inside the bucket.
     pub(super) fn policies<T>(
         &self,
         points: &[Point],
         found: &mut [T],
         as_found: impl Fn(PolicyId) -> T,
-        of: impl Fn(Point) -> PolicyId,
+        of: impl Fn(usize, Point) -> PolicyId,
     ) {
         self.each(
             points,
             found,
             |policy| as_found(PolicyId(policy)),
-            |point| as_found(of(point)),
+            |slice, point| as_found(of(slice, point)),
         );
     }
 
-    /// Finds the primary nodes of points; `of` finds that of a point in a mixed bucket.
+    /// Finds the primary nodes of points; `of` is as for [`Buckets::policies`].
     pub(super) fn primaries<T>(
         &self,
         points: &[Point],
         found: &mut [T],
         as_found: impl Fn(NodeId) -> T,
-        of: impl Fn(Point) -> NodeId,
+        of: impl Fn(usize, Point) -> PolicyId,
     ) {
         let primary = |policy: u32| self.primaries.get(policy as usize).copied().unwrap_or(0);
         self.each(
             points,
             found,
             |policy| as_found(NodeId(primary(policy))),
-            |point| as_found(of(point)),
+            |slice, point| as_found(NodeId(primary(of(slice, point).0))),
         );
     }
 
@@ -91,28 +102,34 @@ impl Buckets {
         points: &[Point],
         found: &mut [T],
         pure: impl Fn(u32) -> T,
-        mixed: impl Fn(Point) -> T,
+        mixed: impl Fn(usize, Point) -> T,
     ) {
         let shift = 64 - self.bits;
         for (points, found) in points.chunks(BLOCK).zip(found.chunks_mut(BLOCK)) {
-            let mut aside = [0u16; BLOCK];
+            let mut aside = [(0u16, 0u32); BLOCK];
             let mut count = 0;
             for (i, (point, found)) in points.iter().zip(&mut *found).enumerate() {
                 let bucket = (point.0 >> shift) as usize;
                 let policy = self.policies.get(bucket).copied().unwrap_or(MIXED);
                 *found = pure(policy);
                 if let Some(place) = aside.get_mut(count) {
-                    *place = i as u16;
+                    *place = (i as u16, policy);
                 }
-                count += usize::from(policy == MIXED);
+                count += usize::from(policy & MIXED != 0);
             }
-            for i in aside.iter().take(count).map(|i| usize::from(*i)) {
+            for (i, policy) in aside.iter().take(count) {
+                let (i, slice) = (usize::from(*i), (policy & !MIXED) as usize);
                 if let (Some(point), Some(found)) = (points.get(i), found.get_mut(i)) {
-                    *found = mixed(*point);
+                    *found = mixed(slice, *point);
                 }
             }
         }
     }
+}
+
+/// Whether a bucket starts at a point.
+fn is_start(point: Point, bits: u32) -> bool {
+    point.0.trailing_zeros() >= 64 - bits
 }
 
 fn bits(slices: usize) -> u32 {
@@ -148,8 +165,13 @@ mod tests {
             let (first, last) = (Point(bucket * width), Point(bucket * width + (width - 1)));
             let pure = slice_of(first) == slice_of(last);
             let found = buckets.policies[bucket as usize];
-            assert_eq!(found != MIXED, pure, "bucket {bucket}");
-            assert!(found == MIXED || Some(PolicyId(found)) == slice_of(first));
+            assert_eq!(found & MIXED == 0, pure, "bucket {bucket}");
+            if pure {
+                assert_eq!(Some(PolicyId(found)), slice_of(first));
+            } else {
+                let inside = firsts.iter().position(|f| *f > first.0).unwrap();
+                assert_eq!(found & !MIXED, inside as u32);
+            }
         }
         let around = firsts
             .iter()

@@ -5,18 +5,18 @@
 
 use std::arch::aarch64::*;
 
-use super::{Isa, Rows, LANES_MAX};
+use super::{end, row_of, Isa, LANES_MAX};
+use crate::kernel::keys::Span;
+use crate::kernel::message::{Message, Rounds, State};
 
 /// A 64-bit ARM processor.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Neon;
 
-/// Reads 16 bytes of a lane.
+/// Reads 16 bytes of a lane: see [`Isa::words`].
 #[inline(always)]
-fn row(rows: &Rows<'_>, lane: usize) -> uint32x4_t {
-    let (Some(bytes), Some(end)) = (rows.bytes.get(lane), rows.ends.get(lane)) else {
-        unreachable!("there are rows for the most lanes")
-    };
+fn read_row(bytes: &[u8], key: Span, row: usize) -> uint32x4_t {
+    let (bytes, end) = (row_of(bytes, key, row), end(key.length, row));
     // SAFETY: every 64-bit ARM processor has NEON, and each pointer is made of a reference to 16
     // bytes
     unsafe {
@@ -48,8 +48,11 @@ impl Isa for Neon {
     }
 
     #[inline(always)]
-    fn words(self, rows: &Rows<'_>) -> [uint32x4_t; 4] {
-        let (r0, r1, r2, r3) = (row(rows, 0), row(rows, 1), row(rows, 2), row(rows, 3));
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [uint32x4_t; 4] {
+        let r0 = read_row(bytes, keys[0], row);
+        let r1 = read_row(bytes, keys[1], row);
+        let r2 = read_row(bytes, keys[2], row);
+        let r3 = read_row(bytes, keys[3], row);
         // SAFETY: every 64-bit ARM processor has NEON
         unsafe {
             let (a, b) = (vzip1q_u32(r0, r2), vzip2q_u32(r0, r2));
@@ -91,6 +94,23 @@ impl Isa for Neon {
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: uint32x4_t) -> uint32x4_t {
         // SAFETY: every 64-bit ARM processor has NEON
         unsafe { vsriq_n_u32::<RIGHT>(vshlq_n_u32::<LEFT>(x), x) }
+    }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        fn apart<R: Rounds<Neon>, const GROUPS: usize>(
+            isa: Neon,
+            state: &mut State<Neon, GROUPS>,
+            message: &Message<Neon, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        apart::<R, GROUPS>(self, state, message)
     }
 
     #[inline(always)]

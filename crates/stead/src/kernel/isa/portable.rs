@@ -1,81 +1,86 @@
-//! Four lanes in safe code, for every processor.
+//! Three lanes in safe code, for every processor.
 
-use super::{Isa, Rows, LANES_MAX};
+use std::array::from_fn;
 
-/// Any processor. The compiler makes vectors of the arrays where it can.
+use super::{end, row_of, Isa, LANES_MAX};
+use crate::kernel::keys::Span;
+use crate::kernel::message::{Message, Rounds, State};
+
+/// Any processor: while one lane waits for its last result, the others are computed. Three is the
+/// most for which a processor with 16 registers has room.
 #[derive(Clone, Copy)]
 pub(in crate::kernel) struct Portable;
 
-type V = [u32; 4];
+type V = [u32; 3];
 
-macro_rules! lanes {
-    ($i:ident => $lane:expr) => {{
-        let mut out = [0; 4];
-        let mut $i = 0;
-        while $i < 4 {
-            out[$i] = $lane;
-            $i += 1;
-        }
-        out
-    }};
-}
-
-#[allow(clippy::indexing_slicing)] // all arrays have at least four lanes
 impl Isa for Portable {
     type V = V;
-    const LANES: usize = 4;
+    const LANES: usize = 3;
 
     #[inline(always)]
     fn splat(self, number: u32) -> V {
-        [number; 4]
+        [number; 3]
     }
 
     #[inline(always)]
     fn read(self, from: &[u32; LANES_MAX]) -> V {
-        lanes!(i => from[i])
+        from_fn(|i| from[i])
     }
 
     #[inline(always)]
     fn write(self, lanes: V, to: &mut [u32; LANES_MAX]) {
-        to[..4].copy_from_slice(&lanes);
+        to[..3].copy_from_slice(&lanes);
     }
 
     #[inline(always)]
-    fn words(self, rows: &Rows<'_>) -> [V; 4] {
-        let mut words = [[0; 4]; 4];
-        for lane in 0..4 {
-            let end = rows.ends[lane];
-            let row = u128::from_le_bytes(*rows.bytes[lane]) & u128::from_le_bytes(end.mask)
-                | u128::from_le_bytes(end.mark);
-            for (word, lanes) in words.iter_mut().enumerate() {
-                lanes[lane] = (row >> (32 * word)) as u32;
-            }
-        }
-        words
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [V; 4] {
+        let rows: [u128; 3] = from_fn(|lane| {
+            let end = end(keys[lane].length, row);
+            u128::from_le_bytes(*row_of(bytes, keys[lane], row)) & u128::from_le_bytes(end.mask)
+                | u128::from_le_bytes(end.mark)
+        });
+        from_fn(|word| from_fn(|lane| (rows[lane] >> (32 * word)) as u32))
     }
 
     #[inline(always)]
     fn add(self, x: V, y: V) -> V {
-        lanes!(i => x[i].wrapping_add(y[i]))
+        from_fn(|i| x[i].wrapping_add(y[i]))
     }
 
     #[inline(always)]
     fn xor(self, x: V, y: V) -> V {
-        lanes!(i => x[i] ^ y[i])
+        from_fn(|i| x[i] ^ y[i])
     }
 
     #[inline(always)]
     fn and(self, x: V, y: V) -> V {
-        lanes!(i => x[i] & y[i])
+        from_fn(|i| x[i] & y[i])
     }
 
     #[inline(always)]
     fn or(self, x: V, y: V) -> V {
-        lanes!(i => x[i] | y[i])
+        from_fn(|i| x[i] | y[i])
     }
 
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: V) -> V {
-        lanes!(i => x[i] << LEFT | x[i] >> RIGHT)
+        from_fn(|i| x[i].rotate_left(LEFT as u32))
+    }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        fn apart<R: Rounds<Portable>, const GROUPS: usize>(
+            isa: Portable,
+            state: &mut State<Portable, GROUPS>,
+            message: &Message<Portable, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        apart::<R, GROUPS>(self, state, message)
     }
 }

@@ -9,7 +9,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{Isa, Rows, LANES_MAX};
+use super::{end, row_of, Isa, LANES_MAX};
+use crate::kernel::keys::Span;
+use crate::kernel::message::{Message, Rounds, State};
 
 /// A processor with SSE2, which every x86-64 processor has.
 #[derive(Clone, Copy)]
@@ -26,12 +28,10 @@ impl Avx2 {
     }
 }
 
-/// Reads 16 bytes of a lane.
+/// Reads 16 bytes of a lane: see [`Isa::words`].
 #[inline(always)]
-fn row(rows: &Rows<'_>, lane: usize) -> __m128i {
-    let (Some(bytes), Some(end)) = (rows.bytes.get(lane), rows.ends.get(lane)) else {
-        unreachable!("there are rows for the most lanes")
-    };
+fn read_row(bytes: &[u8], key: Span, row: usize) -> __m128i {
+    let (bytes, end) = (row_of(bytes, key, row), end(key.length, row));
     // SAFETY: SSE2 is there on every x86-64 processor, and each pointer is made of a reference to
     // 16 bytes
     unsafe {
@@ -75,8 +75,13 @@ impl Isa for Sse2 {
     }
 
     #[inline(always)]
-    fn words(self, rows: &Rows<'_>) -> [__m128i; 4] {
-        let four = [row(rows, 0), row(rows, 1), row(rows, 2), row(rows, 3)];
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m128i; 4] {
+        let four = [
+            read_row(bytes, keys[0], row),
+            read_row(bytes, keys[1], row),
+            read_row(bytes, keys[2], row),
+            read_row(bytes, keys[3], row),
+        ];
         // SAFETY: every x86-64 processor has SSE2
         unsafe {
             transposed!(
@@ -118,6 +123,23 @@ impl Isa for Sse2 {
         // SAFETY: every x86-64 processor has SSE2
         unsafe { _mm_or_si128(_mm_slli_epi32::<LEFT>(x), _mm_srli_epi32::<RIGHT>(x)) }
     }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        fn apart<R: Rounds<Sse2>, const GROUPS: usize>(
+            isa: Sse2,
+            state: &mut State<Sse2, GROUPS>,
+            message: &Message<Sse2, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        apart::<R, GROUPS>(self, state, message)
+    }
 }
 
 impl Isa for Avx2 {
@@ -143,17 +165,17 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
-    fn words(self, rows: &Rows<'_>) -> [__m256i; 4] {
-        let (r0, r1, r2, r3) = (row(rows, 0), row(rows, 1), row(rows, 2), row(rows, 3));
-        let (r4, r5, r6, r7) = (row(rows, 4), row(rows, 5), row(rows, 6), row(rows, 7));
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m256i; 4] {
+        macro_rules! pair {
+            ($lane:literal) => {{
+                let low = read_row(bytes, keys[$lane], row);
+                let high = read_row(bytes, keys[$lane + 4], row);
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+            }};
+        }
         // SAFETY: an Avx2 exists only where the processor has AVX2
         unsafe {
-            let pairs = [
-                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(r0), r4),
-                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(r1), r5),
-                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(r2), r6),
-                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(r3), r7),
-            ];
+            let pairs = [pair!(0), pair!(1), pair!(2), pair!(3)];
             transposed!(
                 pairs,
                 _mm256_unpacklo_epi32,
@@ -193,6 +215,25 @@ impl Isa for Avx2 {
         // SAFETY: an Avx2 exists only where the processor has AVX2
         unsafe { _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x)) }
     }
+
+    #[inline(always)]
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    ) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2")]
+        unsafe fn apart<R: Rounds<Avx2>, const GROUPS: usize>(
+            isa: Avx2,
+            state: &mut State<Avx2, GROUPS>,
+            message: &Message<Avx2, GROUPS>,
+        ) {
+            R::block(isa, state, message);
+        }
+        // SAFETY: an Avx2 exists only where the processor has AVX2
+        unsafe { apart::<R, GROUPS>(self, state, message) }
+    }
 }
 
 #[cfg(stead_avx512)]
@@ -208,20 +249,6 @@ mod avx512 {
         /// `None` if this processor does not have it.
         pub(in crate::kernel) fn here() -> Option<Avx512> {
             std::arch::is_x86_feature_detected!("avx512f").then_some(Avx512(()))
-        }
-    }
-
-    /// Four rows as one register: lanes `first`, `first` + 4, + 8 and + 12.
-    #[inline(always)]
-    fn four(rows: &Rows<'_>, first: usize) -> __m512i {
-        let (r0, r1) = (row(rows, first), row(rows, first + 4));
-        let (r2, r3) = (row(rows, first + 8), row(rows, first + 12));
-        // SAFETY: only an Avx512 calls this, which exists only where the processor has AVX-512F
-        unsafe {
-            let one = _mm512_castsi128_si512(r0);
-            let two = _mm512_inserti32x4::<1>(one, r1);
-            let three = _mm512_inserti32x4::<2>(two, r2);
-            _mm512_inserti32x4::<3>(three, r3)
         }
     }
 
@@ -265,10 +292,20 @@ mod avx512 {
         }
 
         #[inline(always)]
-        fn words(self, rows: &Rows<'_>) -> [__m512i; 4] {
-            let fours = [four(rows, 0), four(rows, 1), four(rows, 2), four(rows, 3)];
+        fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [__m512i; 4] {
+            macro_rules! four {
+                ($lane:literal) => {{
+                    let one = read_row(bytes, keys[$lane], row);
+                    let two = read_row(bytes, keys[$lane + 4], row);
+                    let three = read_row(bytes, keys[$lane + 8], row);
+                    let four = read_row(bytes, keys[$lane + 12], row);
+                    let four = _mm512_inserti32x4::<3>(_mm512_castsi128_si512(one), four);
+                    _mm512_inserti32x4::<2>(_mm512_inserti32x4::<1>(four, two), three)
+                }};
+            }
             // SAFETY: an Avx512 exists only where the processor has AVX-512F
             unsafe {
+                let fours = [four!(0), four!(1), four!(2), four!(3)];
                 transposed!(
                     fours,
                     _mm512_unpacklo_epi32,
@@ -307,6 +344,25 @@ mod avx512 {
         fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: __m512i) -> __m512i {
             // SAFETY: an Avx512 exists only where the processor has AVX-512F
             unsafe { _mm512_rol_epi32::<LEFT>(x) }
+        }
+
+        #[inline(always)]
+        fn block<R: Rounds<Self>, const GROUPS: usize>(
+            self,
+            state: &mut State<Self, GROUPS>,
+            message: &Message<Self, GROUPS>,
+        ) {
+            #[inline(never)]
+            #[target_feature(enable = "avx512f")]
+            unsafe fn apart<R: Rounds<Avx512>, const GROUPS: usize>(
+                isa: Avx512,
+                state: &mut State<Avx512, GROUPS>,
+                message: &Message<Avx512, GROUPS>,
+            ) {
+                R::block(isa, state, message);
+            }
+            // SAFETY: an Avx512 exists only where the processor has AVX-512F
+            unsafe { apart::<R, GROUPS>(self, state, message) }
         }
 
         #[inline(always)]

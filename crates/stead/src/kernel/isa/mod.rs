@@ -17,6 +17,9 @@ pub(super) use x86::Avx512;
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2, Sse2};
 
+use super::keys::Span;
+use super::message::{Message, Rounds, State};
+
 /// The most lanes that a register has.
 pub(super) const LANES_MAX: usize = 16;
 
@@ -39,9 +42,10 @@ pub(super) trait Isa: Copy {
     /// Writes the lanes to the start of an array.
     fn write(self, lanes: Self::V, to: &mut [u32; LANES_MAX]);
 
-    /// Reads 16 bytes a lane: for each lane `row & mask | mark`, as four little-endian words, of
-    /// which register i gets word i. Rows, masks and marks behind the last lane are not read.
-    fn words(self, rows: &Rows<'_>) -> [Self::V; 4];
+    /// Reads 16 bytes of each lane's key, from byte 16 * row on, as four little-endian words;
+    /// register i gets word i. What belongs to the key is kept, 0x80 is put behind it, and zeros
+    /// follow. The buffer has at least 64 bytes from the start of each key on.
+    fn words(self, bytes: &[u8], keys: &[Span], row: usize) -> [Self::V; 4];
 
     /// The sums, modulo 2^32.
     fn add(self, x: Self::V, y: Self::V) -> Self::V;
@@ -57,6 +61,15 @@ pub(super) trait Isa: Copy {
 
     /// Turns each number left by LEFT bits; RIGHT is 32 - LEFT.
     fn rotate<const LEFT: i32, const RIGHT: i32>(self, x: Self::V) -> Self::V;
+
+    /// Calls [`Rounds::block`] in a function of its own, compiled for this processor. Where the
+    /// compiler has more than the block before its eyes, it computes all of one group and then all
+    /// of the other, of which neither has something to do while it waits for its last result.
+    fn block<R: Rounds<Self>, const GROUPS: usize>(
+        self,
+        state: &mut State<Self, GROUPS>,
+        message: &Message<Self, GROUPS>,
+    );
 
     /// Each bit: x where `choose` is set, otherwise y.
     #[inline(always)]
@@ -94,37 +107,28 @@ pub(super) trait Isa: Copy {
     }
 }
 
-/// Sixteen bytes of each lane's key, and which of them belong to the message.
-pub(super) struct Rows<'a> {
-    /// The bytes.
-    pub(super) bytes: [&'a [u8; 16]; LANES_MAX],
-    /// What to keep of them, and what to put behind.
-    pub(super) ends: [&'static End; LANES_MAX],
-}
-
 /// How 16 bytes of a message end: `bytes & mask | mark`.
-#[repr(align(16))]
-pub(super) struct End {
-    pub(super) mask: [u8; 16],
-    pub(super) mark: [u8; 16],
+#[repr(align(32))]
+struct End {
+    mask: [u8; 16],
+    mark: [u8; 16],
 }
 
-impl End {
-    /// Keeps nothing: the message has ended before.
-    pub(super) const BEHIND: &'static End = &ENDS[0];
+/// How 16 bytes of the message of a key of `length` bytes end, from byte 16 * row on.
+#[inline(always)]
+fn end(length: usize, row: usize) -> &'static End {
+    &ENDS[(length + 1).saturating_sub(16 * row).min(17)]
+}
 
-    /// The end of bytes of which `kept` belong to the message, which ends behind them with a byte
-    /// 0x80. `None` when all 16 belong to it.
-    #[allow(clippy::indexing_slicing)] // min makes it a number of the table
-    #[inline(always)]
-    pub(super) fn of(length: usize, row: usize) -> &'static End {
-        &ENDS[(length + 1).saturating_sub(16 * row).min(17)]
-    }
+/// Sixteen bytes of a lane's key, from byte 16 * row on.
+#[inline(always)]
+fn row_of(bytes: &[u8], key: Span, row: usize) -> &[u8; 16] {
+    let from = bytes.get(key.start..).and_then(|key| key.get(16 * row..));
+    from.and_then(|row| row.first_chunk()).unwrap_or(&[0; 16])
 }
 
 /// At 0 nothing is kept; at 1 + n the message ends behind n bytes; at 17 all is kept, and the
 /// message goes on.
-#[allow(clippy::indexing_slicing)] // computed by the compiler, which would say so
 static ENDS: [End; 18] = {
     const NONE: End = End {
         mask: [0; 16],
