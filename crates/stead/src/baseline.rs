@@ -72,27 +72,19 @@ pub fn n2(name: &[u8]) -> usize {
     n1(name) * 33 + (ascii_sum(rest) % 33) as usize
 }
 
-/// The buckets of a name by one, two and three letters, by N1 and by N2, in one pass over its
-/// bytes.
-pub(crate) fn buckets(name: &[u8]) -> [Option<usize>; 5] {
+/// The buckets of a name by one, two and three letters, and by N2, in one pass over its bytes.
+pub(crate) fn buckets(name: &[u8]) -> ([Option<u32>; 3], u32) {
     let (mut sum, mut letters) = (0, 0);
     for byte in name {
         sum += u64::from(*byte);
         letters |= number(*byte);
     }
-    let first = |i: usize| name.get(i).map_or(NO_LETTER, |byte| number(*byte));
-    let bucket =
-        |depth: usize| (0..depth).fold(0, |bucket, i| bucket * LETTERS + usize::from(first(i)));
+    let first = |i: usize| u32::from(name.get(i).map_or(NO_LETTER, |byte| number(*byte)));
+    let bucket = |depth| (0..depth).fold(0, |bucket, i| bucket * LETTERS as u32 + first(i));
     let by_letters = |depth| (letters < NO_LETTER && name.len() >= depth).then(|| bucket(depth));
     let rest = sum - name.first().map_or(0, |byte| u64::from(*byte));
-    let n1 = (sum % 31) as usize;
-    [
-        by_letters(1),
-        by_letters(2),
-        by_letters(3),
-        Some(n1),
-        Some(n1 * 33 + (rest % 33) as usize),
-    ]
+    let n2 = (sum % 31) * 33 + rest % 33;
+    ([by_letters(1), by_letters(2), by_letters(3)], n2 as u32)
 }
 
 /// A bit that no number of a letter has.
