@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-count bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
 	@echo 'make bench-single  measures locate, the lookup within it, and prefer, against the md-5 crate and a binary search'
 	@echo 'make bench-open    measures opening maps of up to a million slices, against reading and digesting them, and their memory'
+	@echo 'make bench-count   measures stead locate --count and stead survey of many names: CPU, time and memory (COUNT=1000000000, ARGS=--help)'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
@@ -115,6 +116,11 @@ bench-single: setup
 
 bench-open: setup
 	@$(CARGO) run --release --locked -q -p stead --example open_cost
+
+COUNT ?= 20000000
+bench-count: setup
+	@$(CARGO) build --release --locked -q -p stead-cli --bin stead --example names
+	@$(PYTHON) benches/count/run.py --count $(COUNT) $(ARGS)
 
 bench-python: wheel
 	@scripts/rings-venv

@@ -3,21 +3,25 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use serde::Serialize;
-use stead::Error;
+use stead::{Error, Span};
 
 use crate::exit::{Failure, Result};
 use crate::output::Out;
-use crate::progress;
+use crate::progress::Answers;
+use crate::records::{Batch, Block, Reader};
 
-/// The size of the read buffer, in bytes: larger than a pipe, so that a large file takes few system
-/// calls.
-const BUFFER: usize = 256 << 10;
+/// The most threads that count unless the caller wants more. One thread at a time reads, which
+/// takes a tenth of the time or less, so more threads would wait for each other.
+const THREADS: usize = 16;
 
 /// Calls `each` with every key and its number, counted from 1. The keys are the arguments, or the
 /// records of standard input if there are no arguments.
@@ -31,88 +35,161 @@ pub fn keys(
     out: &mut Out,
     mut each: impl FnMut(&mut Out, u64, &[u8]) -> Result,
 ) -> Result {
-    if !arguments.is_empty() {
-        return (1..)
-            .zip(arguments)
-            .try_for_each(|(number, key)| each(out, number, &key.into_vec()));
-    }
     let mut number = 0;
-    let stdin = io::stdin()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|e| Failure::io("cannot read standard input", &e))?;
-    records(
-        File::from(stdin),
-        "standard input",
-        zero,
-        |record, waits| {
-            if waits {
-                out.flush()?;
-            }
-            number += u64::from(record.is_some());
-            record.map_or(Ok(()), |record| each(out, number, record))
-        },
-    )
+    batches(arguments, zero, out, |out, batch| {
+        batch.keys().iter().try_for_each(|key| {
+            number += 1;
+            each(out, number, key)
+        })
+    })
+}
+
+/// Calls `each` with all keys in their order, many at a time; otherwise like [`keys`].
+pub fn batches(
+    arguments: Vec<OsString>,
+    zero: bool,
+    out: &mut Out,
+    mut each: impl FnMut(&mut Out, Batch<'_>) -> Result,
+) -> Result {
+    if !arguments.is_empty() {
+        let (bytes, spans) = joined(arguments);
+        return each(out, Batch::new(&bytes, &spans));
+    }
+    let mut reader = standard_input(zero, Answers::Meanwhile)?;
+    let mut block = Block::new();
+    loop {
+        if reader.waits() {
+            out.flush()?;
+        }
+        if !reader.fill(&mut block, true)? {
+            return Ok(());
+        }
+        block.batches(|batch| each(out, batch))?;
+    }
 }
 
 /// Calls `each` with every line of a file. The path `-` means standard input.
 pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
-    let (file, name) = if path == Path::new("-") {
-        let stdin = io::stdin()
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|e| Failure::io("cannot read standard input", &e))?;
-        (File::from(stdin), "standard input".to_owned())
-    } else {
-        (
-            File::open(path).map_err(|e| Error::io("open", path, e))?,
-            path.display().to_string(),
-        )
-    };
-    records(file, &name, false, |record, _| {
-        if let Some(record) = record {
-            each(record);
-        }
-        Ok(())
-    })
+    let mut reader = file(path, Answers::AtTheEnd)?;
+    let mut block = Block::new();
+    while reader.fill(&mut block, true)? {
+        block.batches(|batch| {
+            batch.keys().iter().for_each(&mut each);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
-/// Calls `each` with `Some(record), false` for every record, and with `None, true` before a read
-/// that may wait.
-fn records(
-    file: File,
-    name: &str,
+/// Adds up something about all keys, in several threads, and returns what each thread has.
+///
+/// A thread begins with `new`, and takes many keys at a time with `add`. The keys are those of
+/// [`keys`], in no order.
+pub fn tally<T: Send>(
+    arguments: Vec<OsString>,
     zero: bool,
-    mut each: impl FnMut(Option<&[u8]>, bool) -> Result,
-) -> Result {
-    let waits = !file.metadata().is_ok_and(|meta| meta.is_file());
-    let mut reader: BufReader<Box<dyn Read>> =
-        BufReader::with_capacity(BUFFER, progress::reading(file, "reading"));
-    let end = if zero { 0 } else { b'\n' };
-    let mut record = Vec::new();
-    loop {
-        if waits && !reader.buffer().contains(&end) {
-            each(None, true)?;
-        }
-        record.clear();
-        let read = reader
-            .read_until(end, &mut record)
-            .map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
-        if read == 0 {
-            return Ok(());
-        }
-        each(Some(strip(&record, zero)), false)?;
+    threads: Option<NonZeroUsize>,
+    new: impl Fn() -> T + Sync,
+    add: impl Fn(&mut T, Batch<'_>) + Sync,
+) -> Result<Vec<T>> {
+    if !arguments.is_empty() {
+        let (bytes, spans) = joined(arguments);
+        let mut one = new();
+        add(&mut one, Batch::new(&bytes, &spans));
+        return Ok(vec![one]);
     }
+    tally_of(
+        standard_input(zero, Answers::AtTheEnd)?,
+        threads,
+        &new,
+        &add,
+    )
 }
 
-fn strip(record: &[u8], zero: bool) -> &[u8] {
-    if zero {
-        return record.strip_suffix(&[0]).unwrap_or(record);
+/// Adds up something about all lines of a file, like [`tally`]. The path `-` means standard input.
+pub fn tally_lines<T: Send>(
+    path: &Path,
+    threads: Option<NonZeroUsize>,
+    new: impl Fn() -> T + Sync,
+    add: impl Fn(&mut T, Batch<'_>) + Sync,
+) -> Result<Vec<T>> {
+    tally_of(file(path, Answers::AtTheEnd)?, threads, &new, &add)
+}
+
+/// The threads take turns to read a block of records, and work on their blocks side by side.
+fn tally_of<T: Send>(
+    reader: Reader,
+    threads: Option<NonZeroUsize>,
+    new: &(impl Fn() -> T + Sync),
+    add: &(impl Fn(&mut T, Batch<'_>) + Sync),
+) -> Result<Vec<T>> {
+    let threads = threads.map_or_else(
+        || thread::available_parallelism().map_or(1, |n| n.get().min(THREADS)),
+        NonZeroUsize::get,
+    );
+    let threads = reader.blocks().map_or(threads, |blocks| {
+        threads.min(usize::try_from(blocks).unwrap_or(usize::MAX))
+    });
+    let reader = Mutex::new(reader);
+    let work = || -> Result<Option<T>> {
+        let (mut block, mut sum) = (Block::new(), None);
+        while lock(&reader).fill(&mut block, false)? {
+            let sum = sum.get_or_insert_with(new);
+            block.batches(|batch| {
+                add(sum, batch);
+                Ok(())
+            })?;
+        }
+        Ok(sum)
+    };
+    let ended: Vec<Result<Option<T>>> = thread::scope(|scope| {
+        // the system may refuse a thread: then those that there are do the work
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
+            .collect();
+        let own = work();
+        let others = others.into_iter().map(|other| {
+            other
+                .join()
+                .unwrap_or_else(|fault| std::panic::resume_unwind(fault))
+        });
+        std::iter::once(own).chain(others).collect()
+    });
+    let sums = ended.into_iter().filter_map(Result::transpose);
+    sums.collect()
+}
+
+/// Locks the reader. If a thread panicked while it read, the program ends with that panic.
+fn lock(reader: &Mutex<Reader>) -> MutexGuard<'_, Reader> {
+    reader.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The arguments in one buffer.
+fn joined(arguments: Vec<OsString>) -> (Vec<u8>, Vec<Span>) {
+    let (mut bytes, mut spans) = (Vec::new(), Vec::new());
+    for key in arguments {
+        let (start, length) = (bytes.len(), key.len());
+        bytes.append(&mut key.into_vec());
+        spans.push(Span { start, length });
     }
-    match record.strip_suffix(b"\n") {
-        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
-        None => record,
+    (bytes, spans)
+}
+
+/// Opens a file, or standard input for `-`.
+fn file(path: &Path, answers: Answers) -> Result<Reader> {
+    if path == Path::new("-") {
+        return standard_input(false, answers);
     }
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    Reader::new(file, &path.display().to_string(), false, answers)
+}
+
+fn standard_input(zero: bool, answers: Answers) -> Result<Reader> {
+    let stdin = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|e| Failure::io("cannot read standard input", &e))?;
+    Reader::new(File::from(stdin), "standard input", zero, answers)
 }
 
 /// A key in JSON, which has no byte strings: a string if the key is UTF-8, else `{"hex": ".."}`.
@@ -143,6 +220,20 @@ pub fn whole(text: &str) -> std::result::Result<u64, &'static str> {
     text.parse().map_err(|_| "write a whole number")
 }
 
+/// Parses a number of which 0 makes no sense.
+pub fn from_1(text: &str) -> std::result::Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "write a whole number from 1")
+}
+
+/// Parses a number of threads.
+pub fn threads(text: &str) -> std::result::Result<NonZeroUsize, &'static str> {
+    const MOST: usize = 256; // each takes a third of a megabyte
+    from_1(text)
+        .ok()
+        .filter(|threads| threads.get() <= MOST)
+        .ok_or("write a whole number from 1 to 256")
+}
+
 /// Formats bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -153,36 +244,5 @@ pub fn shown(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
         Ok(text) => format!("{text:?}"),
         Err(_) => format!("0x{}", hex(key)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_end_is_stripped_and_nothing_else() {
-        for (record, line) in [
-            ("a\n", "a"),
-            ("a\r\n", "a"),
-            ("a", "a"),
-            ("a\r", "a\r"),
-            ("a\r\r\n", "a\r"),
-            ("\n", ""),
-            (" a \n", " a "),
-        ] {
-            assert_eq!(
-                strip(record.as_bytes(), false),
-                line.as_bytes(),
-                "{record:?}"
-            );
-        }
-        for (record, line) in [("a\0", "a"), ("a\n\0", "a\n"), ("a", "a"), ("\0", "")] {
-            assert_eq!(
-                strip(record.as_bytes(), true),
-                line.as_bytes(),
-                "{record:?}"
-            );
-        }
     }
 }

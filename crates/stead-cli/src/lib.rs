@@ -5,13 +5,13 @@
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
-//! docs/cli.md lists).
+//! docs/cli.md lists). `records` reads the input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit progress | output | input | text | caps explain | change | verb | usage
+//! exit progress lines | output records | input | text | caps explain | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -21,8 +21,10 @@ mod change;
 mod exit;
 mod explain;
 mod input;
+mod lines;
 mod output;
 mod progress;
+mod records;
 mod text;
 mod usage;
 mod verb;
@@ -32,8 +34,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
-use exit::{Failure, INTERNAL};
+use exit::{Failure, INTERNAL, USAGE};
 use output::Out;
+use stead::kernel::Kernel;
 
 /// Returns the description of the command line: every verb and option with its help.
 pub fn command() -> clap::Command {
@@ -63,9 +66,30 @@ fn run() -> exit::Result {
     )
     .map_err(|e| Failure::io("cannot set a signal handler", &e))?;
     let mut out = Out::new()?;
-    let done =
-        usage::parse(&mut out).and_then(|verb| verb.map_or(Ok(()), |verb| verb.run(&mut out)));
+    let done = usage::parse(&mut out).and_then(|verb| match verb {
+        Some(verb) => known_kernel().and_then(|()| verb.run(&mut out)),
+        None => Ok(()),
+    });
     // flush after a failure, too: the answers before it are right
     let flushed = out.flush();
     done.and(flushed)
+}
+
+/// Refuses a kernel that is not here. The library would take another one without a word, and
+/// whoever sets STEAD_KERNEL wants to know which one was measured or tested.
+fn known_kernel() -> exit::Result {
+    let wanted = std::env::var_os("STEAD_KERNEL").unwrap_or_default();
+    let known: Vec<&str> = Kernel::here().map(Kernel::name).collect();
+    if wanted.is_empty() || known.iter().any(|name| wanted == *name) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        USAGE,
+        format!(
+            "STEAD_KERNEL is {:?}, which is not a kernel of this program on this processor; \
+             write one of {}, or unset it",
+            wanted.to_string_lossy(),
+            known.join(", ")
+        ),
+    ))
 }

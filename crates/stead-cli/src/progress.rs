@@ -6,24 +6,35 @@ use std::io::{self, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// Returns a reader of the file that shows progress: a bar if the size is known, else a counter.
+/// When the answers come, while a long input is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// With the input, so that they would overwrite a bar on the same terminal.
+    Meanwhile,
+    /// At the end, when the bar has gone.
+    AtTheEnd,
+}
+
+/// Returns a reader of the file that shows progress: how much was read, and how much a second. If
+/// it is known how many bytes are `left` to read, it also shows a bar and the time that is left.
 ///
-/// It shows nothing if standard error is not a terminal, if standard output is one (the answers
-/// would overwrite the bar), or if the file is a terminal.
-pub fn reading(file: File, what: &'static str) -> Box<dyn Read> {
-    if !io::stderr().is_terminal() || io::stdout().is_terminal() || file.is_terminal() {
+/// It shows nothing if standard error is not a terminal, if the file is one, or if standard output
+/// is one and the answers would overwrite the bar.
+pub fn reading(
+    file: File,
+    left: Option<u64>,
+    what: &'static str,
+    answers: Answers,
+) -> Box<dyn Read + Send> {
+    let overwritten = answers == Answers::Meanwhile && io::stdout().is_terminal();
+    if !io::stderr().is_terminal() || overwritten || file.is_terminal() {
         return Box::new(file);
     }
-    let size = file
-        .metadata()
-        .ok()
-        .filter(|meta| meta.is_file())
-        .map(|meta| meta.len());
-    let template = match size {
-        Some(_) => "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+    let template = match left {
+        Some(_) => "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
         None => "{msg} {bytes} {bytes_per_sec}",
     };
-    let bar = size
+    let bar = left
         .map_or_else(ProgressBar::new_spinner, ProgressBar::new)
         .with_message(what)
         .with_finish(ProgressFinish::AndClear);

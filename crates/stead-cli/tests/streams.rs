@@ -266,3 +266,42 @@ fn colours_on_a_terminal_unless_no_color_is_set() {
         assert!(!on_terminal(plain).unwrap().contains(&0x1b), "{plain}");
     }
 }
+
+/// Shows a bar with the rate and the time left for a file, a counter for a pipe, and nothing where
+/// answers on the terminal would overwrite it.
+#[test]
+fn progress_on_a_terminal_has_a_rate_and_for_a_file_the_time_left() {
+    let dir = with_map();
+    dir.write("long", "frank\njustin\n".repeat(2_000_000)); // 26 MB
+    let on_terminal = |line: &str| {
+        let mut command = Command::new("script");
+        command
+            .current_dir(dir.path(""))
+            .env("STEAD", program::STEAD)
+            .env("TERM", "xterm")
+            .args(["-qec", line, "/dev/null"])
+            .stdin(Stdio::null());
+        let ran = command.output().ok()?;
+        Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+    };
+    let Some(shown) = on_terminal("\"$STEAD\" survey long --json > answer") else {
+        return println!("skipped: no program `script` that gives a terminal");
+    };
+    let has = |shown: &str, words: &[&str]| words.iter().all(|word| shown.contains(word));
+    assert!(has(&shown, &["reading ", "iB/s ", "s left"]), "{shown:?}");
+    // at the end nothing is left of the bar
+    assert!(shown.ends_with("\u{1b}[2K"), "{shown:?}");
+    let shown = on_terminal("\"$STEAD\" locate m.map --count < long").unwrap();
+    assert!(has(&shown, &["iB/s ", "s left", "a\t"]), "{shown:?}");
+    let shown = on_terminal("cat long | \"$STEAD\" locate m.map > answer").unwrap();
+    assert!(has(&shown, &["reading ", "iB/s"]), "{shown:?}");
+    assert!(!shown.contains("left"), "{shown:?}");
+    for silent in [
+        "\"$STEAD\" survey long --json > answer 2> errors",
+        "\"$STEAD\" locate m.map --points 26253c50741faa9c > answer",
+    ] {
+        assert_eq!(on_terminal(silent).unwrap(), "", "{silent}");
+    }
+    let shown = on_terminal("head -n 3 long | \"$STEAD\" locate m.map").unwrap();
+    assert!(!shown.contains("reading"), "{shown:?}");
+}

@@ -14,10 +14,10 @@ const EXPANSION: usize = 6;
 
 /// The number of a letter in the order of the paper: 0-9, a-z, underscore. `None` for any other
 /// byte.
-pub fn letter(byte: u8) -> Option<usize> {
+pub const fn letter(byte: u8) -> Option<usize> {
     match byte {
-        b'0'..=b'9' => Some(usize::from(byte - b'0')),
-        b'a'..=b'z' => Some(usize::from(byte - b'a') + 10),
+        b'0'..=b'9' => Some((byte - b'0') as usize),
+        b'a'..=b'z' => Some((byte - b'a') as usize + 10),
         b'_' => Some(36),
         _ => None,
     }
@@ -70,6 +70,41 @@ pub fn n1(name: &[u8]) -> usize {
 pub fn n2(name: &[u8]) -> usize {
     let rest = name.get(1..).unwrap_or_default();
     n1(name) * 33 + (ascii_sum(rest) % 33) as usize
+}
+
+/// The buckets of a name by one, two and three letters, and by N2, in one pass over its bytes.
+pub(crate) fn buckets(name: &[u8]) -> ([Option<u32>; 3], u32) {
+    let (mut sum, mut letters) = (0, 0);
+    for byte in name {
+        sum += u64::from(*byte);
+        letters |= number(*byte);
+    }
+    let first = |i: usize| u32::from(name.get(i).map_or(NO_LETTER, |byte| number(*byte)));
+    let bucket = |depth| (0..depth).fold(0, |bucket, i| bucket * LETTERS as u32 + first(i));
+    let by_letters = |depth| (letters < NO_LETTER && name.len() >= depth).then(|| bucket(depth));
+    let rest = sum - name.first().map_or(0, |byte| u64::from(*byte));
+    let n2 = (sum % 31) * 33 + rest % 33;
+    ([by_letters(1), by_letters(2), by_letters(3)], n2 as u32)
+}
+
+/// A bit that no number of a letter has.
+const NO_LETTER: u8 = 64;
+
+/// The number of a letter, or [`NO_LETTER`].
+fn number(byte: u8) -> u8 {
+    /// The numbers of all bytes, so that none is compared with the bounds of the letters.
+    const NUMBERS: [u8; 256] = {
+        let mut numbers = [NO_LETTER; 256];
+        let mut byte = 0;
+        while byte < numbers.len() {
+            if let Some(letter) = letter(byte as u8) {
+                numbers[byte] = letter as u8;
+            }
+            byte += 1;
+        }
+        numbers
+    };
+    NUMBERS.get(usize::from(byte)).copied().unwrap_or(NO_LETTER)
 }
 
 /// Counter ranges: members are numbered from 0 in the order in which they sign up. Each run of

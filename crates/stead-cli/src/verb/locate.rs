@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 use stead::path::Fold;
+use stead::policy::PolicyId;
 use stead::{Map, Point};
 
 use crate::exit::{Failure, Result, DATA, USAGE};
@@ -14,6 +16,7 @@ use crate::explain::Explanation;
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
+use crate::verb::count::Count;
 
 /// Show on which nodes keys live
 ///
@@ -48,13 +51,16 @@ pub struct Locate {
     /// Print only totals: node<TAB>number of keys of which it is the primary
     #[arg(long, conflicts_with_all = ["explain", "prefer"])]
     count: bool,
+    /// Count with N threads [default: one for each processor, at most 16]
+    #[arg(long, value_name = "N", requires = "count", value_parser = input::threads)]
+    threads: Option<NonZeroUsize>,
     /// Also print why: the digest, point, slice, policy and labels
     #[arg(long, conflicts_with = "prefer")]
     explain: bool,
     /// List up to N distinct nodes, best first: the nodes of the key, then those that take over
     /// when they are down
-    #[arg(long, value_name = "N", value_parser = at_least_1)]
-    prefer: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = input::from_1)]
+    prefer: Option<NonZeroUsize>,
     /// Read points instead of keys: 16 hex digits each
     #[arg(long, conflicts_with_all = ["explain", "prefer", "fold"])]
     points: bool,
@@ -66,14 +72,6 @@ pub struct Locate {
     /// Print a JSON object per line (with --count, one object)
     #[arg(long)]
     json: bool,
-}
-
-/// Parses N of `--prefer`. 0 is refused, because a record without nodes would say nothing.
-fn at_least_1(text: &str) -> std::result::Result<usize, &'static str> {
-    text.parse()
-        .ok()
-        .filter(|n| *n > 0)
-        .ok_or("write a whole number from 1")
 }
 
 /// The option that `locate`, `diff` and `path` share.
@@ -98,21 +96,6 @@ struct Located<'a> {
     nodes: Vec<&'a str>,
     #[serde(flatten)]
     explanation: Option<Explanation<'a>>,
-}
-
-/// Totals, in JSON.
-#[derive(Serialize)]
-struct Totals<'a> {
-    name: &'a str,
-    epoch: u64,
-    keys: u64,
-    nodes: Vec<Total<'a>>,
-}
-
-#[derive(Serialize)]
-struct Total<'a> {
-    name: &'a str,
-    keys: u64,
 }
 
 /// How a record of the input becomes a key and a point.
@@ -193,25 +176,41 @@ impl Locate {
         if self.json || self.explain {
             return self.at_length(&map, out);
         }
-        let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
-        let mut names: Vec<Option<String>> = vec![None; map.policies().len()];
-        input::keys(self.keys, zero, out, |out, number, key| match prefer {
-            Some(n) => record(
-                out,
-                key,
-                preferred(&map, &placing.key(number, key)?, n)
-                    .join(",")
-                    .as_bytes(),
-                zero,
-            ),
-            None => {
-                let policy = map.policy_of(placing.point(&map, number, key)?);
-                let Some(known) = names.get_mut(policy.index()) else {
-                    return Ok(());
-                };
-                let nodes = known.get_or_insert_with(|| joined(&map, policy));
-                record(out, key, nodes.as_bytes(), zero)
+        if self.prefer.is_some() || self.points || self.hex {
+            return self.one_by_one(&map, out);
+        }
+        let (fold, zero) = (self.fold.fold, self.zero);
+        let mut nodes = Nodes::of_map(&map);
+        let (mut policies, mut folded, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        input::batches(self.keys, zero, out, |out, batch| {
+            policies.resize(batch.len(), PolicyId(0));
+            let keys = batch.folded(fold, &mut folded);
+            map.policies_of_keys(keys, NonZeroUsize::MIN, &mut policies);
+            for (key, policy) in batch.keys().iter().zip(&policies) {
+                record(&mut answers, key, nodes.of(*policy), zero);
             }
+            out.bytes(&answers)?;
+            answers.clear();
+            Ok(())
+        })
+    }
+
+    /// Answers records that are no plain keys, or that want more than a plain answer.
+    fn one_by_one(self, map: &Map, out: &mut Out) -> Result {
+        let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
+        let mut nodes = Nodes::of_map(map);
+        let mut answer = Vec::new();
+        input::keys(self.keys, zero, out, |out, number, key| {
+            if let Some(n) = prefer {
+                let nodes = preferred(map, &placing.key(number, key)?, n);
+                record(&mut answer, key, nodes.join(",").as_bytes(), zero);
+            } else {
+                let policy = map.policy_of(placing.point(map, number, key)?);
+                record(&mut answer, key, nodes.of(policy), zero);
+            }
+            out.bytes(&answer)?;
+            answer.clear();
+            Ok(())
         })
     }
 
@@ -242,65 +241,77 @@ impl Locate {
                     explanation,
                 });
             }
-            record(out, key, nodes.join(",").as_bytes(), false)?;
+            let mut answer = Vec::new();
+            record(&mut answer, key, nodes.join(",").as_bytes(), false);
+            out.bytes(&answer)?;
             explanation.map_or(Ok(()), |explanation| explanation.write(point, out))
         })
     }
 
     fn count(self, map: &Map, out: &mut Out) -> Result {
-        let mut of_policy = vec![0u64; map.policies().len()];
         let placing = self.placing();
-        input::keys(self.keys, self.zero, out, |_, number, key| {
-            if let Some(count) =
-                of_policy.get_mut(map.policy_of(placing.point(map, number, key)?).index())
-            {
-                *count += 1;
-            }
-            Ok(())
-        })?;
-        let mut of_node = vec![0u64; map.nodes().len()];
-        for (policy, keys) in map.policies().zip(&of_policy) {
-            if let Some(count) = policy
-                .members()
-                .next()
-                .and_then(|primary| of_node.get_mut(primary.index()))
-            {
-                *count += keys;
-            }
+        let mut count = Count::new(map);
+        if self.points || self.hex {
+            // one by one, since the message about a bad record has its number
+            input::keys(self.keys, self.zero, out, |_, number, key| {
+                let point = placing.point(map, number, key)?;
+                count.add(map.locate_point(point));
+                Ok(())
+            })?;
+        } else {
+            let parts = input::tally(
+                self.keys,
+                self.zero,
+                self.threads,
+                || Count::new(map),
+                |part, batch| part.add_keys(batch, placing.fold),
+            )?;
+            parts.iter().for_each(|part| count.merge(part));
         }
-        let nodes = map.nodes().zip(of_node).map(|(node, keys)| Total {
-            name: node.name(),
-            keys,
-        });
-        if self.json {
-            return out.json(&Totals {
-                name: map.name(),
-                epoch: map.epoch(),
-                keys: of_policy.iter().sum(),
-                nodes: nodes.collect(),
-            });
+        count.write(self.json, self.zero, out)
+    }
+}
+
+/// The names of the nodes of each policy, joined when they are first needed.
+struct Nodes<'a> {
+    map: &'a Map,
+    of_policy: Vec<Option<String>>,
+}
+
+impl<'a> Nodes<'a> {
+    fn of_map(map: &'a Map) -> Nodes<'a> {
+        Nodes {
+            map,
+            of_policy: vec![None; map.policies().len()],
         }
-        let end = if self.zero { '\0' } else { '\n' };
-        nodes.into_iter().try_for_each(|total| {
-            out.bytes(format!("{}\t{}{end}", total.name, total.keys).as_bytes())
+    }
+
+    fn of(&mut self, policy: PolicyId) -> &[u8] {
+        let names = self.of_policy.get_mut(policy.index());
+        names.map_or(&[], |names| {
+            names
+                .get_or_insert_with(|| joined(self.map, policy))
+                .as_bytes()
         })
     }
 }
 
-fn preferred<'a>(map: &'a Map, key: &[u8], n: usize) -> Vec<&'a str> {
-    map.prefer(key, n)
+fn preferred<'a>(map: &'a Map, key: &[u8], n: NonZeroUsize) -> Vec<&'a str> {
+    map.prefer(key, n.get())
         .into_iter()
         .map(|node| map.node(node).name())
         .collect()
 }
 
-/// Writes the record of a key: `KEY<TAB>nodes` and a newline. With `zero` it is `nodes<TAB>KEY` and
-/// a NUL; the nodes come first because the key may then contain tabs and newlines.
-fn record(out: &mut Out, key: &[u8], nodes: &[u8], zero: bool) -> Result {
+/// Appends the record of a key: `KEY<TAB>nodes` and a newline. With `zero` it is `nodes<TAB>KEY`
+/// and a NUL; the nodes come first because the key may then contain tabs and newlines.
+fn record(answers: &mut Vec<u8>, key: &[u8], nodes: &[u8], zero: bool) {
     let parts: [&[u8]; 4] = if zero {
         [nodes, b"\t", key, b"\0"]
     } else {
         [key, b"\t", nodes, b"\n"]
     };
-    parts.iter().try_for_each(|part| out.bytes(part))
+    for part in parts {
+        answers.extend_from_slice(part);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod check;
+mod count;
 mod diff;
 mod history;
 mod locate;

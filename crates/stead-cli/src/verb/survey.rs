@@ -1,5 +1,6 @@
 //! `stead survey NAMES`: the table of the paper on members and MD5, for any list of names.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -35,6 +36,9 @@ pub struct Survey {
     /// With --members: the number of directories at each level
     #[arg(long, default_value = "64,64,128", requires = "members")]
     levels: Levels,
+    /// Count with N threads [default: one for each processor, at most 16]
+    #[arg(long, value_name = "N", value_parser = input::threads)]
+    threads: Option<NonZeroUsize>,
     /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
@@ -46,8 +50,14 @@ impl Survey {
             .members
             .map(|members| Projection::new(members, &self.levels))
             .transpose()?;
+        let parts = input::tally_lines(
+            &self.names,
+            self.threads,
+            stats::Survey::new,
+            |survey, names| survey.add_keys(names.keys()),
+        )?;
         let mut survey = stats::Survey::new();
-        input::lines(&self.names, |name| survey.add(name))?;
+        parts.iter().for_each(|part| survey.merge(part));
         let report = survey.finish();
         if self.json {
             return out.json(&Surveyed::new(report, projection));
