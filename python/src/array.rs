@@ -8,11 +8,12 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyInt, PyIterator, PyList, PyTuple
 use stead::policy::NodeId;
 
 use crate::arrow::{Buffer, Export};
-use crate::batch::{item_at, Answers};
+use crate::batch::Answers;
 use crate::error::invalid;
 use crate::imported::imported;
 use crate::names::Names;
 use crate::subscript::{places, Places};
+use crate::validity::is_null;
 
 /// The nodes of a column of keys, in the order of the keys. It is an Arrow column of
 /// dictionary-encoded node names, or of node numbers. Plan.affects_many also returns positions
@@ -86,9 +87,9 @@ impl Array {
     /// Makes a column of the nodes' names, or of their numbers if `names` is `None`.
     pub(crate) fn new(nodes: Answers<i32>, names: Option<Arc<Names>>) -> Array {
         Array {
-            numbers: Numbers::Nodes(Arc::new(nodes.numbers)),
-            validity: (nodes.nulls > 0).then(|| Arc::new(nodes.validity)),
-            nulls: nodes.nulls,
+            numbers: Numbers::Nodes(Arc::new(nodes.values)),
+            nulls: nodes.validity.nulls(),
+            validity: nodes.validity.into_bits().map(Arc::new),
             names,
         }
     }
@@ -123,9 +124,12 @@ impl Array {
     /// A row as Python has it.
     pub(crate) fn item<'py>(&self, py: Python<'py>, row: usize) -> Bound<'py, PyAny> {
         let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
+        if is_null(validity, row) {
+            return py.None().into_bound(py);
+        }
         let number = match &self.numbers {
-            Numbers::Nodes(numbers) => item_at(numbers, validity, row).map(i64::from),
-            Numbers::Positions(numbers) => item_at(numbers, validity, row),
+            Numbers::Nodes(numbers) => numbers.get(row).copied().map(i64::from),
+            Numbers::Positions(numbers) => numbers.get(row).copied(),
         };
         match (number, &self.names) {
             (None, _) => py.None().into_bound(py),
@@ -350,8 +354,7 @@ pub fn _array(
         return Err(damaged());
     }
     let nulls = bits.as_ref().map_or(0, |bits| {
-        let valid = (0..length).filter(|row| bits[row / 8] >> (row % 8) & 1 == 1);
-        length - valid.count()
+        (0..length).filter(|row| is_null(bits, *row)).count()
     });
     let count = names.as_ref().map_or(i32::MAX as usize, Vec::len);
     let numbers = if width == 8 {

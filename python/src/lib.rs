@@ -10,12 +10,13 @@
 //! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
 //! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
+//! copied  keys of objects, in one buffer              validity   which rows of a column are null
 //! ```
 //!
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | error subscript | argument column key records | arrow fleet tools | batch names | array | map | plan same
+//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | map | plan same
 //! ```
 
 #![deny(unsafe_code)]
@@ -25,6 +26,7 @@ mod array;
 mod arrow;
 mod batch;
 mod column;
+mod copied;
 mod error;
 mod fleet;
 mod imported;
@@ -36,6 +38,7 @@ mod records;
 mod same;
 mod subscript;
 mod tools;
+mod validity;
 
 use pyo3::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The Python class `Map`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
@@ -12,11 +13,11 @@ use stead::map::Node;
 use stead::point::Share;
 use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
-use stead::{Fleet, Point, Store};
+use stead::{Fleet, Keys, Point, Store};
 
 use crate::argument::{flag, instance, max_move, optional, path, text, wrong};
 use crate::array::Array;
-use crate::batch::answer_batch;
+use crate::batch::{answer_batch, Ask};
 use crate::error::{whole, Raise};
 use crate::fleet::Source;
 use crate::imported::imported;
@@ -87,6 +88,24 @@ impl Map {
                 .members()
                 .map(|node| self.names.of(py, node).bind(py)),
         )
+    }
+}
+
+/// Asks for the primary nodes of keys.
+struct Primary<'a>(&'a stead::Map);
+
+impl Ask for Primary<'_> {
+    type Answer = i32;
+    const KEEPS: bool = true;
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn answer(&self, keys: Keys<'_>, nodes: &mut [i32]) {
+        // a map has at most 65,536 nodes
+        self.0
+            .locate_keys(keys, NonZeroUsize::MIN, nodes, |node| node.0 as i32);
     }
 }
 
@@ -397,8 +416,7 @@ impl Map {
         numbers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
-        // a map has at most 65,536 nodes
-        let (nodes, is_column) = answer_batch(&|key: &[u8]| self.map.locate(key).0 as i32, keys)?;
+        let (_, nodes, is_column) = answer_batch(Primary(&self.map), keys)?;
         let array = Array::new(nodes, (!numbers).then(|| Arc::clone(&self.names)));
         if is_column {
             return Ok(array.into_pyobject(py)?.into_any());
