@@ -1,7 +1,6 @@
 //! The Python class `Map`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
@@ -13,14 +12,15 @@ use stead::map::Node;
 use stead::point::Share;
 use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
-use stead::{Fleet, Keys, Point, Store};
+use stead::{Fleet, Point, Store};
 
-use crate::argument::{flag, instance, max_move, optional, path, text, wrong};
-use crate::array::Array;
-use crate::batch::{answer_batch, Ask};
+use crate::argument::{flag, instance, max_move, optional, path, text, threads, wrong};
+use crate::array::{Array, Lists};
+use crate::batch::answer_batch;
 use crate::error::{whole, Raise};
 use crate::fleet::Source;
 use crate::imported::imported;
+use crate::located::{All, Primary};
 use crate::names::Names;
 use crate::{fleet, key, records};
 
@@ -88,24 +88,6 @@ impl Map {
                 .members()
                 .map(|node| self.names.of(py, node).bind(py)),
         )
-    }
-}
-
-/// Asks for the primary nodes of keys.
-struct Primary<'a>(&'a stead::Map);
-
-impl Ask for Primary<'_> {
-    type Answer = i32;
-    const KEEPS: bool = true;
-
-    fn threads(&self) -> usize {
-        1
-    }
-
-    fn answer(&self, keys: Keys<'_>, nodes: &mut [i32]) {
-        // a map has at most 65,536 nodes
-        self.0
-            .locate_keys(keys, NonZeroUsize::MIN, nodes, |node| node.0 as i32);
     }
 }
 
@@ -402,21 +384,30 @@ impl Map {
     /// A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
     /// the result has the index of each node in `Map.nodes` instead of its name.
     ///
+    /// threads: the number of threads that locate keys, from 1; more than the machine has
+    /// processors are not started. They help with columns of Arrow from some 100,000 keys on; much
+    /// of the time of a list goes into reading and making Python objects, which one thread does.
+    ///
     /// Raises TypeError if the argument is not a batch of keys, InvalidError if a column is
-    /// malformed, and IoError if a stream fails.
+    /// malformed or if threads is wrong, and IoError if a stream fails.
     ///
     /// >>> members.locate_many(["frank", b"bob", None])
     /// ['db1', 'db2', None]
     /// >>> members.locate_many(["frank", b"bob", None], numbers=True)
     /// [0, 1, None]
-    #[pyo3(signature = (keys, *, numbers = None), text_signature = "($self, keys, *, numbers=False)")]
+    #[pyo3(
+        signature = (keys, *, numbers = None, threads = None),
+        text_signature = "($self, keys, *, numbers=False, threads=1)"
+    )]
     fn locate_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         numbers: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
-        let (_, nodes, is_column) = answer_batch(Primary(&self.map), keys)?;
+        let (map, threads) = (&*self.map, self::threads(threads)?);
+        let (_, nodes, is_column) = answer_batch(Primary { map, threads }, keys)?;
         let array = Array::new(nodes, (!numbers).then(|| Arc::clone(&self.names)));
         if is_column {
             return Ok(array.into_pyobject(py)?.into_any());
@@ -431,6 +422,48 @@ impl Map {
     /// ['db1']
     fn locate_all<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         self.list(key.py(), self.map.locate_all(key::bytes(key)?))
+    }
+
+    /// Returns the names of all nodes of many keys, primary first, in the order of the keys. Other
+    /// threads run meanwhile.
+    ///
+    /// keys, numbers and threads are those of locate_many. A list of keys gives a list of lists;
+    /// None stays None. A column gives an `Array` of lists: Arrow's type list, with int32 offsets,
+    /// of dictionary-encoded names or of int32. Null stays null.
+    ///
+    /// Raises the exceptions of locate_many, and InvalidError if the lists of one call would have
+    /// more than 2**31 - 1 nodes together.
+    ///
+    /// >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
+    /// >>> copies = stead.Map.build(fleet)
+    /// >>> copies.locate_all_many(["frank", None])
+    /// [['db1', 'db3'], None]
+    /// >>> import numpy, pyarrow
+    /// >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
+    /// >>> pyarrow.array(nodes).type, nodes.to_pylist()
+    /// (ListType(list<item: int32>), [[0, 2], [2, 0]])
+    #[pyo3(
+        signature = (keys, *, numbers = None, threads = None),
+        text_signature = "($self, keys, *, numbers=False, threads=1)"
+    )]
+    fn locate_all_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        numbers: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
+        let asked = All {
+            map: &self.map,
+            threads: self::threads(threads)?,
+            nodes: Lists::default(),
+        };
+        let (All { nodes, .. }, _, is_column) = answer_batch(asked, keys)?;
+        let array = Array::lists(nodes, (!numbers).then(|| Arc::clone(&self.names)));
+        if is_column {
+            return Ok(array.into_pyobject(py)?.into_any());
+        }
+        array.to_pylist(py).map(Bound::into_any)
     }
 
     /// Returns up to n distinct nodes for a key, best first: those that hold the key, then those

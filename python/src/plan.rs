@@ -251,7 +251,7 @@ impl Plan {
         }
         let rows = key.iter().enumerate();
         let rows =
-            rows.map(|(i, key)| records::affected(py, *key, from.item(py, i), to.item(py, i)));
+            rows.map(|(i, key)| records::affected(py, *key, from.item(py, i)?, to.item(py, i)?));
         PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
     }
 
