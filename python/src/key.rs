@@ -17,8 +17,8 @@ pub(crate) fn bytes<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     if key.is_instance_of::<PyBytes>() {
         return Ok(key.cast::<PyBytes>()?.as_bytes());
     }
-    if key.is_instance_of::<PyString>() {
-        return Ok(key.cast::<PyString>()?.to_str()?.as_bytes());
+    if let Ok(text) = key.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes());
     }
     let instead = if key.is_instance_of::<PyInt>() {
         "; write str(key), its decimal digits, as other languages do"

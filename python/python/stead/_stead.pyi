@@ -343,11 +343,11 @@ class Map:
         >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
         >>> copies = stead.Map.build(fleet)
         >>> copies.locate_all_many(["frank", None])
-        [['db1', 'db3'], None]
+        [['db2', 'db1'], None]
         >>> import numpy, pyarrow
         >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
         >>> pyarrow.array(nodes).type, nodes.to_pylist()
-        (ListType(list<item: int32>), [[0, 2], [2, 0]])
+        (ListType(list<item: int32>), [[1, 0], [0, 2]])
         """
     @overload
     def locate_all_many(
