@@ -89,7 +89,8 @@ def candidates(nodes, keys):
         "stead locate(bytes)": one_by_one(placed.locate, keys),
         "stead locate(str)": one_by_one(placed.locate, texts),
         "hashlib.md5(bytes).digest()": digests,
-        "stead locate_many(list)": lambda: placed.locate_many(keys),
+        "stead locate_many(list of bytes)": lambda: placed.locate_many(keys),
+        "stead locate_many(list of str)": lambda: placed.locate_many(texts),
         **rings(nodes, texts),
     }
     if pyarrow:
@@ -98,6 +99,7 @@ def candidates(nodes, keys):
         found["stead locate_many(Arrow), numbers"] = lambda: placed.locate_many(
             column, numbers=True
         )
+        found["stead locate_all_many(Arrow)"] = lambda: placed.locate_all_many(column)
     return found
 
 

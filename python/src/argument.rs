@@ -1,6 +1,7 @@
 //! Arguments that Python passes: each is converted with a message that names the argument, its type
 //! and what to write instead.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyTypeError;
@@ -11,7 +12,7 @@ use pyo3::PyTypeInfo;
 use stead::fleet::part;
 use stead::point::Share;
 
-use crate::error::{invalid, type_name};
+use crate::error::{invalid, type_name, whole};
 use crate::imported::imported;
 
 /// The TypeError for an argument. `is` says what it has to be, and `remedy` begins with a
@@ -81,6 +82,23 @@ pub(crate) fn flag(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<boo
         Ok(flag) => Ok(flag.is_true()),
         Err(_) => Err(wrong(name, "True or False", value, "")),
     }
+}
+
+/// The number of threads that a call may use, not more than the machine has processors; 1 by
+/// default.
+pub(crate) fn threads(value: Option<&Bound<'_, PyAny>>) -> PyResult<NonZeroUsize> {
+    let Some(value) = value else {
+        return Ok(NonZeroUsize::MIN);
+    };
+    let range = "a number of threads, from 1";
+    let most = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let wanted: usize = match value.is_instance_of::<PyInt>() {
+        true => whole("threads", range, value)?,
+        false => return Err(wrong("threads", "an int", value, "")),
+    };
+    let wanted = NonZeroUsize::new(wanted);
+    let wanted = wanted.ok_or_else(|| invalid(value.py(), format!("threads is not {range}")))?;
+    Ok(wanted.min(most))
 }
 
 /// The part of all copies that may move in an epoch.

@@ -8,15 +8,16 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PyInt, PyIterator, PyList, PyTuple
 use stead::policy::NodeId;
 
 use crate::arrow::{Buffer, Export};
-use crate::batch::{item_at, Answers};
-use crate::error::invalid;
+use crate::batch::Answers;
+use crate::error::{invalid, Problem};
 use crate::imported::imported;
 use crate::names::Names;
 use crate::subscript::{places, Places};
+use crate::validity::{is_null, Validity};
 
 /// The nodes of a column of keys, in the order of the keys. It is an Arrow column of
-/// dictionary-encoded node names, or of node numbers. Plan.affects_many also returns positions
-/// as an Array.
+/// dictionary-encoded node names, or of node numbers; that of Map.locate_all_many has a list of
+/// these in each row. Plan.affects_many also returns positions as an Array.
 ///
 /// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and everything else that supports Arrow's
 /// PyCapsule interface import it without a copy. Its indices are int32. The dictionary has the
@@ -41,6 +42,9 @@ use crate::subscript::{places, Places};
 #[pyclass(frozen, module = "stead", name = "Array", sequence, weakref)]
 pub struct Array {
     numbers: Numbers,
+    /// If each row is a list of numbers: where the list of each row starts, and where the last one
+    /// ends.
+    offsets: Option<Arc<Vec<i32>>>,
     validity: Option<Arc<Vec<u8>>>,
     nulls: usize,
     /// The names of the nodes; None if the column has numbers.
@@ -74,6 +78,22 @@ impl Numbers {
         }
     }
 
+    /// The width of a number in bytes.
+    fn width(&self) -> usize {
+        match self {
+            Numbers::Nodes(_) => 4,
+            Numbers::Positions(_) => 8,
+        }
+    }
+
+    fn to_le_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes: Vec<u8> = match self {
+            Numbers::Nodes(numbers) => numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
+            Numbers::Positions(numbers) => numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        };
+        PyBytes::new(py, &bytes)
+    }
+
     fn address(&self) -> usize {
         match self {
             Numbers::Nodes(numbers) => numbers.as_ptr() as usize,
@@ -82,13 +102,73 @@ impl Numbers {
     }
 }
 
+/// Lists of the numbers of nodes; a list may be null.
+pub(crate) struct Lists {
+    numbers: Vec<i32>,
+    offsets: Vec<i32>,
+    validity: Validity,
+}
+
+impl Default for Lists {
+    fn default() -> Lists {
+        Lists {
+            numbers: Vec::new(),
+            offsets: vec![0],
+            validity: Validity::default(),
+        }
+    }
+}
+
+impl Lists {
+    /// Makes room for more lists.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result<(), Problem> {
+        let room = self.offsets.try_reserve(more);
+        room.map_err(|_| Problem::Memory)
+    }
+
+    /// Appends a list; null for None.
+    pub(crate) fn push(
+        &mut self,
+        list: Option<impl ExactSizeIterator<Item = i32>>,
+    ) -> Result<(), Problem> {
+        let valid: Option<&[usize]> = list.is_none().then_some(&[]);
+        self.validity.extend(1, valid);
+        if let Some(list) = list {
+            let room = self.numbers.try_reserve(list.len());
+            room.map_err(|_| Problem::Memory)?;
+            self.numbers.extend(list);
+        }
+        let end = i32::try_from(self.numbers.len()).map_err(|_| {
+            Problem::Invalid(
+                "the keys of one call have more than 2**31 - 1 nodes together, which Arrow's lists \
+                 cannot count; pass fewer keys at a time"
+                    .to_owned(),
+            )
+        })?;
+        self.offsets.push(end);
+        Ok(())
+    }
+}
+
 impl Array {
+    /// Makes a column of lists of the nodes' names, or of their numbers if `names` is `None`.
+    pub(crate) fn lists(lists: Lists, names: Option<Arc<Names>>) -> Array {
+        Array {
+            numbers: Numbers::Nodes(Arc::new(lists.numbers)),
+            offsets: Some(Arc::new(lists.offsets)),
+            nulls: lists.validity.nulls(),
+            validity: lists.validity.into_bits().map(Arc::new),
+            names,
+        }
+    }
+
     /// Makes a column of the nodes' names, or of their numbers if `names` is `None`.
     pub(crate) fn new(nodes: Answers<i32>, names: Option<Arc<Names>>) -> Array {
         Array {
-            numbers: Numbers::Nodes(Arc::new(nodes.numbers)),
-            validity: (nodes.nulls > 0).then(|| Arc::new(nodes.validity)),
-            nulls: nodes.nulls,
+            numbers: Numbers::Nodes(Arc::new(nodes.values)),
+            offsets: None,
+            nulls: nodes.validity.nulls(),
+            validity: nodes.validity.into_bits().map(Arc::new),
             names,
         }
     }
@@ -97,6 +177,7 @@ impl Array {
     pub(crate) fn positions(positions: Vec<i64>) -> Array {
         Array {
             numbers: Numbers::Positions(Arc::new(positions)),
+            offsets: None,
             validity: None,
             nulls: 0,
             names: None,
@@ -108,34 +189,81 @@ impl Array {
             Numbers::Nodes(numbers) => (c"i", Arc::clone(numbers) as _),
             Numbers::Positions(numbers) => (c"l", Arc::clone(numbers) as _),
         };
-        Export {
+        let column = Export {
             format,
             length: self.numbers.len(),
-            nulls: self.nulls,
-            buffers: vec![
-                self.validity.clone().map(|bits| bits as Arc<dyn Buffer>),
-                Some(numbers),
-            ],
+            nulls: 0,
+            buffers: vec![None, Some(numbers)],
             dictionary: self.names.as_ref().map(|names| Box::new(names.column())),
+            items: None,
+        };
+        let mut column = match &self.offsets {
+            None => column,
+            Some(offsets) => Export {
+                format: c"+l",
+                length: self.len(),
+                nulls: 0,
+                buffers: vec![None, Some(Arc::clone(offsets) as _)],
+                dictionary: None,
+                items: Some(Box::new(column)),
+            },
+        };
+        column.nulls = self.nulls;
+        column.buffers[0] = self.validity.clone().map(|bits| bits as Arc<dyn Buffer>);
+        column
+    }
+
+    /// The number of rows.
+    fn len(&self) -> usize {
+        match &self.offsets {
+            Some(offsets) => offsets.len() - 1, // there is always the end of the last list
+            None => self.numbers.len(),
         }
     }
 
     /// A row as Python has it.
-    pub(crate) fn item<'py>(&self, py: Python<'py>, row: usize) -> Bound<'py, PyAny> {
-        let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
-        let number = match &self.numbers {
-            Numbers::Nodes(numbers) => item_at(numbers, validity, row).map(i64::from),
-            Numbers::Positions(numbers) => item_at(numbers, validity, row),
-        };
-        match (number, &self.names) {
-            (None, _) => py.None().into_bound(py),
-            (Some(node), Some(names)) => names
-                .of(py, NodeId(node as u32))
-                .bind(py)
-                .clone()
-                .into_any(),
-            (Some(number), None) => PyInt::new(py, number).into_any(),
+    pub(crate) fn item<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        if self
+            .validity
+            .as_ref()
+            .is_some_and(|bits| is_null(bits, row))
+        {
+            return Ok(py.None().into_bound(py));
         }
+        match &self.offsets {
+            Some(offsets) => {
+                // a list of the lists starts at or after 0
+                let [start, end] = [offsets[row], offsets[row + 1]].map(|at| at as usize);
+                let items = (start..end).map(|place| self.number(py, place));
+                Ok(PyList::new(py, items)?.into_any())
+            }
+            None => Ok(self.number(py, row)),
+        }
+    }
+
+    /// A name or a number.
+    fn number<'py>(&self, py: Python<'py>, place: usize) -> Bound<'py, PyAny> {
+        match (&self.numbers, &self.names) {
+            (Numbers::Nodes(numbers), Some(names)) => {
+                let name = names.of(py, NodeId(numbers[place] as u32));
+                name.bind(py).clone().into_any()
+            }
+            (Numbers::Nodes(numbers), None) => PyInt::new(py, numbers[place]).into_any(),
+            (Numbers::Positions(numbers), _) => PyInt::new(py, numbers[place]).into_any(),
+        }
+    }
+
+    /// Rows as a list.
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        if self.offsets.is_none() && self.validity.is_none() {
+            return PyList::new(py, rows.map(|row| self.number(py, row)));
+        }
+        let rows = rows.map(|row| self.item(py, row));
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
 }
 
@@ -147,12 +275,12 @@ impl Array {
     /// >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
     /// [0, None]
     pub(crate) fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
+        self.rows(py, 0..self.len())
     }
 
     /// Returns the column as a NumPy array. Numbers without null are not copied: the array is
     /// read-only and shares their memory. Numbers of which some are null give a masked array. Names
-    /// give an array of str objects, with None for null.
+    /// give an array of str objects, with None for null, and lists an array of list objects.
     ///
     /// >>> import numpy
     /// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]), numbers=True)
@@ -172,7 +300,7 @@ impl Array {
     }
 
     /// Returns the column as a series of pandas: names as categories, numbers as int32, or as Int32
-    /// if some are null; positions are int64.
+    /// if some are null; positions are int64, and lists are objects.
     ///
     /// >>> import numpy
     /// >>> members.locate_many(numpy.array(["frank", "bob"])).to_pandas().tolist()
@@ -192,8 +320,9 @@ impl Array {
     }
 
     /// What stead._columns makes arrays of: the numbers, as an object with NumPy's array interface,
-    /// which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; and
-    /// the names of the nodes, or None.
+    /// which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; the
+    /// names of the nodes, or None; and, if the rows are lists, where each starts and the last one
+    /// ends, as int32, or None.
     fn _parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let bits = self.validity.as_ref().map(|bits| PyBytes::new(py, bits));
         let names = self.names.as_ref().map(|names| {
@@ -202,20 +331,19 @@ impl Array {
                 (0..names.count()).map(|i| names.of(py, NodeId(i as u32)).bind(py)),
             )
         });
-        Ok((Numbered(self.numbers.clone()), bits, names.transpose()?))
+        let offsets = self.offsets.clone();
+        let offsets = offsets.map(|offsets| Numbered(Numbers::Nodes(offsets)));
+        let numbers = Numbered(self.numbers.clone());
+        Ok((numbers, bits, names.transpose()?, offsets))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pickled<'py>)> {
-        let (numbers, bits, names) = self._parts(py)?;
-        let bytes = match &numbers.0 {
-            Numbers::Nodes(numbers) => numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
-            Numbers::Positions(numbers) => numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
-        };
-        let bytes: Vec<u8> = bytes;
-        let width = bytes.len().checked_div(numbers.0.len()).unwrap_or(4);
+        let (numbers, bits, names, offsets) = self._parts(py)?;
+        let offsets = offsets.map(|offsets| offsets.0.to_le_bytes(py));
+        let numbers = (numbers.0.width(), numbers.0.to_le_bytes(py));
         Ok((
             imported(py, "stead._stead", "_array")?,
-            (width, PyBytes::new(py, &bytes), bits, names),
+            (numbers.0, numbers.1, bits, names, offsets),
         ))
     }
 
@@ -252,7 +380,7 @@ impl Array {
     }
 
     fn __len__(&self) -> usize {
-        self.numbers.len()
+        self.len()
     }
 
     fn __getitem__<'py>(
@@ -260,12 +388,10 @@ impl Array {
         py: Python<'py>,
         index: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match places(index, self.numbers.len(), "row")? {
+        match places(index, self.len(), "row")? {
             Places::One(row) => self.item(py, row),
-            Places::Some(rows) => {
-                PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any()
-            }
-        })
+            Places::Some(rows) => self.rows(py, rows.into_iter()).map(Bound::into_any),
+        }
     }
 
     /// `Array[str | None]`, for annotations.
@@ -287,19 +413,23 @@ impl Array {
             (_, Some(_)) => "node names",
             (_, None) => "node numbers",
         };
-        format!(
-            "<stead.Array of {} {what}, {} null>",
-            self.numbers.len(),
-            self.nulls
-        )
+        let lists = if self.offsets.is_some() {
+            "lists of "
+        } else {
+            ""
+        };
+        let (rows, nulls) = (self.len(), self.nulls);
+        format!("<stead.Array of {rows} {lists}{what}, {nulls} null>")
     }
 }
 
-/// The numbers, the bits of those that are not null, and the names of the nodes.
+/// The numbers, the bits of the rows that are not null, the names of the nodes, and the offsets of
+/// lists.
 type Parts<'py> = (
     Numbered,
     Option<Bound<'py, PyBytes>>,
     Option<Bound<'py, PyTuple>>,
+    Option<Numbered>,
 );
 
 /// The arguments of `_array`.
@@ -308,6 +438,7 @@ type Pickled<'py> = (
     Bound<'py, PyBytes>,
     Option<Bound<'py, PyBytes>>,
     Option<Bound<'py, PyTuple>>,
+    Option<Bound<'py, PyBytes>>,
 );
 
 /// The numbers of an Array, for NumPy, which reads them in place and holds this object meanwhile.
@@ -331,56 +462,64 @@ impl Numbered {
 
 /// Makes an Array again of what its pickle has. Raises InvalidError if the pickle is damaged.
 #[pyfunction]
+#[pyo3(signature = (width, numbers, bits, names, offsets = None))]
 pub fn _array(
     py: Python<'_>,
     width: usize,
     numbers: &[u8],
     bits: Option<Vec<u8>>,
     names: Option<Vec<String>>,
+    offsets: Option<&[u8]>,
 ) -> PyResult<Array> {
     let damaged = || invalid(py, "the pickle of a stead.Array is damaged".to_owned());
-    let length = match width {
-        4 | 8 if numbers.len() % width == 0 => numbers.len() / width,
+    let sure = |is_sound: bool| is_sound.then_some(()).ok_or_else(damaged);
+    let numbers = match width {
+        4 => Numbers::Nodes(Arc::new(
+            items(numbers, i32::from_le_bytes).ok_or_else(damaged)?,
+        )),
+        8 => Numbers::Positions(Arc::new(
+            items(numbers, i64::from_le_bytes).ok_or_else(damaged)?,
+        )),
         _ => return Err(damaged()),
     };
-    if bits
-        .as_ref()
-        .is_some_and(|bits| bits.len() != length.div_ceil(8))
-    {
-        return Err(damaged());
-    }
-    let nulls = bits.as_ref().map_or(0, |bits| {
-        let valid = (0..length).filter(|row| bits[row / 8] >> (row % 8) & 1 == 1);
-        length - valid.count()
-    });
-    let count = names.as_ref().map_or(i32::MAX as usize, Vec::len);
-    let numbers = if width == 8 {
-        let numbers = numbers.chunks_exact(8).map(|bytes| {
-            let mut number = [0; 8];
-            number.copy_from_slice(bytes);
-            i64::from_le_bytes(number)
-        });
-        if names.is_some() {
-            return Err(damaged());
-        }
-        Numbers::Positions(Arc::new(numbers.collect()))
-    } else {
-        let numbers = numbers.chunks_exact(4).map(|bytes| {
-            let mut number = [0; 4];
-            number.copy_from_slice(bytes);
-            i32::from_le_bytes(number)
-        });
-        let numbers: Vec<i32> = numbers.collect();
-        let is_node = |number: &i32| usize::try_from(*number).is_ok_and(|number| number < count);
-        if nulls < length && !numbers.iter().all(is_node) {
-            return Err(damaged());
-        }
-        Numbers::Nodes(Arc::new(numbers))
+    let offsets = match offsets {
+        Some(offsets) => Some(items(offsets, i32::from_le_bytes).ok_or_else(damaged)?),
+        None => None,
     };
-    Ok(Array {
+    if let Some(offsets) = &offsets {
+        let ends = (offsets.first(), offsets.last());
+        let length = i32::try_from(numbers.len()).ok();
+        sure(ends.0 == Some(&0) && ends.1 == length.as_ref() && offsets.is_sorted())?;
+    }
+    let column = Array {
         numbers,
+        offsets: offsets.map(Arc::new),
         validity: bits.map(Arc::new),
-        nulls,
+        nulls: 0,
         names: names.map(|names| Arc::new(Names::of_list(names))),
-    })
+    };
+    let length = column.len();
+    let bits = column.validity.as_deref();
+    sure(bits.is_none_or(|bits| bits.len() == length.div_ceil(8)))?;
+    let nulls = bits.map_or(0, |bits| {
+        (0..length).filter(|row| is_null(bits, *row)).count()
+    });
+    if let Some(names) = &column.names {
+        let Numbers::Nodes(numbers) = &column.numbers else {
+            return Err(damaged());
+        };
+        let is_node = |number: &i32| usize::try_from(*number).is_ok_and(|n| n < names.count());
+        // the numbers of null rows are 0, and there may be no name
+        let is_all_null = column.offsets.is_none() && nulls == length;
+        sure(is_all_null || numbers.iter().all(is_node))?;
+    }
+    Ok(Array { nulls, ..column })
+}
+
+/// The numbers that these bytes are; None if there are some bytes too many.
+fn items<const N: usize, T>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Option<Vec<T>> {
+    let items = bytes.chunks_exact(N);
+    let is_whole = items.remainder().is_empty();
+    let items = items.filter_map(|item| item.try_into().ok()).map(number);
+    is_whole.then(|| items.collect())
 }

@@ -629,6 +629,8 @@ pub(crate) struct Export {
     pub(crate) buffers: Vec<Option<Arc<dyn Buffer>>>,
     /// The values that the rows are indices of.
     pub(crate) dictionary: Option<Box<Export>>,
+    /// The items of all rows, if the rows are lists.
+    pub(crate) items: Option<Box<Export>>,
 }
 
 impl Export {
@@ -645,11 +647,11 @@ impl Export {
     fn exported_schema(&self) -> ArrowSchema {
         ArrowSchema {
             format: self.format.as_ptr(),
-            name: c"".as_ptr(),
+            name: c"item".as_ptr(), // Arrow's own name for the items of lists; others need none
             flags: NULLABLE,
-            dictionary: self.dictionary.as_ref().map_or(ptr::null_mut(), |values| {
-                Box::into_raw(Box::new(values.exported_schema()))
-            }),
+            n_children: self.items.iter().len() as i64, // 0 or 1
+            children: children(self.items.as_ref().map(|items| items.exported_schema())),
+            dictionary: boxed(self.dictionary.as_ref().map(|it| it.exported_schema())),
             release: Some(release_schema),
             ..ArrowSchema::released()
         }
@@ -675,9 +677,9 @@ impl Export {
             null_count: self.nulls as i64,
             n_buffers: held.addresses.len() as i64,
             buffers: held.addresses.as_ptr(),
-            dictionary: self.dictionary.map_or(ptr::null_mut(), |values| {
-                Box::into_raw(Box::new(values.exported_array()))
-            }),
+            n_children: self.items.iter().len() as i64, // 0 or 1
+            children: children(self.items.map(|items| items.exported_array())),
+            dictionary: boxed(self.dictionary.map(|values| values.exported_array())),
             release: Some(release_array),
             private_data: Box::into_raw(held).cast(),
             ..ArrowArray::released()
@@ -691,17 +693,54 @@ struct Held {
     _buffers: Vec<Option<Arc<dyn Buffer>>>,
 }
 
+/// A struct in a box that only `drop_box` frees; null for None.
+fn boxed<T>(inner: Option<T>) -> *mut T {
+    inner.map_or(ptr::null_mut(), |inner| Box::into_raw(Box::new(inner)))
+}
+
+/// The children of a struct that has one child or none. Only `drop_children` frees them.
+fn children<T>(only: Option<T>) -> *mut *mut T {
+    boxed(only.map(|only| boxed(Some(only))))
+}
+
+/// Frees what `boxed` made.
+///
+/// # Safety
+///
+/// `inner` is from `boxed`, and is not used again.
+unsafe fn drop_box<T>(inner: *mut T) {
+    if !inner.is_null() {
+        // SAFETY: it is not null, so `boxed` made it from a box. Dropping a struct of the interface
+        // releases it, unless it was moved out.
+        drop(unsafe { Box::from_raw(inner) });
+    }
+}
+
+/// Frees what `children` made.
+///
+/// # Safety
+///
+/// `only` is from `children`, and is not used again.
+unsafe fn drop_children<T>(only: *mut *mut T) {
+    // SAFETY: it is null, or `boxed` made it, which nobody else frees.
+    if let Some(child) = unsafe { only.as_ref() } {
+        // SAFETY: `children` made the child with `boxed`.
+        unsafe { drop_box(*child) };
+        // SAFETY: `children` made the list of one with `boxed`.
+        unsafe { drop_box(only) };
+    }
+}
+
 /// The `release` of `exported_schema`.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     // SAFETY: the interface guarantees that a schema's release is called with that schema, by its
     // only owner.
     let schema = unsafe { &mut *schema };
     schema.release = None;
-    if !schema.dictionary.is_null() {
-        // SAFETY: `exported_schema` made it from a box, and release runs once. Dropping it
-        // releases it, unless it was moved out.
-        drop(unsafe { Box::from_raw(schema.dictionary) });
-    }
+    // SAFETY: `exported_schema` made them, and release runs once.
+    unsafe { drop_children(schema.children) };
+    // SAFETY: `exported_schema` made it, and release runs once.
+    unsafe { drop_box(schema.dictionary) };
 }
 
 /// The `release` of `exported_array`.
@@ -710,11 +749,10 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
     // only owner.
     let array = unsafe { &mut *array };
     array.release = None;
-    if !array.dictionary.is_null() {
-        // SAFETY: `exported_array` made it from a box, and release runs once. Dropping it
-        // releases it, unless it was moved out.
-        drop(unsafe { Box::from_raw(array.dictionary) });
-    }
+    // SAFETY: `exported_array` made them, and release runs once.
+    unsafe { drop_children(array.children) };
+    // SAFETY: `exported_array` made it, and release runs once.
+    unsafe { drop_box(array.dictionary) };
     // SAFETY: `exported_array` made it from a box of a `Held`, and the interface guarantees that
     // release is called only once.
     drop(unsafe { Box::from_raw(array.private_data.cast::<Held>()) });

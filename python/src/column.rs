@@ -10,6 +10,13 @@
 //! Each slice ends where the structs say that its buffer ends (arrow.rs), and every access is
 //! checked against that end. Decreasing offsets, views that point outside the data, and indices
 //! outside the dictionary are errors.
+//!
+//! Keys are read in blocks of rows. The keys of the layouts with offsets, and those of a fixed
+//! width, lie in one buffer, so a block needs only their positions in it.
+
+use std::ops::Range;
+
+use stead::{Keys, Span};
 
 use crate::error::Problem;
 
@@ -138,6 +145,13 @@ impl Bits<'_> {
             .get(bit / 8)
             .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
+
+    /// The bits of eight rows, the lowest first; 0 behind the end of the buffer.
+    fn eight(&self, row: usize) -> u8 {
+        let (place, shift) = ((self.first + row) / 8, (self.first + row) % 8);
+        let byte = |i: usize| u16::from(self.bytes.get(i).copied().unwrap_or_default());
+        ((byte(place) | byte(place + 1) << 8) >> shift) as u8 // the low byte is meant
+    }
 }
 
 /// Indices of a dictionary.
@@ -206,7 +220,140 @@ pub(crate) struct Column<'a> {
     pub(crate) layout: Layout<'a>,
 }
 
+/// The keys of a block of rows.
+pub(crate) struct Rows<'b> {
+    /// The keys of the rows that are not null.
+    pub(crate) keys: Keys<'b>,
+    /// The places of these rows in the block, ascending; None if no row is null.
+    pub(crate) valid: Option<&'b [usize]>,
+}
+
+/// Room for a block of rows, which is used again for the next block.
+#[derive(Default)]
+pub(crate) struct Room<'a> {
+    spans: Vec<Span>,
+    each: Vec<&'a [u8]>,
+    valid: Vec<usize>,
+}
+
+impl<'a> Room<'a> {
+    /// Notes where the keys of the rows that are not null begin and end.
+    fn offsets<const N: usize>(
+        &mut self,
+        offsets: &[[u8; N]],
+        has_null: bool,
+        offset: impl Fn([u8; N]) -> usize,
+    ) {
+        // where the end is before the start, the length is longer than any buffer
+        let span = |pair: &[[u8; N]]| match *pair {
+            [start, end] => Span {
+                start: offset(start),
+                length: offset(end).wrapping_sub(offset(start)),
+            },
+            _ => Span::default(), // pairs have two items
+        };
+        if has_null {
+            let pairs = self.valid.iter().filter_map(|i| offsets.get(*i..i + 2));
+            self.spans.extend(pairs.map(span));
+        } else {
+            self.spans.extend(offsets.windows(2).map(span));
+        }
+    }
+}
+
 impl<'a> Column<'a> {
+    /// The keys of a block of rows, which are inside the column.
+    pub(crate) fn keys<'b>(
+        &self,
+        rows: Range<usize>,
+        room: &'b mut Room<'a>,
+    ) -> Result<Rows<'b>, Problem>
+    where
+        'a: 'b,
+    {
+        let (first, count) = (rows.start, rows.len());
+        room.spans.clear();
+        room.each.clear();
+        let mut has_null = self.find_valid(rows.clone(), &mut room.valid);
+        let data = match &self.layout {
+            Layout::Narrow { offsets, data } => {
+                let offset = |bytes| usize::try_from(i32::from_ne_bytes(bytes));
+                let offset = |bytes| offset(bytes).unwrap_or(usize::MAX);
+                room.offsets(&offsets[first..=rows.end], has_null, offset);
+                Some(*data)
+            }
+            Layout::Wide { offsets, data } => {
+                let offset = |bytes| usize::try_from(i64::from_ne_bytes(bytes));
+                let offset = |bytes| offset(bytes).unwrap_or(usize::MAX);
+                room.offsets(&offsets[first..=rows.end], has_null, offset);
+                Some(*data)
+            }
+            Layout::Fixed { width, data } => {
+                let span = |i: usize| Span {
+                    start: (first + i) * width,
+                    length: *width,
+                };
+                if has_null {
+                    room.spans.extend(room.valid.iter().map(|i| span(*i)));
+                } else {
+                    room.spans.extend((0..count).map(span));
+                }
+                Some(*data)
+            }
+            Layout::Nothing | Layout::Views { .. } | Layout::Codes { .. } => None,
+        };
+        let keys = match data {
+            Some(data) => match Keys::spans(data, &room.spans) {
+                Some(keys) => keys,
+                // one of them is outside: `key` finds it
+                None => {
+                    let bad = rows.clone().find_map(|row| self.key(row).err());
+                    return Err(bad.unwrap_or_else(|| self.damaged(first)));
+                }
+            },
+            None => {
+                room.valid.clear();
+                for (i, row) in rows.enumerate() {
+                    if let Some(key) = self.key(row)? {
+                        room.each.push(key);
+                        room.valid.push(i);
+                    }
+                }
+                has_null = room.valid.len() < count;
+                Keys::each(&room.each)
+            }
+        };
+        Ok(Rows {
+            keys,
+            valid: has_null.then_some(&room.valid),
+        })
+    }
+
+    /// Whether a row of a block is null by its own validity bit. If so, `valid` gets the places of
+    /// the others.
+    fn find_valid(&self, rows: Range<usize>, valid: &mut Vec<usize>) -> bool {
+        valid.clear();
+        let eights = || {
+            rows.clone().step_by(8).map(|row| {
+                let bits = self.validity.iter().map(|bits| bits.eight(row));
+                let inside = 0xFF >> (8 - (rows.end - row).min(8));
+                (
+                    row - rows.start,
+                    bits.fold(inside, |all, bits| all & bits),
+                    inside,
+                )
+            })
+        };
+        if self.validity.is_empty() || eights().all(|(_, bits, inside)| bits == inside) {
+            return false;
+        }
+        for (place, bits, _) in eights() {
+            let set = (0..8).filter(|i| bits >> i & 1 == 1);
+            valid.extend(set.map(|i| place + i));
+        }
+        true
+    }
+
     /// Whether a row is null by its own validity bit. A row is also null if its value in the
     /// dictionary is null, which this does not check.
     pub(crate) fn is_null(&self, row: usize) -> bool {

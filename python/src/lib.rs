@@ -8,14 +8,17 @@
 //! argument   an argument -> its value, or a TypeError that names it
 //! batch   many keys -> their nodes or points          array   Array: nodes or rows, for Python and Arrow
 //! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
+//! publishing   Map: opening, building, publishing
+//! located many keys -> their primary nodes, or all of their nodes
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
 //! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
+//! copied  keys of objects, in one buffer              validity   which rows of a column are null
 //! ```
 //!
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | error subscript | argument column key records | arrow fleet tools | batch names | array | map | plan same
+//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | plan publishing same
 //! ```
 
 #![deny(unsafe_code)]
@@ -25,17 +28,21 @@ mod array;
 mod arrow;
 mod batch;
 mod column;
+mod copied;
 mod error;
 mod fleet;
 mod imported;
 mod key;
+mod located;
 mod map;
 mod names;
 mod plan;
+mod publishing;
 mod records;
 mod same;
 mod subscript;
 mod tools;
+mod validity;
 
 use pyo3::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The Python class `Map`.
+//! The Python class `Map`: where keys live, and what a map contains. publishing.rs has the methods
+//! that open, build and publish maps.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,19 +10,18 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
 
 use stead::map::Node;
-use stead::point::Share;
 use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
-use stead::{Fleet, Point, Store};
+use stead::Point;
 
-use crate::argument::{flag, instance, max_move, optional, path, text, wrong};
-use crate::array::Array;
+use crate::argument::{flag, instance, text, threads};
+use crate::array::{Array, Lists};
 use crate::batch::answer_batch;
 use crate::error::{whole, Raise};
-use crate::fleet::Source;
 use crate::imported::imported;
+use crate::located::{All, Primary};
 use crate::names::Names;
-use crate::{fleet, key, records};
+use crate::{key, records};
 
 /// A map says where keys live. It is immutable and verified, and any number of threads may use it.
 ///
@@ -92,268 +92,6 @@ impl Map {
 
 #[pymethods]
 impl Map {
-    /// Opens a map file. This costs one stat if the process has the file open already and it is
-    /// unchanged.
-    ///
-    /// path: str or os.PathLike. copy: whether to read the file into memory whatever its size.
-    /// Without it, files above 1 MiB are memory-mapped and shared by all processes. If another
-    /// program overwrites such a file in place, maps that are open give wrong answers; if it
-    /// truncates the file, this process is killed by SIGBUS.
-    ///
-    /// After the file was replaced by renaming, the next call opens the new file, and maps that
-    /// are open keep their answers. So a server should open its map in each request.
-    ///
-    /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
-    /// VersionError, and ChangedError when the file was overwritten in place.
-    ///
-    /// >>> stead.Map.open("members.map").name
-    /// 'members'
-    #[staticmethod]
-    #[pyo3(signature = (path, *, copy = None), text_signature = "(path, *, copy=False)")]
-    fn open(
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        copy: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Map> {
-        let (path, copy) = (self::path("path", path)?, flag("copy", copy)?);
-        let open = if copy {
-            stead::Map::open_copy
-        } else {
-            stead::Map::open
-        };
-        py.detach(|| open(&path)).raise(py).map(Map::new)
-    }
-
-    /// Opens and verifies a map file without the cache of open maps, and reads it into memory
-    /// whatever its size. Use it to look at many files once, such as the epochs of a history.
-    ///
-    /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError and
-    /// VersionError.
-    ///
-    /// >>> stead.Map.open_uncached("members.map") == stead.Map.open("members.map")
-    /// True
-    #[staticmethod]
-    fn open_uncached(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Map> {
-        let path = self::path("path", path)?;
-        py.detach(|| stead::Map::open_uncached(&path))
-            .raise(py)
-            .map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Makes a map from the bytes of a map file, and verifies them.
-    ///
-    /// Raises FormatError, DigestError and VersionError.
-    ///
-    /// >>> stead.Map.from_bytes(members.to_bytes()) == members
-    /// True
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Map> {
-        let Ok(bytes) = data.cast::<PyBytes>() else {
-            let remedy = if data.is_instance_of::<PyString>() {
-                "; open a file with stead.Map.open(path)"
-            } else {
-                "; write bytes(data)"
-            };
-            return Err(wrong("data", "the bytes of a map", data, remedy));
-        };
-        let bytes = bytes.as_bytes().to_vec();
-        py.detach(|| stead::Map::from_bytes(bytes))
-            .raise(py)
-            .map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that
-    /// map, from which as little as possible moves.
-    ///
-    /// fleet: the text of a fleet, TOML or JSON (str or bytes), or a dict of the same shape
-    /// (docs/fleet.md); Map.build_file takes a file. In a dict, a weight is an int, a Decimal, a
-    /// str,
-    /// or a float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at
-    /// most 6 decimal places.
-    ///
-    /// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on
-    /// the part of all copies that may move in this epoch, such as "5%". The map then contains its
-    /// target slices, and building the same fleet on it takes the next step, until nothing is left
-    /// to do (see same). Without previous nothing moves, so max_move changes nothing. name: what
-    /// messages call the fleet.
-    ///
-    /// No file is written. The same fleet, previous map and options give the same map everywhere.
-    /// Other threads run meanwhile.
-    ///
-    /// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
-    /// if the fleet is well formed, but no map can satisfy it; IdentityError if previous is of
-    /// another cluster or hash; InvalidError if max_move is wrong.
-    ///
-    /// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
-    /// >>> before = stead.Map.build(fleet)
-    /// >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-    /// >>> after = stead.Map.build(fleet, before)
-    /// >>> after.epoch, f"{stead.Plan.between(before, after).fraction:.4f}"
-    /// (2, '0.2857')
-    /// >>> stead.Map.build(fleet, before, max_move="10%").slices == after.slices
-    /// False
-    /// >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
-    /// >>> stead.Map.build(wrong)  # doctest: +ELLIPSIS
-    /// Traceback (most recent call last):
-    /// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known ...
-    #[staticmethod]
-    #[pyo3(signature = (fleet, previous = None, *, max_move = None, name = None))]
-    fn build(
-        py: Python<'_>,
-        fleet: &Bound<'_, PyAny>,
-        previous: Option<&Bound<'_, PyAny>>,
-        max_move: Option<&Bound<'_, PyAny>>,
-        name: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Map> {
-        let name = name.map(|name| text("name", name, "")).transpose()?;
-        let (most, previous) = (self::max_move(max_move)?, optional("previous", previous)?);
-        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
-        next(py, &fleet, &source, previous, most)
-    }
-
-    /// Builds the map of a fleet file, as Map.build does with a text. Messages call the fleet by
-    /// its path.
-    ///
-    /// Raises the exceptions of Map.build, and NotFoundError, PermissionDeniedError or IoError if
-    /// the file cannot be read.
-    ///
-    /// >>> import pathlib
-    /// >>> text = "name = 'members'\nnode = [{name = 'db1'}]"
-    /// >>> size = pathlib.Path("fleet.toml").write_text(text)
-    /// >>> stead.Map.build_file("fleet.toml")
-    /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
-    #[staticmethod]
-    #[pyo3(signature = (path, previous = None, *, max_move = None))]
-    fn build_file(
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        previous: Option<&Bound<'_, PyAny>>,
-        max_move: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Map> {
-        let path = self::path("path", path)?;
-        let (most, previous) = (self::max_move(max_move)?, optional("previous", previous)?);
-        let fleet = py.detach(|| Fleet::read(&path)).raise(py)?;
-        next(py, &fleet, &Source::Lines, previous, most)
-    }
-    /// Builds the map of a fleet on the map at path, or a first map if there is no file, and
-    /// publishes it if it differs. Returns the map that is then at path.
-    ///
-    /// fleet, max_move and name are those of Map.build, and path is that of publish.
-    ///
-    /// Raises the exceptions of Map.build and of publish. After a ConflictError, call it again.
-    ///
-    /// >>> fleet["node"].append({"name": "db3"})
-    /// >>> stead.Map.apply(fleet, "members.map").epoch
-    /// 2
-    /// >>> stead.Map.apply(fleet, "members.map").epoch  # nothing changed
-    /// 2
-    #[staticmethod]
-    #[pyo3(signature = (fleet, path, *, max_move = None, name = None))]
-    fn apply(
-        py: Python<'_>,
-        fleet: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        max_move: Option<&Bound<'_, PyAny>>,
-        name: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Map> {
-        let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
-        let name = name.map(|name| text("name", name, "")).transpose()?;
-        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
-        let applied = py.detach(|| store(&path).apply(&fleet, most));
-        source.raise(py, applied).map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Applies a fleet file, as Map.apply does with a text. Messages call the fleet by its path.
-    ///
-    /// >>> import pathlib
-    /// >>> text = "name = 'members'\n[[node]]\nname = 'db1'\n"
-    /// >>> size = pathlib.Path("fleet.toml").write_text(text)
-    /// >>> stead.Map.apply_file("fleet.toml", "members.map").epoch
-    /// 2
-    #[staticmethod]
-    #[pyo3(signature = (fleet_path, path, *, max_move = None))]
-    fn apply_file(
-        py: Python<'_>,
-        fleet_path: &Bound<'_, PyAny>,
-        path: &Bound<'_, PyAny>,
-        max_move: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Map> {
-        let fleet_path = self::path("fleet_path", fleet_path)?;
-        let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
-        py.detach(|| store(&path).apply(&Fleet::read(&fleet_path)?, most))
-            .raise(py)
-            .map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Returns the epochs that the history of a map has: a list of int, the oldest first.
-    ///
-    /// Raises IoError and its subclasses.
-    ///
-    /// >>> stead.Map.history("members.map")
-    /// [1]
-    #[staticmethod]
-    fn history(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
-        let path = self::path("path", path)?;
-        py.detach(|| store(&path).history()).raise(py)
-    }
-
-    /// Opens an epoch of the history of the map at path.
-    ///
-    /// Raises NotFoundError if the history does not have the epoch, and the exceptions of
-    /// Map.open_uncached.
-    ///
-    /// >>> stead.Map.open_epoch("members.map", 1) == members
-    /// True
-    #[staticmethod]
-    fn open_epoch(
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        epoch: &Bound<'_, PyAny>,
-    ) -> PyResult<Map> {
-        let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
-        py.detach(|| store(&path).open_epoch(epoch))
-            .raise(py)
-            .map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Publishes the content of an old epoch as the next epoch, so that every reader notices the
-    /// change, and returns the map that is then at path. Publishes nothing if the newest epoch has
-    /// this content already.
-    ///
-    /// Raises the exceptions of Map.open_epoch and of publish.
-    ///
-    /// >>> fleet["node"].append({"name": "db3"})
-    /// >>> grown = stead.Map.apply(fleet, "members.map")
-    /// >>> back = stead.Map.rollback("members.map", 1)
-    /// >>> back.epoch, back.same(members)
-    /// (3, True)
-    #[staticmethod]
-    fn rollback(
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        epoch: &Bound<'_, PyAny>,
-    ) -> PyResult<Map> {
-        let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
-        py.detach(|| store(&path).rollback(epoch))
-            .raise(py)
-            .map(|map| Map::new(Arc::new(map)))
-    }
-
-    /// Reads the epoch and the digest from the header of a map file, without verifying it: a cheap
-    /// way to ask whether there is a newer epoch. Returns a tuple of int and bytes.
-    ///
-    /// >>> stead.Map.peek("members.map") == (members.epoch, members.digest)
-    /// True
-    #[staticmethod]
-    fn peek<'py>(
-        py: Python<'py>,
-        path: &Bound<'py, PyAny>,
-    ) -> PyResult<(u64, Bound<'py, PyBytes>)> {
-        let path = self::path("path", path)?;
-        let peeked = py.detach(|| Store::peek(&path)).raise(py)?;
-        Ok((peeked.epoch, PyBytes::new(py, &peeked.digest)))
-    }
-
     /// Returns the name of the node that a key lives on; with several replicas, of the primary.
     ///
     /// Raises TypeError if the key is neither str nor bytes, and UnicodeEncodeError if it is a str
@@ -383,22 +121,30 @@ impl Map {
     /// A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
     /// the result has the index of each node in `Map.nodes` instead of its name.
     ///
+    /// threads: the number of threads that locate keys, from 1; more than the machine has
+    /// processors are not started. They help with columns of Arrow from some 100,000 keys on; much
+    /// of the time of a list goes into reading and making Python objects, which one thread does.
+    ///
     /// Raises TypeError if the argument is not a batch of keys, InvalidError if a column is
-    /// malformed, and IoError if a stream fails.
+    /// malformed or if threads is wrong, and IoError if a stream fails.
     ///
     /// >>> members.locate_many(["frank", b"bob", None])
     /// ['db1', 'db2', None]
     /// >>> members.locate_many(["frank", b"bob", None], numbers=True)
     /// [0, 1, None]
-    #[pyo3(signature = (keys, *, numbers = None), text_signature = "($self, keys, *, numbers=False)")]
+    #[pyo3(
+        signature = (keys, *, numbers = None, threads = None),
+        text_signature = "($self, keys, *, numbers=False, threads=1)"
+    )]
     fn locate_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
         numbers: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
-        // a map has at most 65,536 nodes
-        let (nodes, is_column) = answer_batch(&|key: &[u8]| self.map.locate(key).0 as i32, keys)?;
+        let (map, threads) = (&*self.map, self::threads(threads)?);
+        let (_, nodes, is_column) = answer_batch(Primary { map, threads }, keys)?;
         let array = Array::new(nodes, (!numbers).then(|| Arc::clone(&self.names)));
         if is_column {
             return Ok(array.into_pyobject(py)?.into_any());
@@ -413,6 +159,48 @@ impl Map {
     /// ['db1']
     fn locate_all<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         self.list(key.py(), self.map.locate_all(key::bytes(key)?))
+    }
+
+    /// Returns the names of all nodes of many keys, primary first, in the order of the keys. Other
+    /// threads run meanwhile.
+    ///
+    /// keys, numbers and threads are those of locate_many. A list of keys gives a list of lists;
+    /// None stays None. A column gives an `Array` of lists: Arrow's type list, with int32 offsets,
+    /// of dictionary-encoded names or of int32. Null stays null.
+    ///
+    /// Raises the exceptions of locate_many, and InvalidError if the lists of one call would have
+    /// more than 2**31 - 1 nodes together.
+    ///
+    /// >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
+    /// >>> copies = stead.Map.build(fleet)
+    /// >>> copies.locate_all_many(["frank", None])
+    /// [['db2', 'db1'], None]
+    /// >>> import numpy, pyarrow
+    /// >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
+    /// >>> pyarrow.array(nodes).type, nodes.to_pylist()
+    /// (ListType(list<item: int32>), [[1, 0], [0, 2]])
+    #[pyo3(
+        signature = (keys, *, numbers = None, threads = None),
+        text_signature = "($self, keys, *, numbers=False, threads=1)"
+    )]
+    fn locate_all_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        numbers: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
+        let asked = All {
+            map: &self.map,
+            threads: self::threads(threads)?,
+            nodes: Lists::default(),
+        };
+        let (All { nodes, .. }, _, is_column) = answer_batch(asked, keys)?;
+        let array = Array::lists(nodes, (!numbers).then(|| Arc::clone(&self.names)));
+        if is_column {
+            return Ok(array.into_pyobject(py)?.into_any());
+        }
+        array.to_pylist(py).map(Bound::into_any)
     }
 
     /// Returns up to n distinct nodes for a key, best first: those that hold the key, then those
@@ -501,50 +289,6 @@ impl Map {
     fn label(&self, node: &Bound<'_, PyAny>, name: &Bound<'_, PyAny>) -> PyResult<Option<&str>> {
         let (node, name) = (self.named("node", node)?, text("name", name, "")?);
         Ok(node.and_then(|node| node.label(name)))
-    }
-
-    /// Publishes the map at path, completely or not at all, with its history beside it.
-    ///
-    /// previous: the map that this one was built on, which must still be the one at path; None if
-    /// there is no map at path yet.
-    ///
-    /// The history is the directory path + ".history", with a map file for each of the newest 32
-    /// epochs. Map.history, Map.open_epoch and Map.rollback use it.
-    ///
-    /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
-    /// again on the new map. Raises UncertainError if the map is in place, but a power cut may
-    /// lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
-    /// symbolic link.
-    ///
-    /// >>> before = stead.Map.open("members.map")
-    /// >>> fleet["node"].append({"name": "db4"})
-    /// >>> after = stead.Map.build(fleet, before)
-    /// >>> after.publish("members.map", before)
-    /// >>> stead.Map.open("members.map").epoch
-    /// 2
-    #[pyo3(signature = (path, previous = None))]
-    fn publish(
-        &self,
-        py: Python<'_>,
-        path: &Bound<'_, PyAny>,
-        previous: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let path = self::path("path", path)?;
-        let previous = optional::<Map>("previous", previous)?.map(|map| Arc::clone(&map.get().map));
-        py.detach(|| store(&path).publish(previous.as_deref(), &self.map))
-            .raise(py)
-    }
-
-    /// Writes a copy of the map to a file, completely or not at all, and replaces an existing file.
-    /// It keeps no history and detects no conflicts.
-    ///
-    /// Raises IoError and its subclasses, UncertainError among them, and InvalidError if path is a
-    /// symbolic link.
-    ///
-    /// >>> members.save("copy.map")
-    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
-        let path = self::path("path", path)?;
-        py.detach(|| stead::store::save(&self.map, &path)).raise(py)
     }
 
     /// Returns the bytes of the map's file. If the fleet has a secret, they contain it.
@@ -758,16 +502,6 @@ impl Map {
     }
 }
 
-/// The map file at a path, and its history.
-fn store(path: &std::path::Path) -> Store {
-    Store::new(path, stead::store::KEEP)
-}
-
-/// The epoch that an integer stands for.
-fn epoch_of(epoch: &Bound<'_, PyAny>) -> PyResult<u64> {
-    whole("epoch", "a number from 0 to 2**64 - 1", epoch)
-}
-
 /// The point that an integer stands for.
 pub(crate) fn point_of(point: &Bound<'_, PyAny>) -> PyResult<Point> {
     whole("point", "a number from 0 to 2**64 - 1", point).map(Point)
@@ -786,20 +520,4 @@ pub(crate) fn compared(
         _ => return Ok(py.NotImplemented().into_bound(py)),
     };
     Ok(answer.into_pyobject(py)?.to_owned().into_any())
-}
-
-/// The map of a fleet, on top of the previous one if there is one.
-fn next(
-    py: Python<'_>,
-    fleet: &Fleet,
-    source: &Source,
-    previous: Option<&Bound<'_, Map>>,
-    most: Option<Share>,
-) -> PyResult<Map> {
-    let previous = previous.map(|map| Arc::clone(&map.get().map));
-    let built = py.detach(|| match most {
-        Some(most) => stead::build_max_move(fleet, previous.as_deref(), most),
-        None => stead::build(fleet, previous.as_deref()),
-    });
-    source.raise(py, built).map(|map| Map::new(Arc::new(map)))
 }

@@ -104,6 +104,7 @@ impl Names {
             nulls: 0,
             buffers: vec![None, Some(offsets.clone()), Some(text.clone())],
             dictionary: None,
+            items: None,
         }
     }
 }

@@ -11,12 +11,12 @@ use stead::format::Digest;
 use stead::plan::Move;
 use stead::point::SPACE;
 use stead::report::Report;
-use stead::Point;
+use stead::{Keys, Point};
 
 use crate::argument::{flag, instance};
 use crate::array::Array;
-use crate::batch::{answer_batch, item_at, Answers};
-use crate::error::Raise;
+use crate::batch::{answer_batch, Answers, Ask};
+use crate::error::{Problem, Raise};
 use crate::imported::imported;
 use crate::map::{compared, point_of, Map};
 use crate::subscript::{places, Places};
@@ -42,12 +42,42 @@ pub struct Plan {
     new: Py<Map>,
 }
 
-/// The copies of keys that move: the position of the key, and the numbers of its nodes.
-#[derive(Default)]
-struct Rows {
+/// Asks for the copies of keys that move: the position of the key, and the numbers of its nodes.
+struct Affected<'a> {
+    plan: &'a stead::Plan,
+    new: &'a stead::Map,
+    /// the number of keys that were asked about
+    count: usize,
     key: Vec<i64>,
     from: Answers<i32>,
     to: Answers<i32>,
+}
+
+impl Ask for Affected<'_> {
+    type Answer = Point;
+    const KEEPS: bool = false;
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn answer(&self, keys: Keys<'_>, points: &mut [Point]) {
+        self.new.points(keys, points);
+    }
+
+    fn take(&mut self, points: &Answers<Point>) -> Result<(), Problem> {
+        for (row, point) in (self.count..).zip(points.iter()) {
+            let Some(point) = point else { continue };
+            for number in self.plan.affects_point(point) {
+                let Move { from, to, .. } = self.plan.moves[number];
+                self.key.push(row as i64); // there are no more than `isize::MAX` keys
+                self.from.push(from.map(|node| node.0 as i32)); // a map has at most 65,536 nodes
+                self.to.push(to.map(|node| node.0 as i32));
+            }
+        }
+        self.count += points.values.len();
+        Ok(())
+    }
 }
 
 impl Plan {
@@ -69,23 +99,6 @@ impl Plan {
                 .map(|one| self.record(py, one))
                 .collect::<PyResult<Vec<_>>>()?,
         )
-    }
-
-    /// What moves of keys with these points.
-    fn rows(&self, points: &Answers<u64>) -> Rows {
-        let mut rows = Rows::default();
-        for row in 0..points.numbers.len() {
-            let Some(point) = item_at(&points.numbers, &points.validity, row) else {
-                continue;
-            };
-            for number in self.plan.affects_point(Point(point)) {
-                let Move { from, to, .. } = self.plan.moves[number];
-                rows.key.push(row as i64); // a Vec has no more than `isize::MAX` items
-                rows.from.push(from.map(|node| node.0 as i32)); // a map has at most 65,536 nodes
-                rows.to.push(to.map(|node| node.0 as i32));
-            }
-        }
-        rows
     }
 
     /// The moves of these numbers, as a list of Move.
@@ -220,8 +233,15 @@ impl Plan {
     fn affects_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = keys.py();
         let (old, new) = (self.old.get(), self.new.get());
-        let (points, is_column) = answer_batch(&|key: &[u8]| new.map.point(key).0, keys)?;
-        let Rows { key, from, to } = py.detach(|| self.rows(&points));
+        let asked = Affected {
+            plan: &self.plan,
+            new: &new.map,
+            count: 0,
+            key: Vec::new(),
+            from: Answers::default(),
+            to: Answers::default(),
+        };
+        let (Affected { key, from, to, .. }, _, is_column) = answer_batch(asked, keys)?;
         let [from, to] = [(from, old), (to, new)]
             .map(|(nodes, map)| Array::new(nodes, Some(Arc::clone(map.names()))));
         if is_column {
@@ -231,7 +251,7 @@ impl Plan {
         }
         let rows = key.iter().enumerate();
         let rows =
-            rows.map(|(i, key)| records::affected(py, *key, from.item(py, i), to.item(py, i)));
+            rows.map(|(i, key)| records::affected(py, *key, from.item(py, i)?, to.item(py, i)?));
         PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
     }
 

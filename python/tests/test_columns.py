@@ -124,7 +124,7 @@ def test_a_column_goes_through_multiprocessing(members):
 
 
 def test_a_damaged_pickle_is_refused(members):
-    make, (width, numbers, bits, names) = members.locate_many(
+    make, (width, numbers, bits, names, _) = members.locate_many(
         pyarrow.array(HOLES)
     ).__reduce__()
     assert make(width, numbers, bits, names).null_count == 5

@@ -33,7 +33,7 @@ def _parts(column: Array[Any], method: str) -> tuple[Any, Any, Any, Any]:
     null (None if none is), and the names of the nodes (None for numbers).
     """
     numpy = _needed("numpy", method)
-    memory, bits, names = column._parts()
+    memory, bits, names, _ = column._parts()
     numbers = numpy.asarray(memory)
     nulls = None
     if bits is not None:
@@ -49,8 +49,22 @@ def _parts(column: Array[Any], method: str) -> tuple[Any, Any, Any, Any]:
     return numpy, numbers, nulls, names
 
 
+def _lists(column: Array[Any], method: str) -> Any:
+    """Returns a column of lists as an array of objects; None if the rows are no lists."""
+    if column._parts()[3] is None:
+        return None
+    # NumPy would make an array of two dimensions of lists that are equally long
+    found = _needed("numpy", method).empty(len(column), dtype=object)
+    for row, items in enumerate(column):
+        found[row] = items
+    return found
+
+
 def to_numpy(column: Array[Any]) -> Any:
     """Array.to_numpy."""
+    lists = _lists(column, "to_numpy")
+    if lists is not None:
+        return lists
     numpy, numbers, nulls, names = _parts(column, "to_numpy")
     if names is None:
         return numbers if nulls is None else numpy.ma.MaskedArray(numbers, mask=nulls)
@@ -62,6 +76,11 @@ def to_numpy(column: Array[Any]) -> Any:
 
 def array(column: Array[Any], dtype: Any, copy: bool | None) -> Any:
     """Array.__array__. Nulls among numbers are None, as in a list: NumPy drops masks."""
+    lists = _lists(column, "__array__")
+    if lists is not None:
+        if copy is False:
+            raise ValueError("a column of lists needs a copy to become an array")
+        return lists if dtype is None else lists.astype(dtype)
     numpy, numbers, nulls, names = _parts(column, "__array__")
     if names is None and nulls is None:
         if copy or (dtype is not None and numpy.dtype(dtype) != numbers.dtype):
@@ -90,6 +109,9 @@ def to_arrow(column: Array[Any]) -> Any:
 def to_pandas(column: Array[Any]) -> Any:
     """Array.to_pandas."""
     pandas = _needed("pandas", "to_pandas")
+    lists = _lists(column, "to_pandas")
+    if lists is not None:
+        return pandas.Series(lists)
     _, numbers, nulls, names = _parts(column, "to_pandas")
     if names is None:
         if nulls is None:

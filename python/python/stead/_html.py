@@ -15,24 +15,27 @@ _ROWS = 20
 _SPACE = 2**64
 
 
-def _table(caption: str, head: Iterable[str], rows: list[list[str]]) -> str:
-    """Returns a table. Columns after the first text ones are aligned as notebooks do."""
-    shown = rows[:_ROWS]
-    names = list(head)
+def _table(caption: str, head: dict[str, str], rows: list[list[str]]) -> str:
+    """Returns a table. `head` has the names of the columns and the side to which each
+    is aligned: notebooks would align names as if they were numbers. The caption has one
+    line, also over a narrow table.
+    """
+    styles = [f' style="text-align: {side}"' for side in head.values()]
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        aligned = zip(styles, cells)
+        inside = (f"<{tag}{style}>{escape(cell)}</{tag}>" for style, cell in aligned)
+        return f"<tr>{''.join(inside)}</tr>"
+
     lines = [
-        f"<table><caption>{escape(caption)}</caption>",
-        "<thead><tr>"
-        + "".join(f"<th>{escape(name)}</th>" for name in names)
-        + "</tr></thead>",
+        f'<table><caption style="white-space: nowrap">{escape(caption)}</caption>',
+        f"<thead>{line('th', head)}</thead>",
         "<tbody>",
-    ]
-    lines += [
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in shown
+        *(line("td", row) for row in rows[:_ROWS]),
     ]
     if len(rows) > _ROWS:
         more = f"and {len(rows) - _ROWS} more"
-        lines.append(f'<tr><td colspan="{len(names)}">{more}</td></tr>')
+        lines.append(f'<tr><td colspan="{len(head)}"{styles[0]}>{more}</td></tr>')
     return "\n".join([*lines, "</tbody></table>"])
 
 
@@ -54,7 +57,8 @@ def of_map(map: Map) -> str:
     ]
     copies = "1 copy" if map.replicas == 1 else f"{map.replicas} copies"
     caption = f"{map.name}, epoch {map.epoch}: {len(rows)} nodes, {copies} of each key"
-    return _table(caption, ("node", "weight", "share", "labels"), rows)
+    head = {"node": "left", "weight": "right", "share": "right", "labels": "left"}
+    return _table(caption, head, rows)
 
 
 def of_plan(plan: Plan) -> str:
@@ -70,6 +74,7 @@ def of_plan(plan: Plan) -> str:
     ]
     caption = (
         f"{plan.new.name}, epoch {plan.old.epoch} to {plan.new.epoch}: "
-        f"{plan.fraction:.4%} of all copies moves"
+        f"{plan.fraction:.4%} of all copies move"
     )
-    return _table(caption, ("from", "to", "cause", "of all copies"), rows)
+    head = {"from": "left", "to": "left", "cause": "left", "of all copies": "right"}
+    return _table(caption, head, rows)

@@ -252,7 +252,11 @@ class Map:
         """
     @overload
     def locate_many(
-        self, keys: _Column, *, numbers: Literal[False] = False
+        self,
+        keys: _Column,
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
     ) -> Array[str | None]:
         """Returns the names of the nodes that many keys live on, in the order of the keys. Other
         threads run meanwhile.
@@ -271,8 +275,12 @@ class Map:
         A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
         the result has the index of each node in `Map.nodes` instead of its name.
 
+        threads: the number of threads that locate keys, from 1; more than the machine has
+        processors are not started. They help with columns of Arrow from some 100,000 keys on; much
+        of the time of a list goes into reading and making Python objects, which one thread does.
+
         Raises TypeError if the argument is not a batch of keys, InvalidError if a column is
-        malformed, and IoError if a stream fails.
+        malformed or if threads is wrong, and IoError if a stream fails.
 
         >>> members.locate_many(["frank", b"bob", None])
         ['db1', 'db2', None]
@@ -281,23 +289,31 @@ class Map:
         """
     @overload
     def locate_many(
-        self, keys: _Column, *, numbers: Literal[True]
+        self, keys: _Column, *, numbers: Literal[True], threads: int = 1
     ) -> Array[int | None]: ...
     @overload
     def locate_many(
-        self, keys: Iterable[_Key], *, numbers: Literal[False] = False
+        self,
+        keys: Iterable[_Key],
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
     ) -> list[str]: ...
     @overload
     def locate_many(
-        self, keys: Iterable[_Key], *, numbers: Literal[True]
+        self, keys: Iterable[_Key], *, numbers: Literal[True], threads: int = 1
     ) -> list[int]: ...
     @overload
     def locate_many(
-        self, keys: Iterable[_Key | None], *, numbers: Literal[False] = False
+        self,
+        keys: Iterable[_Key | None],
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
     ) -> list[str | None]: ...
     @overload
     def locate_many(
-        self, keys: Iterable[_Key | None], *, numbers: Literal[True]
+        self, keys: Iterable[_Key | None], *, numbers: Literal[True], threads: int = 1
     ) -> list[int | None]: ...
     def locate_all(self, key: _Key) -> list[str]:
         """Returns the names of all nodes of a key, primary first. There are as many as the map has
@@ -306,6 +322,61 @@ class Map:
         >>> members.locate_all("frank")
         ['db1']
         """
+    @overload
+    def locate_all_many(
+        self,
+        keys: _Column,
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
+    ) -> Array[list[str] | None]:
+        """Returns the names of all nodes of many keys, primary first, in the order of the keys. Other
+        threads run meanwhile.
+
+        keys, numbers and threads are those of locate_many. A list of keys gives a list of lists;
+        None stays None. A column gives an `Array` of lists: Arrow's type list, with int32 offsets,
+        of dictionary-encoded names or of int32. Null stays null.
+
+        Raises the exceptions of locate_many, and InvalidError if the lists of one call would have
+        more than 2**31 - 1 nodes together.
+
+        >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
+        >>> copies = stead.Map.build(fleet)
+        >>> copies.locate_all_many(["frank", None])
+        [['db2', 'db1'], None]
+        >>> import numpy, pyarrow
+        >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
+        >>> pyarrow.array(nodes).type, nodes.to_pylist()
+        (ListType(list<item: int32>), [[1, 0], [0, 2]])
+        """
+    @overload
+    def locate_all_many(
+        self, keys: _Column, *, numbers: Literal[True], threads: int = 1
+    ) -> Array[list[int] | None]: ...
+    @overload
+    def locate_all_many(
+        self,
+        keys: Iterable[_Key],
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
+    ) -> list[list[str]]: ...
+    @overload
+    def locate_all_many(
+        self, keys: Iterable[_Key], *, numbers: Literal[True], threads: int = 1
+    ) -> list[list[int]]: ...
+    @overload
+    def locate_all_many(
+        self,
+        keys: Iterable[_Key | None],
+        *,
+        numbers: Literal[False] = False,
+        threads: int = 1,
+    ) -> list[list[str] | None]: ...
+    @overload
+    def locate_all_many(
+        self, keys: Iterable[_Key | None], *, numbers: Literal[True], threads: int = 1
+    ) -> list[list[int] | None]: ...
     def prefer(self, key: _Key, n: SupportsIndex) -> list[str]:
         """Returns up to n distinct nodes for a key, best first: those that hold the key, then those
         that take over when these are down.
@@ -614,8 +685,8 @@ class Plan(Sequence[Move]):
 @final
 class Array(Generic[_T_co]):
     """The nodes of a column of keys, in the order of the keys. It is an Arrow column of
-    dictionary-encoded node names, or of node numbers. Plan.affects_many also returns positions
-    as an Array.
+    dictionary-encoded node names, or of node numbers; that of Map.locate_all_many has a list of
+    these in each row. Plan.affects_many also returns positions as an Array.
 
     `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and everything else that supports Arrow's
     PyCapsule interface import it without a copy. Its indices are int32. The dictionary has the
@@ -648,7 +719,7 @@ class Array(Generic[_T_co]):
     def to_numpy(self) -> Any:
         """Returns the column as a NumPy array. Numbers without null are not copied: the array is
         read-only and shares their memory. Numbers of which some are null give a masked array. Names
-        give an array of str objects, with None for null.
+        give an array of str objects, with None for null, and lists an array of list objects.
 
         >>> import numpy
         >>> nodes = members.locate_many(numpy.array(["frank", "bob"]), numbers=True)
@@ -664,16 +735,19 @@ class Array(Generic[_T_co]):
         """
     def to_pandas(self) -> Any:
         """Returns the column as a series of pandas: names as categories, numbers as int32, or as Int32
-        if some are null; positions are int64.
+        if some are null; positions are int64, and lists are objects.
 
         >>> import numpy
         >>> members.locate_many(numpy.array(["frank", "bob"])).to_pandas().tolist()
         ['db1', 'db2']
         """
-    def _parts(self) -> tuple[_Numbers, bytes | None, tuple[str, ...] | None]:
+    def _parts(
+        self,
+    ) -> tuple[_Numbers, bytes | None, tuple[str, ...] | None, _Numbers | None]:
         """What stead._columns makes arrays of: the numbers, as an object with NumPy's array interface,
-        which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; and
-        the names of the nodes, or None.
+        which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; the
+        names of the nodes, or None; and, if the rows are lists, where each starts and the last one
+        ends, as int32, or None.
         """
     @property
     def null_count(self) -> int:
@@ -707,6 +781,7 @@ def _array(
     numbers: bytes,
     bits: bytes | None,
     names: tuple[str, ...] | None,
+    offsets: bytes | None = None,
 ) -> Array[Any]:
     """Makes an Array again of what its pickle has. Raises InvalidError if the pickle is damaged."""
 

@@ -46,6 +46,14 @@ def from_file(path: pathlib.Path) -> stead.Map:
 # locating
 node: str = plain.locate("frank")
 nodes: list[str] = plain.locate_all(b"frank")
+lists: list[list[str]] = plain.locate_all_many(["a", b"b"], threads=2)
+holes: list[list[str] | None] = plain.locate_all_many(["a", None])
+list_numbers: list[list[int]] = plain.locate_all_many(["a"], numbers=True)
+list_column: stead.Array[list[str] | None] = plain.locate_all_many(
+    polars.Series(["a", None])
+)
+list_row: list[str] | None = list_column[0]
+threaded: stead.Array[str | None] = plain.locate_many(numpy.array(["a"]), threads=2)
 preferred: list[str] = plain.prefer("frank", 2)
 point: int = plain.point("frank")
 there: str = plain.locate_point(point)
