@@ -539,11 +539,14 @@ int32_t stead_map_locate_all(const stead_map *map,
                              size_t *count,
                              stead_error *error);
 
-// Finds the nodes of many keys: for each key the one that stead_map_locate finds.
+// Finds the nodes of many keys: for each key the one that stead_map_locate finds, in less time.
 // keys, length: the keys end to end, and their length in all.
 // offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
 // offsets must not decrease, and none may exceed length.
-// nodes: room for count numbers. On failure nothing is written.
+// nodes: room for count numbers, which must not overlap the keys or the offsets. On failure
+// nothing is written.
+// Nothing is allocated, and no thread is started: a program with several threads can give each of
+// them a part of the keys.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_many(const stead_map *map,
                               const void *keys,
@@ -552,6 +555,38 @@ int32_t stead_map_locate_many(const stead_map *map,
                               size_t count,
                               int32_t *nodes,
                               stead_error *error);
+
+// Finds the nodes of many keys, as stead_map_locate_many does, for offsets of 32 bits. A string
+// column of Apache Arrow has such offsets; they are int32_t there, and none is negative.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_map_locate_many_32(const stead_map *map,
+                                 const void *keys,
+                                 size_t length,
+                                 const uint32_t *offsets,
+                                 size_t count,
+                                 int32_t *nodes,
+                                 stead_error *error);
+
+// Finds all nodes of many keys: for each key those that stead_map_locate_all finds, in less time.
+// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+// stead_map_locate_many.
+// nodes, capacity: an array, and how many numbers it has room for. The nodes of key i begin at
+// nodes[starts[i]] and end before nodes[starts[i + 1]]. Nodes beyond the capacity are not written.
+// starts: room for key_count + 1 numbers, which are all written, whatever the capacity.
+// count: how many nodes the keys have, whatever the capacity. In a map with R replicas this is R
+// for each key, or another number for a key whose slice has a named policy.
+// The arrays must not overlap each other, the keys or the offsets.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_map_locate_all_many(const stead_map *map,
+                                  const void *keys,
+                                  size_t length,
+                                  const uint64_t *offsets,
+                                  size_t key_count,
+                                  int32_t *nodes,
+                                  size_t capacity,
+                                  uint64_t *starts,
+                                  size_t *count,
+                                  stead_error *error);
 
 // Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 // over when they are down. Every client gets the same list.

@@ -152,7 +152,7 @@ pub extern "C" fn stead_survey(
         let names = c.batch(names, length, offsets, count, "names")?;
         let levels = levels_of(c, levels)?;
         let mut survey = Survey::new();
-        names.for_each(|name| survey.add(name));
+        names.blocks(|_, names| survey.add_keys(names));
         let projection = match members {
             0 => None,
             members => Some(Projection::new(members, &levels)?),
