@@ -102,7 +102,7 @@ void stead_fleet_free(stead_fleet_text *fleet);
 zend_string *stead_fleet_placed(const stead_fleet_text *fleet,
                                 const char *message, const char *name);
 
-/* map.c */
+/* map.c: the object. */
 
 typedef struct {
   stead_map *map;
@@ -122,7 +122,39 @@ static zend_always_inline stead_map_object *stead_map_of(zend_object *object) {
  * exception when there is none. */
 zend_string *stead_name_of(stead_map_object *map, int32_t node);
 
-/* Keys of an array, end to end, for calls that take many keys. */
+/* Throws, for a map that has none: the object that unserialize() was about to
+ * make, or that a copy was to be. */
+void stead_no_map(void);
+/* Returns the map of an argument; throws when it has none. */
+stead_map *stead_map_given(zend_object *object, bool *good);
+
+#define STEAD_THIS_MAP                                                         \
+  stead_map_object *self = stead_map_of(Z_OBJ_P(ZEND_THIS));                   \
+  if (UNEXPECTED(self->map == NULL)) {                                         \
+    stead_no_map();                                                            \
+    RETURN_THROWS();                                                           \
+  }
+
+/* locate.c: a list of numbers of nodes, which grows when a call says that there
+ * are more. */
+
+typedef struct {
+  int32_t few[32];
+  int32_t *nodes;
+  size_t room;
+  size_t count;
+} stead_node_list;
+
+void stead_list_start(stead_node_list *list);
+/* Returns whether the list was too short, and has become long enough. */
+bool stead_list_grown(stead_node_list *list);
+/* Throws when the status says so; otherwise returns the names. Either way the
+ * list is freed. */
+void stead_list_names(zval *return_value, stead_map_object *self,
+                      stead_node_list *list, int32_t status,
+                      const stead_error *error);
+
+/* batch.c: keys of an array, end to end, for calls that take many keys. */
 
 typedef struct {
   uint64_t *offsets;
