@@ -130,10 +130,39 @@ ZEND_METHOD(Stead_Map, locateAllPoint) {
   stead_list_names(return_value, self, &list, status, &error);
 }
 
-/* Puts the names of the nodes of a batch into the result; returns whether that
- * worked. */
-static bool locate_batch(stead_map_object *self, stead_batch *batch,
-                         int32_t *nodes, HashTable *found) {
+/* What is beside the keys of locateMany and locateAllMany: an array with the
+ * same array keys, whose values are then replaced. Null stays null. */
+static HashTable *answers(HashTable *keys) {
+  if (!HT_IS_PACKED(keys) || !HT_IS_WITHOUT_HOLES(keys)) {
+    return zend_array_dup(keys);
+  }
+  /* a list, as nearly all arrays of keys are: no string needs to be copied */
+  uint32_t count = zend_hash_num_elements(keys);
+  HashTable *made = zend_new_array(count);
+  zend_hash_real_init_packed(made);
+  ZEND_HASH_FILL_PACKED(made) {
+    for (uint32_t i = 0; i < count; i++) {
+      ZEND_HASH_FILL_SET_NULL();
+      ZEND_HASH_FILL_NEXT();
+    }
+  }
+  ZEND_HASH_FILL_END();
+  made->nNextFreeElement = keys->nNextFreeElement;
+  return made;
+}
+
+/* Replaces a value of such an array. */
+static zend_always_inline void replace(zval *place, zval *value) {
+  if (UNEXPECTED(Z_REFCOUNTED_P(place))) {
+    zval_ptr_dtor(place);
+  }
+  ZVAL_COPY_VALUE(place, value);
+}
+
+/* Puts the primary of each key of a batch into the result. */
+static bool locate_batch(stead_batch *batch, void *context) {
+  stead_map_object *self = context;
+  int32_t nodes[STEAD_BATCH];
   stead_error error;
 
   if (stead.stead_map_locate_many(self->map, batch->bytes, batch->length,
@@ -145,59 +174,70 @@ static bool locate_batch(stead_map_object *self, stead_batch *batch,
   for (size_t i = 0; i < batch->count; i++) {
     zend_string *name = stead_name_of(self, nodes[i]);
     zval value;
-    if (name == NULL) {
+    if (UNEXPECTED(name == NULL)) {
       return false;
     }
     ZVAL_STR_COPY(&value, name);
-    if (Z_TYPE(batch->places[i]) == IS_LONG) {
-      zend_hash_index_update(found, Z_LVAL(batch->places[i]), &value);
-    } else {
-      zend_hash_update(found, Z_STR(batch->places[i]), &value);
-    }
+    replace(batch->places[i], &value);
   }
-  stead_batch_clear(batch);
   return true;
 }
 
-ZEND_METHOD(Stead_Map, locateMany) {
-  HashTable *keys;
-  zval *key;
-  zend_ulong index;
-  zend_string *name;
-  stead_batch batch;
+/* Puts the nodes of each key of a batch into the result, each key's as a list.
+ */
+static bool locate_all_batch(stead_batch *batch, void *context) {
+  stead_map_object *self = context;
+  uint64_t starts[STEAD_BATCH + 1];
+  int32_t *nodes = NULL;
+  stead_error error;
+  size_t count = batch->count * stead.stead_map_replicas(self->map), room;
+  int32_t status;
   bool good = true;
+
+  /* a named policy may need more */
+  do {
+    room = count;
+    nodes = safe_erealloc(nodes, room, sizeof(*nodes), 0);
+    status = stead.stead_map_locate_all_many(
+        self->map, batch->bytes, batch->length, batch->offsets, batch->count,
+        nodes, room, starts, &count, &error);
+  } while (status == STEAD_OK && count > room);
+  if (status != STEAD_OK) {
+    stead_fail(&error);
+    good = false;
+  }
+  for (size_t i = 0; good && i < batch->count; i++) {
+    zval list;
+    array_init_size(&list, starts[i + 1] - starts[i]);
+    for (uint64_t n = starts[i]; good && n < starts[i + 1]; n++) {
+      zend_string *name = stead_name_of(self, nodes[n]);
+      if ((good = name != NULL)) {
+        add_next_index_str(&list, zend_string_copy(name));
+      }
+    }
+    replace(batch->places[i], &list);
+  }
+  efree(nodes);
+  return good;
+}
+
+static void many(INTERNAL_FUNCTION_PARAMETERS, stead_batch_work *work) {
+  HashTable *keys;
 
   ZEND_PARSE_PARAMETERS_START(1, 1)
   Z_PARAM_ARRAY_HT(keys)
   ZEND_PARSE_PARAMETERS_END();
   STEAD_THIS_MAP
-  size_t room = MIN(zend_hash_num_elements(keys), STEAD_BATCH);
-  int32_t *nodes = safe_emalloc(room, sizeof(*nodes), 0);
-  stead_batch_start(&batch, room);
-  /* A copy of the keys, whose values are then replaced: so null stays null, and
-   * the order stays. */
-  RETVAL_ARR(zend_array_dup(keys));
-  ZEND_HASH_FOREACH_KEY_VAL(keys, index, name, key) {
-    ZVAL_DEREF(key);
-    if (EXPECTED(Z_TYPE_P(key) == IS_STRING)) {
-      stead_batch_add(&batch, Z_STR_P(key), index, name);
-      if (batch.count == room &&
-          !(good =
-                locate_batch(self, &batch, nodes, Z_ARRVAL_P(return_value)))) {
-        break;
-      }
-    } else if (Z_TYPE_P(key) != IS_NULL) {
-      stead_wrong_key("key", "keys", key, index, name);
-      good = false;
-      break;
-    }
-  }
-  ZEND_HASH_FOREACH_END();
-  if (good && batch.count > 0) {
-    locate_batch(self, &batch, nodes, Z_ARRVAL_P(return_value));
-  }
-  stead_batch_free(&batch);
-  efree(nodes);
+  RETVAL_ARR(answers(keys));
+  stead_batch_walk(keys, Z_ARRVAL_P(return_value), work, self);
+}
+
+ZEND_METHOD(Stead_Map, locateMany) {
+  many(INTERNAL_FUNCTION_PARAM_PASSTHRU, locate_batch);
+}
+
+ZEND_METHOD(Stead_Map, locateAllMany) {
+  many(INTERNAL_FUNCTION_PARAM_PASSTHRU, locate_all_batch);
 }
 
 ZEND_METHOD(Stead_Map, prefer) {

@@ -86,7 +86,8 @@ static zend_never_inline zend_string *new_name(stead_map_object *self,
     self->nodes = stead.stead_map_node_count(self->map);
     self->names = ecalloc(self->nodes, sizeof(*self->names));
   }
-  return self->names[node] = zend_string_init(name, strlen(name), 0);
+  /* interned, so that the many copies in long answers are not counted */
+  return self->names[node] = zend_string_init_interned(name, strlen(name), 0);
 }
 
 zend_string *stead_name_of(stead_map_object *self, int32_t node) {

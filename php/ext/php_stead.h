@@ -159,8 +159,8 @@ void stead_list_names(zval *return_value, stead_map_object *self,
 typedef struct {
   uint64_t *offsets;
   char *bytes;
-  /* The array key of each key. */
-  zval *places;
+  /* The place beside each key. */
+  zval **places;
   size_t count;
   size_t room;
   size_t length;
@@ -168,16 +168,26 @@ typedef struct {
 } stead_batch;
 
 void stead_batch_start(stead_batch *batch, size_t room);
-void stead_batch_add(stead_batch *batch, const zend_string *key,
-                     zend_ulong index, zend_string *name);
-void stead_batch_clear(stead_batch *batch);
+void stead_batch_add(stead_batch *batch, const zend_string *key);
 void stead_batch_free(stead_batch *batch);
-/* Throws the TypeError for a key, or a name, of an array that is no string. */
-void stead_wrong_key(const char *what, const char *array, const zval *key,
-                     zend_ulong index, const zend_string *name);
 
-/* The number of keys in one call. Their 64 KiB of offsets stay in the
- * processor's cache. */
-#define STEAD_BATCH 8192
+/* Does something with the keys of a batch; returns whether that worked, and
+ * throws when it did not. */
+typedef bool stead_batch_work(stead_batch *batch, void *context);
+
+/* Walks through an array of keys, and works on batches of them. Null is left
+ * out; everything else but a string is refused. `beside` has as many values as
+ * `keys`, in the same order; the places of a batch point into it. Returns
+ * whether all of it worked. */
+bool stead_batch_walk(HashTable *keys, HashTable *beside,
+                      stead_batch_work *work, void *context);
+
+/* Throws the TypeError for a key, or a name, of an array that is no string. */
+void stead_wrong_key(const char *what, const char *array, HashTable *keys,
+                     const zval *wrong);
+
+/* The number of keys in one call. Their bytes, offsets, places and nodes stay
+ * in the nearest caches of the processor. */
+#define STEAD_BATCH 2048
 
 #endif
