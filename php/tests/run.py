@@ -370,7 +370,8 @@ def valgrind():
     code, text = said(*command, "lose", env=environment)
     return (
         ""
-        if code == 9 and "100,000 bytes" in text
+        # a pointer to the last of the 100 blocks may still stand on the stack
+        if code == 9 and re.search("(99|100),000 bytes in (99|100) blocks", text)
         else f"valgrind does not detect a loss of 100,000 bytes\n{text}"
     )
 
