@@ -110,6 +110,10 @@ for my $nodes ( 10, 1000 ) {
               sub { my $all = $map->locate_many( \@keys, numbers => 1 ) }
         ],
         [
+            '$map->locate_all_many(\@keys)' =>
+              sub { my $all = $map->locate_all_many( \@keys ) }
+        ],
+        [
             '$map->locate_all($key)' => sub {
                 for my $key (@keys) { ($node) = $map->locate_all($key) }
             }

@@ -109,6 +109,9 @@ function candidates(int $nodes, array $keys): array
         'Map::locateMany, a key' => static function () use ($map, $keys): void {
             $map->locateMany($keys);
         },
+        'Map::locateAllMany, a key' => static function () use ($map, $keys): void {
+            $map->locateAllMany($keys);
+        },
         'Map::locateAll' => static function () use ($map, $keys): void {
             foreach ($keys as $key) {
                 $map->locateAll($key);

@@ -370,6 +370,31 @@ static bool key_at(pTHX_ AV *list, SSize_t i, bytes *key) {
     return TRUE;
 }
 
+/* Adds the bytes of a key to the end of a buffer. Nearly all keys are short, and these few moves are
+ * quicker than memcpy, which has to find out how many there are. */
+PERL_STATIC_INLINE void append(pTHX_ SV *buffer, const bytes *key) {
+    const STRLEN end = SvCUR(buffer), length = key->length;
+    char *to;
+    if (SvLEN(buffer) - end <= length)
+        sv_grow(buffer, 2 * (end + length) + 1024);
+    to = SvPVX(buffer) + end;
+    if (length >= 8 && length <= 16) {
+        uint64_t first, last;
+        memcpy(&first, key->text, 8);
+        memcpy(&last, key->text + length - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + length - 8, &last, 8);
+    } else if (length >= 4 && length < 8) {
+        uint32_t first, last;
+        memcpy(&first, key->text, 4);
+        memcpy(&last, key->text + length - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + length - 4, &last, 4);
+    } else
+        Copy(key->text, to, length, char);
+    SvCUR_set(buffer, end + length);
+}
+
 /* Many keys end to end, where each begins, and where each stands in the caller's array. */
 typedef struct {
     SV *joined;
@@ -377,29 +402,114 @@ typedef struct {
     size_t count;
 } batch;
 
-/* Joins the keys of an array. undef is left out. */
-static batch joined(pTHX_ AV *list) {
-    const SSize_t given = av_len(list) + 1;
-    batch found;
+/* Joins keys of an array, from index `from` up to but not including `to`, in place of what the batch
+ * had. undef is left out. The batch has room for so many keys. */
+static void join_part(pTHX_ batch *found, AV *list, SSize_t from, SSize_t to) {
     bytes key;
     SSize_t i;
-    found.joined = sv_2mortal(newSVpvs(""));
-    found.offsets = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
-    found.places = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
-    found.offsets[0] = 0;
-    found.count = 0;
+    SvCUR_set(found->joined, 0);
+    found->offsets[0] = 0;
+    found->count = 0;
     ENTER;
     SAVETMPS;
-    for (i = 0; i < given; i++) {
+    for (i = from; i < to; i++) {
         if (key_at(aTHX_ list, i, &key)) {
-            sv_catpvn(found.joined, key.text, key.length);
-            found.places[found.count++] = (uint64_t)i;
-            found.offsets[found.count] = SvCUR(found.joined);
+            append(aTHX_ found->joined, &key);
+            found->places[found->count++] = (uint64_t)i;
+            found->offsets[found->count] = SvCUR(found->joined);
         }
         FREETMPS;
     }
     LEAVE;
+}
+
+/* Joins all keys of an array. */
+static batch joined(pTHX_ AV *list) {
+    const SSize_t given = av_len(list) + 1;
+    batch found;
+    found.joined = sv_2mortal(newSVpvs(""));
+    found.offsets = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    found.places = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    join_part(aTHX_ &found, list, 0, given);
     return found;
+}
+
+/* The number of keys in one call of locate_many. What belongs to them fills 40 KiB of the stack, and
+ * stays in the nearest caches of the processor. */
+#define BLOCK 2048
+
+/* The name of a node, or its number. */
+PERL_STATIC_INLINE SV *answered(pTHX_ held_map *map, int32_t node, bool numbers) {
+    return numbers ? newSViv(node) : fresh_name(aTHX_ map, node);
+}
+
+/* Puts the primaries of the keys of a batch into an array. */
+static void locate_batch(pTHX_ held_map *map, const batch *keys, SV **answers, bool numbers) {
+    stead_error error;
+    int32_t nodes[BLOCK];
+    size_t n;
+    if (stead_map_locate_many(map->map, SvPVX(keys->joined), SvCUR(keys->joined), keys->offsets, keys->count, nodes, &error) !=
+        STEAD_OK)
+        fail(aTHX_ &error);
+    for (n = 0; n < keys->count; n++)
+        answers[keys->places[n]] = answered(aTHX_ map, nodes[n], numbers);
+}
+
+/* Puts all nodes of the keys of a batch into an array, those of each key as a reference to an array. */
+static void locate_all_batch(pTHX_ held_map *map, const batch *keys, SV **answers, bool numbers) {
+    stead_error error;
+    uint64_t starts[BLOCK + 1];
+    size_t capacity = keys->count * (size_t)stead_map_replicas(map->map), count, n;
+    int32_t *nodes;
+    for (;;) {
+        nodes = room(aTHX_ capacity);
+        if (stead_map_locate_all_many(map->map, SvPVX(keys->joined), SvCUR(keys->joined), keys->offsets, keys->count, nodes, capacity,
+                                      starts, &count, &error) != STEAD_OK)
+            fail(aTHX_ &error);
+        if (count <= capacity)
+            break;
+        capacity = count; /* a named policy may need more */
+    }
+    for (n = 0; n < keys->count; n++) {
+        AV *const all = newAV();
+        uint64_t i;
+        answers[keys->places[n]] = newRV_noinc((SV *)all);
+        av_extend(all, (SSize_t)(starts[n + 1] - starts[n]) - 1);
+        for (i = starts[n]; i < starts[n + 1]; i++)
+            av_push(all, answered(aTHX_ map, nodes[i], numbers));
+    }
+}
+
+/* The answers to all keys of an array, as a mortal reference to an array of as many values: undef for
+ * undef. */
+static SV *located(pTHX_ held_map *map, AV *list, bool numbers, void (*locate)(pTHX_ held_map *, const batch *, SV **, bool)) {
+    const SSize_t count = av_len(list) + 1;
+    AV *const found = newAV();
+    SV *const reference = sv_2mortal(newRV_noinc((SV *)found));
+    uint64_t offsets[BLOCK + 1], places[BLOCK];
+    SSize_t i, from;
+    batch keys;
+    keys.joined = sv_2mortal(newSVpvs(""));
+    keys.offsets = offsets;
+    keys.places = places;
+    if (count) {
+        av_extend(found, count - 1); /* nobody else has this array, and it has room for all */
+        Zero(AvARRAY(found), count, SV *);
+    }
+    for (from = 0; from < count; from += BLOCK) {
+        const SSize_t to = count - from < BLOCK ? count : from + BLOCK;
+        join_part(aTHX_ &keys, list, from, to);
+        ENTER;
+        SAVETMPS;
+        AvFILLp(found) = to - 1;
+        locate(aTHX_ map, &keys, AvARRAY(found), numbers);
+        FREETMPS;
+        LEAVE;
+        for (i = keys.count < (size_t)(to - from) ? from : to; i < to; i++)
+            if (!AvARRAY(found)[i])
+                AvARRAY(found)[i] = newSV(0);
+    }
+    return reference;
 }
 
 /* The levels of a path, as the library takes them: a string, or an array of numbers. */
@@ -758,37 +868,18 @@ void
 locate_many(map, keys, ...)
     held_map *map
     SV *keys
+  ALIAS:
+    locate_all_many = 1
   PREINIT:
-    stead_error error;
-    AV *list, *found;
+    AV *list;
     SV *value;
-    SSize_t i, count;
-    int32_t node;
-    bytes key;
     bool numbers;
   PPCODE:
-    list = list_of(aTHX_ keys, "locate_many");
+    list = list_of(aTHX_ keys, ix ? "locate_all_many" : "locate_many");
     only(aTHX_ ax, 2, items, " numbers ");
     value = option(aTHX_ ax, 2, items, "numbers");
     numbers = value && SvTRUE(value);
-    count = av_len(list) + 1;
-    found = newAV();
-    value = sv_2mortal(newRV_noinc((SV *)found));
-    if (count)
-        av_extend(found, count - 1);
-    ENTER;
-    SAVETMPS;
-    for (i = 0; i < count; i++) {
-        node = -1;
-        if (key_at(aTHX_ list, i, &key) &&
-            stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
-            fail(aTHX_ &error);
-        /* nobody else has this array, and it has room for all */
-        AvARRAY(found)[i] = node < 0 || !numbers ? fresh_name(aTHX_ map, node) : newSViv(node);
-        AvFILLp(found) = i;
-        FREETMPS;
-    }
-    LEAVE;
+    value = located(aTHX_ map, list, numbers, ix ? locate_all_batch : locate_batch);
     SP = PL_stack_base + ax - 1;
     XPUSHs(value);
 

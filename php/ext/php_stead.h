@@ -102,7 +102,7 @@ void stead_fleet_free(stead_fleet_text *fleet);
 zend_string *stead_fleet_placed(const stead_fleet_text *fleet,
                                 const char *message, const char *name);
 
-/* map.c */
+/* map.c: the object. */
 
 typedef struct {
   stead_map *map;
@@ -122,13 +122,45 @@ static zend_always_inline stead_map_object *stead_map_of(zend_object *object) {
  * exception when there is none. */
 zend_string *stead_name_of(stead_map_object *map, int32_t node);
 
-/* Keys of an array, end to end, for calls that take many keys. */
+/* Throws, for a map that has none: the object that unserialize() was about to
+ * make, or that a copy was to be. */
+void stead_no_map(void);
+/* Returns the map of an argument; throws when it has none. */
+stead_map *stead_map_given(zend_object *object, bool *good);
+
+#define STEAD_THIS_MAP                                                         \
+  stead_map_object *self = stead_map_of(Z_OBJ_P(ZEND_THIS));                   \
+  if (UNEXPECTED(self->map == NULL)) {                                         \
+    stead_no_map();                                                            \
+    RETURN_THROWS();                                                           \
+  }
+
+/* locate.c: a list of numbers of nodes, which grows when a call says that there
+ * are more. */
+
+typedef struct {
+  int32_t few[32];
+  int32_t *nodes;
+  size_t room;
+  size_t count;
+} stead_node_list;
+
+void stead_list_start(stead_node_list *list);
+/* Returns whether the list was too short, and has become long enough. */
+bool stead_list_grown(stead_node_list *list);
+/* Throws when the status says so; otherwise returns the names. Either way the
+ * list is freed. */
+void stead_list_names(zval *return_value, stead_map_object *self,
+                      stead_node_list *list, int32_t status,
+                      const stead_error *error);
+
+/* batch.c: keys of an array, end to end, for calls that take many keys. */
 
 typedef struct {
   uint64_t *offsets;
   char *bytes;
-  /* The array key of each key. */
-  zval *places;
+  /* The place beside each key. */
+  zval **places;
   size_t count;
   size_t room;
   size_t length;
@@ -136,16 +168,26 @@ typedef struct {
 } stead_batch;
 
 void stead_batch_start(stead_batch *batch, size_t room);
-void stead_batch_add(stead_batch *batch, const zend_string *key,
-                     zend_ulong index, zend_string *name);
-void stead_batch_clear(stead_batch *batch);
+void stead_batch_add(stead_batch *batch, const zend_string *key);
 void stead_batch_free(stead_batch *batch);
-/* Throws the TypeError for a key, or a name, of an array that is no string. */
-void stead_wrong_key(const char *what, const char *array, const zval *key,
-                     zend_ulong index, const zend_string *name);
 
-/* The number of keys in one call. Their 64 KiB of offsets stay in the
- * processor's cache. */
-#define STEAD_BATCH 8192
+/* Does something with the keys of a batch; returns whether that worked, and
+ * throws when it did not. */
+typedef bool stead_batch_work(stead_batch *batch, void *context);
+
+/* Walks through an array of keys, and works on batches of them. Null is left
+ * out; everything else but a string is refused. `beside` has as many values as
+ * `keys`, in the same order; the places of a batch point into it. Returns
+ * whether all of it worked. */
+bool stead_batch_walk(HashTable *keys, HashTable *beside,
+                      stead_batch_work *work, void *context);
+
+/* Throws the TypeError for a key, or a name, of an array that is no string. */
+void stead_wrong_key(const char *what, const char *array, HashTable *keys,
+                     const zval *wrong);
+
+/* The number of keys in one call. Their bytes, offsets, places and nodes stay
+ * in the nearest caches of the processor. */
+#define STEAD_BATCH 2048
 
 #endif

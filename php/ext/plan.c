@@ -356,10 +356,16 @@ ZEND_METHOD(Stead_Plan, affectsPoint) {
   moves_or_failure(return_value, self, &list, status, &error);
 }
 
-/* Appends what moves of the keys of a batch to the result; returns whether that
- * worked. */
-static bool affect_batch(zval *return_value, plan_object *self,
-                         stead_batch *batch) {
+/* A plan, and the rows of what moves of many keys. */
+typedef struct {
+  plan_object *plan;
+  zval *rows;
+} affected;
+
+/* Appends what moves of the keys of a batch to the rows. */
+static bool affect_batch(stead_batch *batch, void *context) {
+  const affected *of = context;
+  plan_object *self = of->plan;
   stead_error error;
   stead_affected *rows = NULL;
   size_t room = batch->count, count = 0;
@@ -381,53 +387,50 @@ static bool affect_batch(zval *return_value, plan_object *self,
       zval row;
       object_init_ex(&row, stead_ce_affected);
       ZVAL_COPY(OBJ_PROP_NUM(Z_OBJ(row), AFFECTED_KEY),
-                &batch->places[rows[i].key]);
+                batch->places[rows[i].key]);
       good = name_or_null(OBJ_PROP_NUM(Z_OBJ(row), AFFECTED_FROM), self->old,
                           rows[i].from) &&
              name_or_null(OBJ_PROP_NUM(Z_OBJ(row), AFFECTED_TO), self->new,
                           rows[i].to);
-      add_next_index_zval(return_value, &row);
+      add_next_index_zval(of->rows, &row);
     }
   }
   efree(rows);
-  stead_batch_clear(batch);
   return good;
+}
+
+/* The array keys of an array, as a list. */
+static HashTable *array_keys(HashTable *array) {
+  HashTable *made = zend_new_array(zend_hash_num_elements(array));
+  zend_ulong index;
+  zend_string *name;
+
+  zend_hash_real_init_packed(made);
+  ZEND_HASH_FOREACH_KEY(array, index, name) {
+    zval key;
+    if (name != NULL) {
+      ZVAL_STR_COPY(&key, name);
+    } else {
+      ZVAL_LONG(&key, (zend_long)index);
+    }
+    zend_hash_next_index_insert_new(made, &key);
+  }
+  ZEND_HASH_FOREACH_END();
+  return made;
 }
 
 ZEND_METHOD(Stead_Plan, affectsMany) {
   HashTable *keys;
-  zval *key;
-  zend_ulong index;
-  zend_string *name;
-  stead_batch batch;
-  bool good = true;
 
   ZEND_PARSE_PARAMETERS_START(1, 1)
   Z_PARAM_ARRAY_HT(keys)
   ZEND_PARSE_PARAMETERS_END();
   THIS_PLAN
-  size_t room = MIN(zend_hash_num_elements(keys), STEAD_BATCH);
-  stead_batch_start(&batch, room);
+  affected of = {self, return_value};
   array_init(return_value);
-  ZEND_HASH_FOREACH_KEY_VAL(keys, index, name, key) {
-    ZVAL_DEREF(key);
-    if (EXPECTED(Z_TYPE_P(key) == IS_STRING)) {
-      stead_batch_add(&batch, Z_STR_P(key), index, name);
-      if (batch.count == room &&
-          !(good = affect_batch(return_value, self, &batch))) {
-        break;
-      }
-    } else if (Z_TYPE_P(key) != IS_NULL) {
-      stead_wrong_key("key", "keys", key, index, name);
-      good = false;
-      break;
-    }
-  }
-  ZEND_HASH_FOREACH_END();
-  if (good && batch.count > 0) {
-    affect_batch(return_value, self, &batch);
-  }
-  stead_batch_free(&batch);
+  HashTable *places = array_keys(keys);
+  stead_batch_walk(keys, places, affect_batch, &of);
+  zend_array_destroy(places);
 }
 
 ZEND_METHOD(Stead_Plan, fraction) {

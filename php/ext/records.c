@@ -229,10 +229,9 @@ ZEND_METHOD(Stead_Path, name) {
 
 ZEND_METHOD(Stead_Path, survey) {
   HashTable *names, *list = NULL;
-  zend_string *text = NULL, *key;
+  zend_string *text = NULL;
   zend_long members = 0;
   bool no_members = true, good;
-  zend_ulong index;
   zval *name;
   stead_batch batch;
   char *json;
@@ -256,16 +255,16 @@ ZEND_METHOD(Stead_Path, survey) {
   }
   zend_string *levels = written(list, text, &good);
   stead_batch_start(&batch, zend_hash_num_elements(names));
-  ZEND_HASH_FOREACH_KEY_VAL(names, index, key, name) {
+  ZEND_HASH_FOREACH_VAL(names, name) {
     ZVAL_DEREF(name);
     if (good && Z_TYPE_P(name) != IS_STRING) {
-      stead_wrong_key("name", "names", name, index, key);
+      stead_wrong_key("name", "names", names, name);
       good = false;
     }
     if (!good) {
       break;
     }
-    stead_batch_add(&batch, Z_STR_P(name), index, key);
+    stead_batch_add(&batch, Z_STR_P(name));
   }
   ZEND_HASH_FOREACH_END();
   if (good) {

@@ -91,6 +91,8 @@ final class Map implements \JsonSerializable
 
     public function locateMany(array $keys): array {}
 
+    public function locateAllMany(array $keys): array {}
+
     public function prefer(string $key, int $n): array {}
 
     public function point(string $key): int {}

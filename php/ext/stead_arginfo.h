@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: effb9dbd9ee19654d656a42030764725fa1e4d1f */
+ * Stub hash: f548da7cf512ca38c392682daab5ac145fe5be83 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Fold_of, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -93,6 +93,8 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_locateMany, 0, 1, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO(0, keys, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Map_locateAllMany arginfo_class_Stead_Map_locateMany
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_prefer, 0, 2, IS_ARRAY, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -331,6 +333,7 @@ ZEND_METHOD(Stead_Map, peek);
 ZEND_METHOD(Stead_Map, locate);
 ZEND_METHOD(Stead_Map, locateAll);
 ZEND_METHOD(Stead_Map, locateMany);
+ZEND_METHOD(Stead_Map, locateAllMany);
 ZEND_METHOD(Stead_Map, prefer);
 ZEND_METHOD(Stead_Map, point);
 ZEND_METHOD(Stead_Map, locatePoint);
@@ -444,6 +447,7 @@ static const zend_function_entry class_Stead_Map_methods[] = {
 	ZEND_ME(Stead_Map, locate, arginfo_class_Stead_Map_locate, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, locateAll, arginfo_class_Stead_Map_locateAll, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, locateMany, arginfo_class_Stead_Map_locateMany, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Map, locateAllMany, arginfo_class_Stead_Map_locateAllMany, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, prefer, arginfo_class_Stead_Map_prefer, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, point, arginfo_class_Stead_Map_point, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Map, locatePoint, arginfo_class_Stead_Map_locatePoint, ZEND_ACC_PUBLIC)

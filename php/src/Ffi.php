@@ -50,9 +50,10 @@ final class Ffi
      */
     private object $record;
 
-    /** Buffers of locateMany for the offsets of keys, and for the nodes. */
+    /** Buffers of calls for many keys: the offsets of the keys, their nodes, and where each begins. */
     private ?object $offsets = null;
     private ?object $many = null;
+    private ?object $starts = null;
 
     /** The file that was loaded; '' if php.ini loaded it (ffi.preload). */
     public readonly string $file;
@@ -132,7 +133,7 @@ final class Ffi
     }
 
     /**
-     * Returns the numbers of the nodes of up to BATCH keys, as an array whose keys start at 1.
+     * Returns the numbers of the nodes of up to BATCH keys.
      *
      * @param string $keys the keys, concatenated
      * @param list<int> $offsets 0, and the offset of the end of each key
@@ -140,14 +141,52 @@ final class Ffi
      */
     public function locateMany(object $map, string $keys, array $offsets): array
     {
-        $this->offsets ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
         $this->many ??= $this->c->new('int32_t[' . self::BATCH . ']');
-        $count = \count($offsets) - 1;
-        \FFI::memcpy($this->offsets, \pack('P*', ...$offsets), 8 * $count + 8);
+        $count = $this->putOffsets($offsets);
         if ($this->c->stead_map_locate_many($map, $keys, \strlen($keys), $this->offsets, $count, $this->many, $this->error) !== 0) {
             $this->fail();
         }
         return \unpack('l*', \FFI::string($this->many, 4 * $count)) ?: [];
+    }
+
+    /**
+     * Returns the numbers of all nodes of up to BATCH keys, and for each key how many of them there are
+     * up to its last.
+     *
+     * @param string $keys the keys, concatenated
+     * @param list<int> $offsets 0, and the offset of the end of each key
+     * @return array{array<int, int>, array<int, int>}
+     */
+    public function locateAllMany(object $map, string $keys, array $offsets): array
+    {
+        $this->starts ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
+        $count = $this->putOffsets($offsets);
+        // a named policy may need more
+        for ($room = $count * $this->c->stead_map_replicas($map);; $room = $found) {
+            $this->grow($room);
+            if (
+                $this->c->stead_map_locate_all_many(
+                    $map,
+                    $keys,
+                    \strlen($keys),
+                    $this->offsets,
+                    $count,
+                    $this->nodes,
+                    $this->capacity,
+                    $this->starts,
+                    $this->count,
+                    $this->error
+                ) !== 0
+            ) {
+                $this->fail();
+            }
+            $found = $this->count[0];
+            if ($found <= $this->capacity) {
+                break;
+            }
+        }
+        $nodes = \unpack('l*', \FFI::string($this->nodes, 4 * $found)) ?: [];
+        return [$nodes, \unpack('P*', \FFI::string($this->starts, 8 * $count + 8), 8) ?: []];
     }
 
     /**
@@ -159,9 +198,7 @@ final class Ffi
      */
     public function affectsMany(object $plan, string $keys, array $offsets): \Generator
     {
-        $count = \count($offsets) - 1;
-        $this->offsets ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
-        \FFI::memcpy($this->offsets, \pack('P*', ...$offsets), 8 * $count + 8);
+        $count = $this->putOffsets($offsets);
         for ($room = \max($count, 1);; $room = $found) {
             $rows = $this->c->new("stead_affected[$room]");
             if ($this->c->stead_plan_affects_many($plan, $keys, \strlen($keys), $this->offsets, $count, $rows, $room, $this->count, $this->error) !== 0) {
@@ -178,25 +215,38 @@ final class Ffi
     }
 
     /**
-     * Returns 0 and the offsets of the ends of the keys when these are concatenated, and the array key
-     * of each. Null is left out.
+     * Returns 0 and the offsets of the ends of the keys when these are concatenated. Null counts as the
+     * empty key.
      *
      * @param array<mixed> $keys
-     * @return array{list<int>, list<array-key>}
+     * @return list<int>
      */
     public static function offsets(array $keys): array
     {
         $offsets = [$end = 0];
-        $places = [];
         foreach ($keys as $place => $key) {
             if (\is_string($key)) {
                 $offsets[] = $end += \strlen($key);
-                $places[] = $place;
-            } elseif ($key !== null) {
+            } elseif ($key === null) {
+                $offsets[] = $end;
+            } else {
                 throw Exception::type("a key is a string, not \$keys[$place], which is " . \get_debug_type($key));
             }
         }
-        return [$offsets, $places];
+        return $offsets;
+    }
+
+    /**
+     * Puts offsets into the buffer for a call, and returns the number of keys.
+     *
+     * @param list<int> $offsets
+     */
+    private function putOffsets(array $offsets): int
+    {
+        $this->offsets ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
+        $count = \count($offsets) - 1;
+        \FFI::memcpy($this->offsets, \pack('P*', ...$offsets), 8 * $count + 8);
+        return $count;
     }
 
     /**

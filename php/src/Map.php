@@ -282,14 +282,41 @@ final class Map implements \JsonSerializable
      */
     public function locateMany(array $keys): array
     {
-        $found = $keys;
+        $found = [];
         foreach (\array_chunk($keys, Ffi::BATCH, true) as $batch) {
-            [$offsets, $places] = Ffi::offsets($batch);
-            foreach ($this->ffi->locateMany($this->map, \implode('', $batch), $offsets) as $i => $node) {
-                $found[$places[$i - 1]] = $this->names[$node] ?? $this->nameOf($node);
+            $offsets = Ffi::offsets($batch);
+            foreach ($this->ffi->locateMany($this->map, \implode('', $batch), $offsets) as $node) {
+                $found[] = $this->names[$node] ?? $this->nameOf($node);
             }
         }
-        return $found;
+        return self::beside($keys, $found);
+    }
+
+    /**
+     * Returns the names of all nodes of many keys: for each key the list that locateAll returns; null
+     * stays null. The result has the same array keys as `keys`, also if `keys` is not a list.
+     *
+     * @template K of array-key
+     * @param array<K, ?string> $keys
+     * @return array<K, ?list<string>>
+     */
+    public function locateAllMany(array $keys): array
+    {
+        $found = [];
+        foreach (\array_chunk($keys, Ffi::BATCH, true) as $batch) {
+            $offsets = Ffi::offsets($batch);
+            [$nodes, $ends] = $this->ffi->locateAllMany($this->map, \implode('', $batch), $offsets);
+            $names = [];
+            foreach ($nodes as $node) {
+                $names[] = $this->names[$node] ?? $this->nameOf($node);
+            }
+            $start = 0;
+            foreach ($ends as $end) {
+                $found[] = \array_slice($names, $start, $end - $start);
+                $start = $end;
+            }
+        }
+        return self::beside($keys, $found);
     }
 
     /**
@@ -711,6 +738,25 @@ final class Map implements \JsonSerializable
     private function numberOf(string $name): int
     {
         return \str_contains($name, "\0") ? -1 : $this->c->stead_map_node_named($this->map, $name);
+    }
+
+    /**
+     * Returns the answers with the array keys of the keys. The answer for null, which was located as
+     * the empty key, becomes null.
+     *
+     * @param array<?string> $keys
+     * @param list<mixed> $answers
+     * @return array<mixed>
+     */
+    private static function beside(array $keys, array $answers): array
+    {
+        if (!\array_is_list($keys)) {
+            $answers = \array_combine(\array_keys($keys), $answers);
+        }
+        foreach (\array_keys($keys, null, true) as $place) {
+            $answers[$place] = null;
+        }
+        return $answers;
     }
 
     private function known(string $name): int

@@ -71,7 +71,7 @@ final class Path
                 throw Exception::type("a name is a string, not \$names[$place], which is " . \get_debug_type($name));
             }
         }
-        [$offsets] = Ffi::offsets($names);
+        $offsets = Ffi::offsets($names);
         $ends = $ffi->room('uint64_t[' . \count($offsets) . ']');
         foreach ($offsets as $i => $offset) {
             $ends[$i] = $offset;

@@ -116,9 +116,13 @@ final class Plan implements \Countable, \IteratorAggregate, \JsonSerializable
     {
         $found = [];
         foreach (\array_chunk($keys, Ffi::BATCH, true) as $batch) {
-            [$offsets, $places] = Ffi::offsets($batch);
+            $offsets = Ffi::offsets($batch);
+            $places = \array_keys($batch);
             foreach ($this->ffi->affectsMany($this->plan, \implode('', $batch), $offsets) as [$key, $from, $to]) {
-                $found[] = new Affected($places[$key], $from < 0 ? null : $this->old->nameOf($from), $to < 0 ? null : $this->new->nameOf($to));
+                $place = $places[$key];
+                if ($batch[$place] !== null) {
+                    $found[] = new Affected($place, $from < 0 ? null : $this->old->nameOf($from), $to < 0 ? null : $this->new->nameOf($to));
+                }
             }
         }
         return $found;

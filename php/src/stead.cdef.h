@@ -193,6 +193,25 @@ int32_t stead_map_locate_many(const stead_map *map,
                               int32_t *nodes,
                               stead_error *error);
 
+int32_t stead_map_locate_many_32(const stead_map *map,
+                                 const void *keys,
+                                 size_t length,
+                                 const uint32_t *offsets,
+                                 size_t count,
+                                 int32_t *nodes,
+                                 stead_error *error);
+
+int32_t stead_map_locate_all_many(const stead_map *map,
+                                  const void *keys,
+                                  size_t length,
+                                  const uint64_t *offsets,
+                                  size_t key_count,
+                                  int32_t *nodes,
+                                  size_t capacity,
+                                  uint64_t *starts,
+                                  size_t *count,
+                                  stead_error *error);
+
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,
                          size_t length,

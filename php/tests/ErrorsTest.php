@@ -148,6 +148,7 @@ final class ErrorsTest extends Cases
             $this->thrown(fn () => Path::of($wrong), \TypeError::class, 'must be of type string');
             if ($wrong !== null) {
                 $this->thrown(fn () => $map->locateMany(['a', 'x' => $wrong]), \TypeError::class, '$keys[x]', get_debug_type($wrong));
+                $this->thrown(fn () => $map->locateAllMany(['a', 'x' => &$wrong]), \TypeError::class, '$keys[x]', get_debug_type($wrong));
                 $this->thrown(fn () => Plan::between($map, $map)->affectsMany(['a', 7 => $wrong]), \TypeError::class, '$keys[7]', get_debug_type($wrong));
             }
         }
@@ -181,6 +182,7 @@ final class ErrorsTest extends Cases
             [__LINE__, fn () => Map::build(['name' => null])],
             [__LINE__, fn () => $map->prefer('a', -1)],
             [__LINE__, fn () => $map->locateMany([1])],
+            [__LINE__, fn () => $map->locateAllMany([1])],
             [__LINE__, fn () => $plan->affectsMany([1])],
             [__LINE__, fn () => $map->nodes()[0]->attribute("\0")],
             [__LINE__, fn () => clone $map],

@@ -55,6 +55,59 @@ final class MapTest extends Cases
         self::assertSame(array_map(static fn (?string $key) => $key === null ? null : $map->locate($key), $keys), $map->locateMany($keys));
     }
 
+    public function testManyKeysLiveWhereEachOfThemLives(): void
+    {
+        $map = Map::build(['replicas' => 2] + self::fleet('db1', 'db2', 'db3', 'db4', 'db5'));
+        $all = static fn (?string $key): ?array => $key === null ? null : $map->locateAll($key);
+        $one = static fn (?string $key): ?string => $key === null ? null : $map->locate($key);
+        $bytes = implode('', array_map('chr', range(0, 255)));
+        // around the sizes of batches (2,048 and 8,192 keys), with keys of 0 to 300 bytes
+        foreach ([1, 301, 2047, 2048, 2049, 8191, 8192, 8193] as $count) {
+            $keys = [];
+            for ($i = 0; $i < $count; $i++) {
+                $keys[] = $i % 97 === 5 ? null : substr("$i " . $bytes . $bytes, 0, $i % 301);
+            }
+            self::assertSame(array_map($one, $keys), $map->locateMany($keys), "$count keys");
+            self::assertSame(array_map($all, $keys), $map->locateAllMany($keys), "$count keys");
+        }
+        $keys = array_map(static fn (int $i): string => "user$i", range(1, 100_000));
+        self::assertSame(array_map($one, $keys), $map->locateMany($keys));
+        self::assertSame([], $map->locateAllMany([]));
+        self::assertSame([null, 7 => null], $map->locateAllMany([null, 7 => null]));
+    }
+
+    public function testAnswersToManyKeysAreAnArrayLikeThatOfTheKeys(): void
+    {
+        $map = self::map('db1', 'db2', 'db3');
+        $frank = $map->locate('frank');
+        // holes and references
+        $keys = ['x', 'y', 'frank', 'z'];
+        unset($keys[0], $keys[3]);
+        $key = 'frank';
+        $keys['reference'] = &$key;
+        $found = $map->locateMany($keys);
+        self::assertSame([1, 2, 'reference'], array_keys($found));
+        self::assertSame([$frank, $frank], [$found[2], $found['reference']]);
+        self::assertSame('frank', $key);
+        self::assertSame([1, 2, 'reference'], array_keys($map->locateAllMany($keys)));
+        // what the caller does with one answer changes no other
+        $found = $map->locateMany(['frank', 'frank']);
+        $found[0] .= ' and more';
+        self::assertSame([$frank, $frank], [$found[1], $map->locate('frank')]);
+        $lists = $map->locateAllMany(['frank', 'frank']);
+        $lists[0][] = 'more';
+        self::assertSame([$frank], $lists[1]);
+    }
+
+    public function testANamedPolicyMayHaveMoreNodesThanTheMapHasReplicas(): void
+    {
+        $map = Map::build(self::fleet('a', 'b', 'c') + [
+            'policy' => [['name' => 'all', 'nodes' => ['c', 'a', 'b']]],
+            'pin' => [['key' => 'frank', 'policy' => 'all']],
+        ]);
+        self::assertSame([$map->locateAll('x'), ['c', 'a', 'b'], ['c', 'a', 'b']], $map->locateAllMany(['x', 'frank', 'frank']));
+    }
+
     public function testManyNodesOfAKeyHaveRoom(): void
     {
         // more than the buffer holds at first

@@ -41,6 +41,7 @@ for ($round = 0; $round < 3; $round++) {
     $said = [Map::openUncached($path)->same($map), Map::fromBytes($map->toBytes())->digest(), Map::peek($path)];
     $keys = array_map(static fn (int $i): ?string => $i % 100 === 0 ? null : "k$i", range(0, 10000));
     $said[] = [$map->locate('frank'), $grown->locateAll('frank'), $map->prefer('frank', 40), $map->locateMany($keys + ['x' => 'y']), $map->locateMany([])];
+    $said[] = [$grown->locateAllMany(array_slice($keys, 0, 300)), $map->locateAllMany($keys + ['x' => 'y']), $map->locateAllMany([])];
     $said[] = [$map->point('frank'), $map->locatePoint(-1), $grown->locateAllPoint(5), $map->name(), $map->epoch(), $map->parent(), $map->replicas()];
     $said[] = [$map->hash(), $map->keyRule(), $map->spread(), $map->nodes(), $map->node('db1'), $map->node('none'), $map->attribute('db1', 'none')];
     $said[] = [$map->label('db1', 'zone'), $grown->policies(), $grown->slices(), $map->report(), json_encode([$map, $map->nodes()]), print_r($map->nodes(), true)];
@@ -68,7 +69,7 @@ for ($round = 0; $round < 3; $round++) {
         fn () => Map::open("$directory/none"), fn () => Map::open("a\0b"), fn () => Map::open($directory), fn () => Map::fromBytes('no map'),
         fn () => Map::build('fleet.toml'), fn () => Map::build(['name' => "\xff"]), fn () => Map::build(['name' => new stdClass()]), fn () => Map::build(['a' => NAN]),
         fn () => Map::build(['name' => 'm', 'node' => [['name' => 'a', 'wieght' => 1e-300]]]), fn () => Map::build($fleet, null, "5\0"), fn () => Map::build([], null, null, "\0"),
-        fn () => Map::buildFile("$directory/none"), fn () => $map->locateMany(['a', 5]), fn () => $plan->affectsMany(['a', 'x' => 5]), fn () => $map->locate(null),
+        fn () => Map::buildFile("$directory/none"), fn () => $map->locateMany(['a', 5]), fn () => $map->locateAllMany($keys + ['x' => 5]), fn () => $plan->affectsMany(['a', 'x' => 5]), fn () => $map->locate(null),
         fn () => $map->prefer('a', -1), fn () => $map->attribute('none', 'x'), fn () => $map->label('db1', "\0"), fn () => $map->publish("$directory/none/x"),
         fn () => clone $map, fn () => clone $plan, fn () => serialize($map), fn () => serialize([$plan]), fn () => unserialize('O:9:"Stead\Map":0:{}'),
         fn () => unserialize('a:2:{i:0;O:10:"Stead\Plan":0:{}i:1;O:9:"Stead\Map":0:{}}'), fn () => Path::of('a', [300]), fn () => Path::of('a', ['x']), fn () => Path::of('a', "\0"),

@@ -3,12 +3,14 @@
 cargo built. The last line is `N passed, N failed, N skipped`.
 """
 
+import filecmp
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from xml.etree import ElementTree
 
@@ -206,8 +208,8 @@ def extension():
 
 def pecl():
     """Checks that package.xml lists the files of the extension and no others, with the
-    version of the extension, and runs the extension's own tests (phpt) where it was
-    built.
+    version and the licence of the extension, and runs the extension's own tests (phpt)
+    where it was built.
     """
     folder = os.path.join(PACKAGE, "ext")
     package = ElementTree.parse(os.path.join(folder, "package.xml")).getroot()
@@ -224,10 +226,51 @@ def pecl():
         version = re.search(r'PHP_STEAD_VERSION "([^"]+)"', file.read())[1]
     if package.find("p:version/p:release", space).text != version:
         return f"package.xml has another version than {version}"
+    with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
+        licence = re.search(r'^license = "(.*)"$', file.read(), re.MULTILINE)[1]
+    if package.find("p:license", space).text != licence:
+        return f"package.xml has another licence than {licence}"
+    for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+        if not filecmp.cmp(
+            os.path.join(PACKAGE, name), os.path.join(folder, name), shallow=False
+        ):
+            return f"php/ext/{name} differs from php/{name}"
     built_in = os.path.join(os.path.dirname(extension_module().build()), "build")
     environment = dict(os.environ, STEAD_LIBRARY=library(), NO_INTERACTION="1")
     code, text = said("make", "test", cwd=built_in, env=environment)
     return "" if not code and re.search(r"Tests passed +: +1 ", text) else text
+
+
+def pear():
+    """Checks that PEAR accepts package.xml, makes the archive for PECL of it, and puts
+    all files into it. A package without one of its files must be refused.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = os.path.join(scratch, "ext")
+        shutil.copytree(os.path.join(PACKAGE, "ext"), folder)
+        code, text = said("pear", "package-validate", "package.xml", cwd=folder)
+        if code or "0 error(s), 0 warning(s)" not in text:
+            return text
+        code, text = said("pear", "package", "package.xml", cwd=folder)
+        made = [name for name in os.listdir(folder) if name.endswith(".tgz")]
+        if code or len(made) != 1:
+            return text
+        with tarfile.open(os.path.join(folder, made[0])) as archive:
+            inside = {
+                name.partition("/")[2]
+                for name in archive.getnames()
+                if name != "package.xml"
+            }
+        there = {
+            os.path.relpath(os.path.join(directory, name), folder)
+            for directory, _, names in os.walk(folder)
+            for name in names
+        } - {"package.xml", made[0]}
+        if inside != there:
+            return f"{made[0]} and php/ext differ in {sorted(inside ^ there)}"
+        os.remove(os.path.join(folder, "batch.c"))
+        code, text = said("pear", "package-validate", "package.xml", cwd=folder)
+        return "" if "batch.c" in text else f"a missing file is accepted\n{text}"
 
 
 def installs(scratch, tree, environment):
@@ -327,7 +370,8 @@ def valgrind():
     code, text = said(*command, "lose", env=environment)
     return (
         ""
-        if code == 9 and "100,000 bytes" in text
+        # a pointer to the last of the 100 blocks may still stand on the stack
+        if code == 9 and re.search("(99|100),000 bytes in (99|100) blocks", text)
         else f"valgrind does not detect a loss of 100,000 bytes\n{text}"
     )
 
@@ -341,6 +385,7 @@ def main():
         (composer, "composer"),
         (extension, "phpize"),
         (pecl, "phpize"),
+        (pear, "pear"),
         (valgrind, "valgrind"),
     ):
         if not shutil.which(needs):

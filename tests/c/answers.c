@@ -111,6 +111,35 @@ static void check_many(void) {
   const uint64_t zeros[] = {0, 0, 0};
   GIVES(stead_map_locate_many(map, NULL, 0, zeros, 2, out.nodes, at));
   CHECK(out.nodes[0] == named(map, "n2") && out.nodes[1] == out.nodes[0]);
+  const uint32_t narrow[] = {0, 5, 5, 6, 6};
+  GIVES(stead_map_locate_many_32(map, "frank\0", 6, narrow, 4, out.nodes, at));
+  CHECK(out.nodes[0] == named(map, "n0") && out.nodes[1] == named(map, "n2") &&
+        out.nodes[2] == named(map, "n1") && out.nodes[3] == named(map, "n2"));
+  GIVES(stead_map_locate_many_32(map, NULL, 0, NULL, 0, NULL, at));
+  stead_map_free(map);
+
+  map = opened(in(maps, "replicas.map"), STEAD_OPEN_SHARED);
+  const uint64_t twice[] = {0, 5, 10};
+  uint64_t starts[] = {7, 7, 7, 7};
+  GIVES(stead_map_locate_all_many(map, "frankfrank", 10, twice, 2, out.nodes,
+                                  16, starts, &out.count, at));
+  CHECK(out.count == 6 && starts[0] == 0 && starts[1] == 3 && starts[2] == 6 &&
+        starts[3] == 7);
+  for (int32_t i = 0; i < 6; i += 3) {
+    SAYS(stead_map_node_name(map, out.nodes[i]), "b2");
+    SAYS(stead_map_node_name(map, out.nodes[i + 1]), "c2");
+    SAYS(stead_map_node_name(map, out.nodes[i + 2]), "a2");
+  }
+  GIVES(stead_map_locate_all_many(map, "frankfrank", 10, twice, 2, out.nodes, 4,
+                                  starts, &out.count, at));
+  CHECK(out.count == 6 && starts[2] == 6 && out.nodes[3] == named(map, "b2") &&
+        out.nodes[4] == (int32_t)0xA5A5A5A5);
+  GIVES(stead_map_locate_all_many(map, NULL, 0, NULL, 0, NULL, 0, starts,
+                                  &out.count, at));
+  CHECK(out.count == 0 && starts[0] == 0);
+  GIVES(stead_map_locate_all_many(map, "frank", 5, twice, 1, out.nodes,
+                                  SIZE_MAX, starts, &out.count, at));
+  IS(out.count, 3); // the capacity is only a limit
   stead_map_free(map);
 }
 

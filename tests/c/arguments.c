@@ -151,6 +151,75 @@ static void check_locating_many(void) {
   REFUSES(STEAD_INVALID,
           stead_map_locate_many(map, "kk", 2, good, SIZE_MAX / 2 / sizeof *good,
                                 out.nodes, at));
+
+  const uint32_t fits[] = {0, 1, 2}, sinks[] = {0, 2, 1}, beyond[] = {0, 1, 3};
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_locate_many_32(NULL, "kk", 2, fits, 2, out.nodes, at));
+  REFUSES_WITH(STEAD_INVALID, "keys is NULL",
+               stead_map_locate_many_32(map, NULL, 2, fits, 2, out.nodes, at));
+  REFUSES_WITH(STEAD_INVALID, "offsets is NULL",
+               stead_map_locate_many_32(map, "kk", 2, NULL, 2, out.nodes, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "offsets is not aligned",
+      stead_map_locate_many_32(map, "kk", 2, ODD(uint32_t), 2, out.nodes, at));
+  REFUSES_WITH(STEAD_INVALID, "nodes is NULL",
+               stead_map_locate_many_32(map, "kk", 2, fits, 2, NULL, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "nodes is not aligned",
+      stead_map_locate_many_32(map, "kk", 2, fits, 2, ODD(int32_t), at));
+  REFUSES_WITH(STEAD_INVALID, "offsets 1 and 2 are 2 and 1",
+               stead_map_locate_many_32(map, "kk", 2, sinks, 2, out.nodes, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "within the 2 bytes",
+      stead_map_locate_many_32(map, "kk", 2, beyond, 2, out.nodes, at));
+  for (size_t i = 0; i < IMPOSSIBLE; i++)
+    REFUSES(STEAD_INVALID,
+            stead_map_locate_many_32(map, "kk", 2, fits, impossible[i],
+                                     out.nodes, at));
+}
+
+static void check_locating_all_many(void) {
+  const uint64_t good[] = {0, 1, 2}, falls[] = {0, 2, 1};
+  uint64_t *starts = &out.number;
+  size_t *count = &out.count;
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_locate_all_many(NULL, "kk", 2, good, 2, out.nodes, 16,
+                                         starts, count, at));
+  REFUSES_WITH(STEAD_INVALID, "keys is NULL",
+               stead_map_locate_all_many(map, NULL, 2, good, 2, out.nodes, 16,
+                                         starts, count, at));
+  REFUSES_WITH(STEAD_INVALID, "offsets is NULL",
+               stead_map_locate_all_many(map, "kk", 2, NULL, 2, out.nodes, 16,
+                                         starts, count, at));
+  REFUSES_WITH(STEAD_INVALID, "offsets 1 and 2 are 2 and 1",
+               stead_map_locate_all_many(map, "kk", 2, falls, 2, out.nodes, 16,
+                                         starts, count, at));
+  REFUSES_WITH(STEAD_INVALID, "nodes is NULL",
+               stead_map_locate_all_many(map, "kk", 2, good, 2, NULL, 1, starts,
+                                         count, at));
+  REFUSES_WITH(STEAD_INVALID, "nodes is not aligned",
+               stead_map_locate_all_many(map, "kk", 2, good, 2, ODD(int32_t), 1,
+                                         starts, count, at));
+  REFUSES_WITH(STEAD_INVALID, "starts is NULL",
+               stead_map_locate_all_many(map, "kk", 2, good, 2, out.nodes, 16,
+                                         NULL, count, at));
+  REFUSES_WITH(STEAD_INVALID, "starts is not aligned",
+               stead_map_locate_all_many(map, "kk", 2, good, 2, out.nodes, 16,
+                                         ODD(uint64_t), count, at));
+  REFUSES_WITH(STEAD_INVALID, "starts is NULL",
+               stead_map_locate_all_many(map, NULL, 0, NULL, 0, NULL, 0, NULL,
+                                         count, at));
+  REFUSES_WITH(STEAD_INVALID, "count is NULL",
+               stead_map_locate_all_many(map, "kk", 2, good, 2, out.nodes, 16,
+                                         starts, NULL, at));
+  for (size_t i = 0; i < IMPOSSIBLE; i++) {
+    REFUSES(STEAD_INVALID,
+            stead_map_locate_all_many(map, "kk", 2, good, impossible[i],
+                                      out.nodes, 16, starts, count, at));
+    REFUSES_WITH(STEAD_INVALID, "keys cannot be so long",
+                 stead_map_locate_all_many(map, "kk", impossible[i], good, 2,
+                                           out.nodes, 16, starts, count, at));
+  }
 }
 
 static void check_map_of_null(void) {
@@ -483,6 +552,7 @@ void check_arguments(void) {
   plan = out.plan;
   check_locating();
   check_locating_many();
+  check_locating_all_many();
   check_map_of_null();
   check_numbers();
   check_stale_numbers();

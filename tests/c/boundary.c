@@ -62,6 +62,8 @@ static const char fleet[] =
     "[[node]]\nname = \"b\"\nlabels = { zone = \"y\" }\n[[policy]]\nname = "
     "\"p\"\nkind = \"k\"\nnodes = [\"a\"]\n";
 static const uint64_t offsets[] = {0, 1};
+static const uint32_t narrow[] = {0, 1};
+static uint64_t starts[2];
 
 int main(int argc, char **argv) {
   if (argc != 3)
@@ -117,6 +119,9 @@ int main(int argc, char **argv) {
   VALUE(IS_MINUS_ONE, stead_map_node_of, map, "k", 1);
   STATUS(stead_map_locate_all, map, "k", 1, out.nodes, 16, &out.count, at);
   STATUS(stead_map_locate_many, map, "k", 1, offsets, 1, out.nodes, at);
+  STATUS(stead_map_locate_many_32, map, "k", 1, narrow, 1, out.nodes, at);
+  STATUS(stead_map_locate_all_many, map, "k", 1, offsets, 1, out.nodes, 16,
+         starts, &out.count, at);
   STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);
   STATUS(stead_map_point, map, "k", 1, &out.number, at);
   STATUS(stead_map_locate_all_point, map, 1, out.nodes, 16, &out.count, at);

@@ -109,6 +109,7 @@ const char *place(const stead_map *map,
 
 // The parts of the suite.
 void check_answers(void);
+void check_batches(void);
 void check_inside(void);
 void check_itself(void);
 void check_arguments(void);

@@ -11,6 +11,7 @@ SUITE = [
     "suite.c",
     "check.c",
     "answers.c",
+    "batches.c",
     "itself.c",
     "arguments.c",
     "builders.c",

@@ -58,6 +58,22 @@ int main(int argc, char **argv) {
                stead_fold_ascii(huge, HUGE_ROOM, huge, at));
   // a call without a copy works
   GIVES(stead_map_locate(map, huge, 3 * MIB, &out.node, at));
+  // nor does a batch need any memory: a million empty keys, whose offsets are
+  // those zeros
+  allow(16 * MIB);
+  int32_t *nodes = calloc(MIB, sizeof *nodes);
+  CHECK(nodes != NULL && stead_map_locate(map, "", 0, &out.node, at) == 0);
+  int32_t empty = out.node;
+  allow(MIB / 64);
+  GIVES(stead_map_locate_many(map, huge, HUGE_ROOM, (uint64_t *)huge, MIB,
+                              nodes, at));
+  CHECK(nodes[0] == empty && nodes[MIB - 1] == empty);
+  GIVES(stead_map_locate_many_32(map, huge, HUGE_ROOM, (uint32_t *)huge, MIB,
+                                 nodes, at));
+  CHECK(nodes[0] == empty && nodes[MIB - 1] == empty);
+
+  allow(64 * MIB);
+  free(nodes);
 
   allow(MIB / 4);
   REFUSES_WITH(STEAD_MEMORY, "large.map",

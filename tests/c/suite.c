@@ -30,6 +30,7 @@ int main(int argc, char **argv) {
   maps = argv[2];
   rounds = atoi(argv[3]);
   part("answers", check_answers);
+  part("batches", check_batches);
   part("inside", check_inside);
   part("itself", check_itself);
   part("arguments", check_arguments);

@@ -35,8 +35,8 @@ struct shared {
 
 static int same_answers(const struct shared *known, int i) {
   char key[16];
-  int32_t node = -1, all[3], preferred[6], many[2], policy[6];
-  uint64_t point = 0, weight;
+  int32_t node = -1, all[3], preferred[6], many[2], most[6], policy[6];
+  uint64_t point = 0, weight, starts[3];
   size_t count, moves = 0, indexes[4];
   stead_error mine;
   stead_slice slice;
@@ -68,6 +68,11 @@ static int same_answers(const struct shared *known, int i) {
          stead_map_locate_many(map, key, length, offsets, 2, many, &mine) ==
              STEAD_OK &&
          many[0] == node;
+  good = good &&
+         stead_map_locate_all_many(map, key, length, offsets, 2, most, 6,
+                                   starts, &count, &mine) == STEAD_OK &&
+         count == 6 && starts[1] == 3 &&
+         !memcmp(most, known->all[i], sizeof all);
   good = good &&
          stead_map_node_named(map, stead_map_node_name(map, node)) == node &&
          stead_map_node_label(map, node, "zone") != NULL;

@@ -30,12 +30,14 @@ my @keys = (
     map { chr } 0 .. 255
 );
 my %methods = (
-    locate      => sub { scalar $map->locate( $_[0] ) },
-    locate_all  => sub { join ',', $map->locate_all( $_[0] ) },
-    prefer      => sub { join ',', $map->prefer( $_[0], 2 ) },
-    point       => sub { $map->point( $_[0] ) },
-    locate_many => sub { join ',', @{ $map->locate_many( [ $_[0] ] ) } },
-    path        => sub { length $_[0] < 80 ? Stead::path( $_[0] ) : 'long' },
+    locate          => sub { scalar $map->locate( $_[0] ) },
+    locate_all      => sub { join ',', $map->locate_all( $_[0] ) },
+    prefer          => sub { join ',', $map->prefer( $_[0], 2 ) },
+    point           => sub { $map->point( $_[0] ) },
+    locate_many     => sub { join ',', @{ $map->locate_many( [ $_[0] ] ) } },
+    locate_all_many =>
+      sub { join ',', @{ $map->locate_all_many( [ $_[0] ] )->[0] } },
+    path => sub { length $_[0] < 80 ? Stead::path( $_[0] ) : 'long' },
 );
 for my $key (@keys) {
     my ( $down, $up ) = ( $key, $key );
@@ -107,8 +109,9 @@ my @wrong = (
 }
 my $plan = Stead::Plan->between( $map, members( $map, { name => 'db3' } ) );
 my %many = (
-    locate_many  => sub { $map->locate_many(@_) },
-    affects_many => sub { $plan->affects_many(@_) },
+    locate_many     => sub { $map->locate_many(@_) },
+    locate_all_many => sub { $map->locate_all_many(@_) },
+    affects_many    => sub { $plan->affects_many(@_) },
 );
 for my $wrong (@wrong) {
     my ( $what, $key, $words ) = @$wrong;
@@ -146,6 +149,56 @@ is_deeply [ map { $_->key }
       'a hole in an array is undef';
 }
 
+is_deeply $map->locate_all_many( [ 'frank', undef ] ), [ ['db1'], undef ],
+  'undef among the keys of locate_all_many gives undef';
+
+# ---- batches: the answers are those of single calls, for keys of all lengths, around the size of
+# a batch (2,048 keys)
+
+{
+    my $wide = Stead::Map->build(
+        {
+            name     => 'wide',
+            replicas => 2,
+            node     => [ map { { name => "w$_" } } 1 .. 7 ]
+        }
+    );
+    my @names  = map { $_->name } $wide->nodes;
+    my %number = map { $names[$_] => $_ } 0 .. $#names;
+    for my $count ( 0, 1, 301, 2047, 2048, 2049, 5000, 100_000 ) {
+        my @batch = map {
+                $_ % 97 == 5 ? undef
+              : $_ % 97 == 6 ? $_
+              : substr pack( 'w*', $_, 3 .. 90, 128 .. 255 ) x 2, 0, $_ % 301
+        } 1 .. $count;
+        utf8::upgrade( $batch[$_] )
+          for grep { defined $batch[$_] && $_ % 5 == 1 } 0 .. $#batch;
+        my @one = map { defined $_ ? scalar $wide->locate($_) : undef } @batch;
+        is_deeply $wide->locate_many( \@batch ), \@one, "$count keys";
+        is_deeply $wide->locate_many( \@batch, numbers => 1 ),
+          [ map { defined $_ ? $number{$_} : undef } @one ],
+          "$count keys, as numbers";
+        next if $count > 5000;
+        my @all =
+          map { defined $_ ? [ $wide->locate_all($_) ] : undef } @batch;
+        is_deeply $wide->locate_all_many( \@batch ), \@all,
+          "all nodes of $count keys";
+        is_deeply $wide->locate_all_many( \@batch, numbers => 1 ), [
+            map {
+                $_
+                  ? [ map { $number{$_} } @$_ ]
+                  : undef
+            } @all
+          ],
+          "all nodes of $count keys, as numbers";
+    }
+    my $found = $wide->locate_many( [ ('frank') x 3 ] );
+    my $was   = $found->[1];
+    $found->[0] .= ' and more';
+    is $found->[1],            $was, 'each answer is a scalar of its own';
+    is $wide->locate('frank'), $was, 'and not the name in the map';
+}
+
 # ---- tied scalars
 
 {
@@ -164,10 +217,10 @@ for my $value ( 'frank', "caf\xe9",
     for my $name ( sort keys %methods ) {
         my $tied = tie my $key, 'Counting', $value;
         my $found =
-            $name eq 'path'        ? Stead::path($key)
-          : $name eq 'locate_many' ? $map->locate_many( [$value] )->[0]
+            $name eq 'path'  ? Stead::path($key)
+          : $name =~ /many$/ ? $map->$name( [$value] )->[0]
           : $map->can($name)->( $map, $key, $name eq 'prefer' ? 2 : () );
-        is $tied->{fetched}, $name eq 'locate_many' ? 0 : 1,
+        is $tied->{fetched}, $name =~ /many$/ ? 0 : 1,
           "$name fetches a tied key once";
     }
     my $tied = tie my $key, 'Counting', $value;
@@ -211,7 +264,7 @@ fails( 'a tied key that is undef',
     }
 }
 for my $name ( sort keys %methods ) {
-    next if $name eq 'path' || $name eq 'locate_many';
+    next if $name eq 'path' || $name =~ /many$/;
     my $gone = members();
     tie my $key, 'Careless', sub { undef $gone };
     my ($found) = $gone->$name( $key, $name eq 'prefer' ? 1 : () );
@@ -223,6 +276,9 @@ for my $name ( sort keys %methods ) {
     tie my @gone, 'Careless', sub { undef $gone };
     my $keys = \@gone;
     is "@{ $gone->locate_many($keys) }", 'db1 db1 db1', 'and among many keys';
+    $gone = members();
+    is_deeply $gone->locate_all_many($keys), [ ( ['db1'] ) x 3 ],
+      'and among many keys with all nodes';
     my $next = members( $map, { name => 'db3' } );
     my $plan = Stead::Plan->between( $map, $next );
     tie my @again, 'Careless', sub { undef $plan };

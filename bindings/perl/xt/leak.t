@@ -37,6 +37,9 @@ my %calls = (
     many => sub {
         my $nodes = $map->locate_many( [ 'frank', $up, 42 ] );
         $map->locate_many( ['a'], numbers => 1 );
+        $nodes = $map->locate_many( [ ( 'a', undef ) x 3000 ] );
+        $nodes = $map->locate_all_many( [ 'frank', $up, 42, undef ] );
+        $nodes = $map->locate_all_many( [ ('a') x 3000 ], numbers => 1 );
     },
     inside => sub {
         my @inside =
@@ -88,7 +91,8 @@ my %calls = (
         eval { $map->locate($_) } for undef, "\x{2713}", [], 1.5;
     },
     'bad keys' => sub {
-        eval { $map->locate_many( [ 'a', $up, undef ] ) }
+        eval { $map->locate_many( [ ('a') x 3000, $up, [] ] ) };
+        eval { $map->locate_all_many( [ ('a') x 3000, $up, [] ] ) };
     },
     'bad name' => sub {
         eval { $map->attribute( $_, 'address' ) } for undef, 'none', [];

@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::ffi::{c_char, c_void, CStr, CString, OsStr};
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use stead_core::{Error, Map, Result};
 
+use crate::batch::{Batch, Offset};
 use crate::message::message_of;
 use crate::types::{stead_error, stead_map, stead_plan, stead_status};
 
@@ -176,6 +177,14 @@ impl Caller {
         Ok(())
     }
 
+    /// Refuses an array that is larger than any object can be.
+    fn measured<T>(&self, count: usize, what: &str) -> Result<()> {
+        if too_long(count, size_of::<T>(), usize::BITS) {
+            return Err(self.invalid(format_args!("{what} cannot be so long: {count}")));
+        }
+        Ok(())
+    }
+
     fn reference<'a, T>(&'a self, pointer: Foreign<'a, *const T>, what: &str) -> Result<&'a T> {
         self.present(pointer.0, what)?;
         // SAFETY: `present` checked that it is neither NULL nor misaligned. So by the promise of
@@ -254,10 +263,8 @@ impl Caller {
         what: &str,
     ) -> Result<&'a [T]> {
         self.present(values.0, what)?;
-        if too_long(count, size_of::<T>(), usize::BITS) {
-            return Err(self.invalid(format_args!("{what} cannot be so long: {count}")));
-        }
-        // SAFETY: `present` checked that it is neither NULL nor misaligned, and `too_long` that the
+        self.measured::<T>(count, what)?;
+        // SAFETY: `present` checked that it is neither NULL nor misaligned, and `measured` that the
         // size is below isize::MAX. So by the promise of `Foreign` there are `count` values, which
         // C keeps until the call returns.
         Ok(unsafe { std::slice::from_raw_parts(values.0, count) })
@@ -300,47 +307,33 @@ impl Caller {
         Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
     }
 
-    /// Returns the keys of a batch: bytes end to end, and the offsets at which they begin and end.
-    pub(crate) fn keys<'a>(
+    /// Checks the keys of a batch: bytes end to end, and the offsets at which they begin and end.
+    pub(crate) fn keys<'a, O: Offset>(
         &'a self,
         keys: Foreign<'a, *const c_void>,
         length: usize,
-        offsets: Foreign<'a, *const u64>,
+        offsets: Foreign<'a, *const O>,
         count: usize,
-    ) -> Result<impl Iterator<Item = &'a [u8]>> {
+    ) -> Result<Batch<'a, O>> {
         self.batch(keys, length, offsets, count, "keys")
     }
 
-    /// Returns the records of a batch, for an argument of another name.
-    pub(crate) fn batch<'a>(
+    /// Checks the records of a batch, for an argument of another name.
+    pub(crate) fn batch<'a, O: Offset>(
         &'a self,
         keys: Foreign<'a, *const c_void>,
         length: usize,
-        offsets: Foreign<'a, *const u64>,
+        offsets: Foreign<'a, *const O>,
         count: usize,
         what: &str,
-    ) -> Result<impl Iterator<Item = &'a [u8]> + use<'a>> {
+    ) -> Result<Batch<'a, O>> {
         let keys = self.bytes(keys, length, what)?;
         let offsets = match count.checked_add(1) {
             _ if count == 0 => &[],
             Some(room) => self.many(offsets, room, "offsets")?,
             None => return Err(self.invalid("count is too large")),
         };
-        let key = move |pair: &[u64]| match pair {
-            [from, to] if from <= to && *to <= length as u64 => {
-                keys.get(*from as usize..*to as usize)
-            }
-            _ => None,
-        };
-        if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
-            let (from, to) = (offsets[i], offsets[i + 1]);
-            return Err(self.invalid(format_args!(
-                "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
-                 within the {length} bytes of {what}",
-                i + 1
-            )));
-        }
-        Ok(offsets.windows(2).filter_map(key))
+        Batch::new(keys, offsets, what)
     }
 
     /// Checks the place for an answer. Writes nothing yet.
@@ -359,7 +352,30 @@ impl Caller {
         if capacity > 0 {
             self.present(places.0, what)?;
         }
-        Ok(Outs(places, capacity))
+        Ok(Outs {
+            places,
+            capacity,
+            count: 0,
+        })
+    }
+
+    /// Checks the places for exactly `count` answers, and returns them. They may be uninitialised,
+    /// so nobody can read them.
+    pub(crate) fn room<'a, T>(
+        &self,
+        places: Foreign<'a, *mut T>,
+        count: usize,
+        what: &str,
+    ) -> Result<&'a mut [MaybeUninit<T>]> {
+        if count == 0 {
+            return Ok(&mut []);
+        }
+        self.present(places.0, what)?;
+        self.measured::<T>(count, what)?;
+        // SAFETY: `present` checked that it is neither NULL nor misaligned, and `measured` that the
+        // size is below isize::MAX. So by the promise of `Foreign` there are `count` places, which
+        // nobody else reads or writes until the call returns.
+        Ok(unsafe { std::slice::from_raw_parts_mut(places.0.cast(), count) })
     }
 
     /// Checks the places for up to `capacity` answers and for their number.
@@ -440,24 +456,31 @@ impl<T> Out<'_, T> {
     }
 }
 
-/// An array of places for answers, which C owns, and its length.
-pub(crate) struct Outs<'call, T>(Foreign<'call, *mut T>, usize);
+/// An array of places for answers, which C owns.
+pub(crate) struct Outs<'call, T> {
+    places: Foreign<'call, *mut T>,
+    capacity: usize,
+    /// the number of answers so far, also when they are more than the capacity
+    count: usize,
+}
 
 impl<T> Outs<'_, T> {
-    /// Writes as many answers as there is room for. Returns how many answers there were.
-    pub(crate) fn fill(self, answers: impl IntoIterator<Item = T>) -> usize {
-        let mut count = 0;
-        for answer in answers {
-            if count < self.1 {
-                let place = self.0 .0.wrapping_add(count);
-                // SAFETY: `Caller::outs` checked that the first place is neither NULL nor
-                // misaligned. So by the promise of `Foreign` there are `capacity` places, and the
-                // line above shows that this is one of them.
-                unsafe { place.write(answer) };
-            }
-            count += 1;
+    /// Writes the next answer, if there is room for it.
+    fn push(&mut self, answer: T) {
+        if self.count < self.capacity {
+            let place = self.places.0.wrapping_add(self.count);
+            // SAFETY: `Caller::outs` checked that the first place is neither NULL nor misaligned.
+            // So by the promise of `Foreign` there are `capacity` places, and the line above shows
+            // that this is one of them.
+            unsafe { place.write(answer) };
         }
-        count
+        self.count += 1;
+    }
+
+    /// Writes as many answers as there is room for. Returns how many answers there were.
+    pub(crate) fn fill(mut self, answers: impl IntoIterator<Item = T>) -> usize {
+        answers.into_iter().for_each(|answer| self.push(answer));
+        self.count
     }
 }
 
@@ -465,6 +488,18 @@ impl<T> Outs<'_, T> {
 pub(crate) struct Counted<'call, T>(Outs<'call, T>, Out<'call, usize>);
 
 impl<T> Counted<'_, T> {
+    /// Writes the next answer, if there is room for it. Returns how many answers there are so far.
+    pub(crate) fn push(&mut self, answer: T) -> usize {
+        self.0.push(answer);
+        self.0.count
+    }
+
+    /// Writes the number of all answers.
+    pub(crate) fn close(self) {
+        let Counted(places, count) = self;
+        count.put(places.count);
+    }
+
     /// Writes as many answers as there is room for, and the number of all answers.
     pub(crate) fn put(self, answers: impl IntoIterator<Item = T>) {
         let Counted(places, count) = self;

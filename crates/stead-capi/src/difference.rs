@@ -143,12 +143,17 @@ pub extern "C" fn stead_plan_affects_many(
     status("stead_plan_affects_many", error, |c| {
         let plan = c.plan(plan)?;
         let keys = c.keys(keys, length, offsets, key_count)?;
-        let rows = c.counted(rows, capacity, count, "rows")?;
-        rows.put(plan.plan.affects_many(keys).map(|row| stead_affected {
-            key: row.key as u64,
-            from: row.from.map_or(-1, number),
-            to: row.to.map_or(-1, number),
-        }));
+        let mut rows = c.counted(rows, capacity, count, "rows")?;
+        keys.blocks(|first, keys| {
+            plan.plan.affects_keys(keys, first, |row| {
+                rows.push(stead_affected {
+                    key: row.key as u64,
+                    from: row.from.map_or(-1, number),
+                    to: row.to.map_or(-1, number),
+                });
+            });
+        });
+        rows.close();
         Ok(())
     })
 }

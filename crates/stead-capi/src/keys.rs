@@ -12,8 +12,10 @@ use crate::inside::text_of;
 use crate::types::{stead_error, stead_fold};
 
 /// Computes the point of a key under a hash, without a map.
-/// hash: a number of stead_hash.
-/// secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
+/// hash: This is a number of stead_hash.
+/// secret: STEAD_SIPHASH needs 16 bytes here. Pass NULL for every other hash.
+/// key, length: These are the bytes of the key, as in stead_map_locate.
+/// point: The function writes the point here.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_point(
@@ -56,10 +58,11 @@ fn levels_of(c: &Caller, levels: Foreign<*const c_char>) -> Result<Levels> {
 /// Makes the path of a key: its directories and its file name, such as "38/37/60/frank".
 /// docs/paths.md has the rules: a path has no other characters than [a-z0-9_=/], never leaves the
 /// directory that you put it under, and no two keys have the same one.
-/// levels: the number of directories on each level; NULL means "64,64,128".
-/// fold: a number of stead_fold.
-/// path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
-/// count: the length of the path without its NUL.
+/// levels: This text says how many directories there are on each level. NULL means "64,64,128".
+/// fold: This is a number of stead_fold.
+/// path, capacity: The function writes the path and a NUL to this buffer. STEAD_PATH_ROOM bytes
+/// always suffice.
+/// count: The function writes the length of the path here, without the NUL.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or a buffer that is too small; STEAD_NAME.
 #[no_mangle]
 pub extern "C" fn stead_path(
@@ -97,11 +100,11 @@ pub extern "C" fn stead_path(
 /// Finds the name that has a path: the inverse of stead_path without folding. The last parts of the
 /// path must be the directories of the name and its file name. What comes before them is ignored,
 /// so an absolute path is fine.
-/// path, length: the bytes of the path.
-/// levels: the number of directories on each level; NULL means "64,64,128".
-/// name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
-/// is added.
-/// count: the length of the name.
+/// path, length: These are the bytes of the path.
+/// levels: This text says how many directories there are on each level. NULL means "64,64,128".
+/// name, capacity: The function writes the bytes of the name to this buffer, and no NUL.
+/// STEAD_NAME_ROOM bytes always suffice.
+/// count: The function writes the length of the name here.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
 /// STEAD_NAME when no name has this path.
 #[no_mangle]
@@ -131,9 +134,11 @@ pub extern "C" fn stead_path_name(
 
 /// Measures how evenly eight schemes, MD5 among them, spread a list of names: a report as JSON, in
 /// the form of `stead survey --json` (docs/cli.md). Free the text with stead_text_free.
-/// names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
-/// members: for how many members the report also projects the directories of `levels`; 0 for none.
-/// levels: the number of directories on each level; NULL means "64,64,128".
+/// names, length, offsets, count: These are the names end to end, as the keys of
+/// stead_map_locate_many.
+/// members: The report also says what the directories of `levels` would hold for this many members.
+/// 0 leaves that out.
+/// levels: This text says how many directories there are on each level. NULL means "64,64,128".
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 #[must_use]
@@ -152,7 +157,7 @@ pub extern "C" fn stead_survey(
         let names = c.batch(names, length, offsets, count, "names")?;
         let levels = levels_of(c, levels)?;
         let mut survey = Survey::new();
-        names.for_each(|name| survey.add(name));
+        names.blocks(|_, names| survey.add_keys(names));
         let projection = match members {
             0 => None,
             members => Some(Projection::new(members, &levels)?),
@@ -164,7 +169,7 @@ pub extern "C" fn stead_survey(
 
 /// Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 /// site that folds must fold every key before every lookup.
-/// folded: room for `length` bytes; it may be the key itself.
+/// folded: The function writes `length` bytes here. This may be the key itself.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(

@@ -8,6 +8,7 @@
 //! store      map files and histories  locate  where keys live
 //! inside     what is in a map         difference what moves
 //! keys       points, paths, folding, surveys: without a map
+//! batch      many keys: bytes and offsets, as blocks of the core's keys
 //! strings    the strings of a map, each with a NUL at its end
 //! message    the message of an error, cut to the room that the record has
 //! ```
@@ -16,7 +17,7 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! types strings message | boundary | library locate open | inside store | difference keys
+//! types strings message batch | boundary | library locate open | inside store | difference keys
 //! ```
 //!
 //! Every exported function is a single call of [`boundary::status`] or [`boundary::value`], and all
@@ -27,6 +28,7 @@
 // the header decides the names and how many arguments there are
 #![allow(non_camel_case_types, clippy::too_many_arguments)]
 
+mod batch;
 mod boundary;
 mod message;
 mod strings;

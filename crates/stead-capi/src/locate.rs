@@ -1,10 +1,13 @@
 //! Where keys live.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::num::NonZeroUsize;
 
-use stead_core::policy::NodeId;
-use stead_core::Point;
+use stead_core::policy::{NodeId, PolicyId};
+use stead_core::{Map, Point};
 
+use crate::batch::{Batch, Offset, BLOCK};
 use crate::boundary::{status, value, Foreign};
 use crate::types::{stead_error, stead_map};
 
@@ -70,11 +73,14 @@ pub extern "C" fn stead_map_locate_all(
     })
 }
 
-/// Finds the nodes of many keys: for each key the one that stead_map_locate finds.
+/// Finds the nodes of many keys: for each key the one that stead_map_locate finds, in less time.
 /// keys, length: the keys end to end, and their length in all.
 /// offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
 /// offsets must not decrease, and none may exceed length.
-/// nodes: room for count numbers. On failure nothing is written.
+/// nodes: room for count numbers, which must not overlap the keys or the offsets. On failure
+/// nothing is written.
+/// Nothing is allocated, and no thread is started: a program with several threads can give each of
+/// them a part of the keys.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_many(
@@ -87,10 +93,87 @@ pub extern "C" fn stead_map_locate_many(
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_map_locate_many", error, |c| {
-        let map = c.map(map)?;
-        let keys = c.keys(keys, length, offsets, count)?;
-        c.outs(nodes, count, "nodes")?
-            .fill(map.locate_many(keys).map(number));
+        let (map, keys) = (c.map(map)?, c.keys(keys, length, offsets, count)?);
+        locate_many(map, &keys, c.room(nodes, count, "nodes")?);
+        Ok(())
+    })
+}
+
+/// Finds the nodes of many keys, as stead_map_locate_many does, for offsets of 32 bits. A string
+/// column of Apache Arrow has such offsets; they are int32_t there, and none is negative.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+#[no_mangle]
+pub extern "C" fn stead_map_locate_many_32(
+    map: Foreign<*const stead_map>,
+    keys: Foreign<*const c_void>,
+    length: usize,
+    offsets: Foreign<*const u32>,
+    count: usize,
+    nodes: Foreign<*mut i32>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_locate_many_32", error, |c| {
+        let (map, keys) = (c.map(map)?, c.keys(keys, length, offsets, count)?);
+        locate_many(map, &keys, c.room(nodes, count, "nodes")?);
+        Ok(())
+    })
+}
+
+fn locate_many<O: Offset>(map: &Map, keys: &Batch<'_, O>, nodes: &mut [MaybeUninit<i32>]) {
+    keys.blocks(|first, keys| {
+        let nodes = nodes.get_mut(first..).unwrap_or_default();
+        let write = |node| MaybeUninit::new(number(node));
+        map.locate_keys(keys, NonZeroUsize::MIN, nodes, write);
+    });
+}
+
+/// Finds all nodes of many keys: for each key those that stead_map_locate_all finds, in less time.
+/// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+/// stead_map_locate_many.
+/// nodes, capacity: an array, and how many numbers it has room for. The nodes of key i begin at
+/// nodes[starts[i]] and end before nodes[starts[i + 1]]. Nodes beyond the capacity are not written.
+/// starts: room for key_count + 1 numbers, which are all written, whatever the capacity.
+/// count: how many nodes the keys have, whatever the capacity. In a map with R replicas this is R
+/// for each key, or another number for a key whose slice has a named policy.
+/// The arrays must not overlap each other, the keys or the offsets.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+#[no_mangle]
+pub extern "C" fn stead_map_locate_all_many(
+    map: Foreign<*const stead_map>,
+    keys: Foreign<*const c_void>,
+    length: usize,
+    offsets: Foreign<*const u64>,
+    key_count: usize,
+    nodes: Foreign<*mut i32>,
+    capacity: usize,
+    starts: Foreign<*mut u64>,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_locate_all_many", error, |c| {
+        let (map, keys) = (c.map(map)?, c.keys(keys, length, offsets, key_count)?);
+        // `keys` checked that there can be key_count + 1 offsets, so this does not overflow
+        let starts = c.room(starts, key_count + 1, "starts")?;
+        let mut nodes = c.counted(nodes, capacity, count, "nodes")?;
+        let (mut starts, mut end) = (starts.iter_mut(), 0);
+        let mut start = |at: usize| {
+            if let Some(start) = starts.next() {
+                start.write(at as u64);
+            }
+        };
+        start(end);
+        keys.blocks(|_, keys| {
+            let mut policies = [PolicyId(0); BLOCK];
+            let policies = policies.get_mut(..keys.len()).unwrap_or_default();
+            map.policies_of_keys(keys, NonZeroUsize::MIN, policies);
+            for policy in policies {
+                for node in map.policy(*policy).members() {
+                    end = nodes.push(number(node));
+                }
+                start(end);
+            }
+        });
+        nodes.close();
         Ok(())
     })
 }

@@ -17,9 +17,10 @@ fn store(c: &Caller, path: Foreign<*const c_char>) -> Result<Store> {
 /// Brings the map file at `path` up to a fleet: builds the map of the fleet on the map that is
 /// there, or a first map when there is no file, and publishes it as stead_map_publish does. When
 /// nothing would change, it writes nothing. `stead apply` does the same.
-/// fleet, length, name: the text of the fleet and its name, as in stead_map_build.
-/// max_move: how much may move in this epoch, such as "5%"; NULL for no limit.
-/// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+/// fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
+/// max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
+/// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
+/// stead_map_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
 /// STEAD_IMPOSSIBLE or STEAD_IDENTITY when the fleet is wrong or is not for this map; STEAD_FORMAT,
 /// STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
@@ -49,7 +50,8 @@ pub extern "C" fn stead_map_apply(
 
 /// Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 /// call the fleet by its path.
-/// fleet: the path of the fleet file.
+/// fleet: This is the path of the fleet file.
+/// max_move, map: These are as in stead_map_apply.
 /// Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
 /// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
 /// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
@@ -72,8 +74,9 @@ pub extern "C" fn stead_map_apply_file(
 
 /// Lists the epochs of a map file that stead_map_open_epoch can open, oldest first. The last one is
 /// the epoch of the file itself.
-/// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
-/// count: how many epochs there are, also when they are more than `capacity`.
+/// epochs, capacity: The function writes the numbers to this array, which has room for so many.
+/// Numbers beyond the capacity are not written. NULL with capacity 0 asks for the count alone.
+/// count: The function writes here how many epochs there are, whatever the capacity.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
 /// STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be
 /// listed.
@@ -93,8 +96,8 @@ pub extern "C" fn stead_map_history(
 }
 
 /// Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.
-/// epoch: a number that stead_map_history lists.
-/// map: where the handle goes; free it with stead_map_free.
+/// epoch: This is a number that stead_map_history lists.
+/// map: The function writes the handle here. Free it with stead_map_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the history does not have this
 /// epoch; STEAD_NOT_FOUND when there is no map; STEAD_FORMAT, STEAD_DIGEST or STEAD_VERSION when
 /// the epoch is damaged or needs a newer stead; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the
@@ -117,8 +120,9 @@ pub extern "C" fn stead_map_open_epoch(
 /// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
 /// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
 /// rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
-/// epoch: a number that stead_map_history lists.
-/// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+/// epoch: This is a number that stead_map_history lists.
+/// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
+/// stead_map_free.
 /// Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
 /// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
 /// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;

@@ -130,6 +130,16 @@ static void locate_many(const stead_map *map) {
     int32_t nodes[3];
     done(stead_map_locate_many(map, "frankjustin", 11, offsets, 3, nodes, &error));
     print_nodes(map, "many", nodes, 3);
+
+    const uint32_t narrow[] = {0, 5, 5, 11};
+    int32_t same[3], all[16];
+    uint64_t starts[4];
+    size_t count;
+    done(stead_map_locate_many_32(map, "frankjustin", 11, narrow, 3, same, &error));
+    CHECK(memcmp(nodes, same, sizeof nodes) == 0);
+    done(stead_map_locate_all_many(map, "frankjustin", 11, offsets, 3, all, 16, starts, &count, &error));
+    CHECK(starts[0] == 0 && starts[3] == count && count == 3 * (size_t)stead_map_replicas(map));
+    print_nodes(map, "many, all", all, count);
 }
 
 static void print_plan(const stead_map *old_map, const stead_map *new_map, const char *key, int with_moves) {

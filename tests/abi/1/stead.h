@@ -453,9 +453,10 @@ void stead_map_free(stead_map *map);
 // Brings the map file at `path` up to a fleet: builds the map of the fleet on the map that is
 // there, or a first map when there is no file, and publishes it as stead_map_publish does. When
 // nothing would change, it writes nothing. `stead apply` does the same.
-// fleet, length, name: the text of the fleet and its name, as in stead_map_build.
-// max_move: how much may move in this epoch, such as "5%"; NULL for no limit.
-// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+// fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
+// max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
+// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
+// stead_map_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
 // STEAD_IMPOSSIBLE or STEAD_IDENTITY when the fleet is wrong or is not for this map; STEAD_FORMAT,
 // STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
@@ -473,7 +474,8 @@ int32_t stead_map_apply(const void *fleet,
 
 // Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 // call the fleet by its path.
-// fleet: the path of the fleet file.
+// fleet: This is the path of the fleet file.
+// max_move, map: These are as in stead_map_apply.
 // Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
 // STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
 // STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
@@ -486,16 +488,17 @@ int32_t stead_map_apply_file(const char *fleet,
 
 // Lists the epochs of a map file that stead_map_open_epoch can open, oldest first. The last one is
 // the epoch of the file itself.
-// epochs, capacity: where the numbers go; NULL with capacity 0 asks only for the count.
-// count: how many epochs there are, also when they are more than `capacity`.
+// epochs, capacity: The function writes the numbers to this array, which has room for so many.
+// Numbers beyond the capacity are not written. NULL with capacity 0 asks for the count alone.
+// count: The function writes here how many epochs there are, whatever the capacity.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_NOT_FOUND when there is no map;
 // STEAD_PERMISSION or STEAD_IO when the system refuses. The history of a damaged file can be
 // listed.
 int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
 
 // Opens and verifies an old epoch of a map file, or its newest one. The map is read into memory.
-// epoch: a number that stead_map_history lists.
-// map: where the handle goes; free it with stead_map_free.
+// epoch: This is a number that stead_map_history lists.
+// map: The function writes the handle here. Free it with stead_map_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the history does not have this
 // epoch; STEAD_NOT_FOUND when there is no map; STEAD_FORMAT, STEAD_DIGEST or STEAD_VERSION when
 // the epoch is damaged or needs a newer stead; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the
@@ -506,8 +509,9 @@ int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, 
 // Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
 // numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
 // rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
-// epoch: a number that stead_map_history lists.
-// map: where the handle of the map goes that is at `path` afterwards; free it with stead_map_free.
+// epoch: This is a number that stead_map_history lists.
+// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
+// stead_map_free.
 // Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
 // STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
 // STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
@@ -539,11 +543,14 @@ int32_t stead_map_locate_all(const stead_map *map,
                              size_t *count,
                              stead_error *error);
 
-// Finds the nodes of many keys: for each key the one that stead_map_locate finds.
+// Finds the nodes of many keys: for each key the one that stead_map_locate finds, in less time.
 // keys, length: the keys end to end, and their length in all.
 // offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
 // offsets must not decrease, and none may exceed length.
-// nodes: room for count numbers. On failure nothing is written.
+// nodes: room for count numbers, which must not overlap the keys or the offsets. On failure
+// nothing is written.
+// Nothing is allocated, and no thread is started: a program with several threads can give each of
+// them a part of the keys.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_map_locate_many(const stead_map *map,
                               const void *keys,
@@ -552,6 +559,38 @@ int32_t stead_map_locate_many(const stead_map *map,
                               size_t count,
                               int32_t *nodes,
                               stead_error *error);
+
+// Finds the nodes of many keys, as stead_map_locate_many does, for offsets of 32 bits. A string
+// column of Apache Arrow has such offsets; they are int32_t there, and none is negative.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_map_locate_many_32(const stead_map *map,
+                                 const void *keys,
+                                 size_t length,
+                                 const uint32_t *offsets,
+                                 size_t count,
+                                 int32_t *nodes,
+                                 stead_error *error);
+
+// Finds all nodes of many keys: for each key those that stead_map_locate_all finds, in less time.
+// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+// stead_map_locate_many.
+// nodes, capacity: an array, and how many numbers it has room for. The nodes of key i begin at
+// nodes[starts[i]] and end before nodes[starts[i + 1]]. Nodes beyond the capacity are not written.
+// starts: room for key_count + 1 numbers, which are all written, whatever the capacity.
+// count: how many nodes the keys have, whatever the capacity. In a map with R replicas this is R
+// for each key, or another number for a key whose slice has a named policy.
+// The arrays must not overlap each other, the keys or the offsets.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_map_locate_all_many(const stead_map *map,
+                                  const void *keys,
+                                  size_t length,
+                                  const uint64_t *offsets,
+                                  size_t key_count,
+                                  int32_t *nodes,
+                                  size_t capacity,
+                                  uint64_t *starts,
+                                  size_t *count,
+                                  stead_error *error);
 
 // Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
 // over when they are down. Every client gets the same list.
@@ -801,8 +840,10 @@ int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **jso
 void stead_plan_free(stead_plan *plan);
 
 // Computes the point of a key under a hash, without a map.
-// hash: a number of stead_hash.
-// secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
+// hash: This is a number of stead_hash.
+// secret: STEAD_SIPHASH needs 16 bytes here. Pass NULL for every other hash.
+// key, length: These are the bytes of the key, as in stead_map_locate.
+// point: The function writes the point here.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_point(int32_t hash,
                     const void *secret,
@@ -814,10 +855,11 @@ int32_t stead_point(int32_t hash,
 // Makes the path of a key: its directories and its file name, such as "38/37/60/frank".
 // docs/paths.md has the rules: a path has no other characters than [a-z0-9_=/], never leaves the
 // directory that you put it under, and no two keys have the same one.
-// levels: the number of directories on each level; NULL means "64,64,128".
-// fold: a number of stead_fold.
-// path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
-// count: the length of the path without its NUL.
+// levels: This text says how many directories there are on each level. NULL means "64,64,128".
+// fold: This is a number of stead_fold.
+// path, capacity: The function writes the path and a NUL to this buffer. STEAD_PATH_ROOM bytes
+// always suffice.
+// count: The function writes the length of the path here, without the NUL.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument, or a buffer that is too small; STEAD_NAME.
 int32_t stead_path(const void *key,
                    size_t length,
@@ -831,11 +873,11 @@ int32_t stead_path(const void *key,
 // Finds the name that has a path: the inverse of stead_path without folding. The last parts of the
 // path must be the directories of the name and its file name. What comes before them is ignored,
 // so an absolute path is fine.
-// path, length: the bytes of the path.
-// levels: the number of directories on each level; NULL means "64,64,128".
-// name, capacity: a buffer for the bytes of the name; STEAD_NAME_ROOM bytes always suffice. No NUL
-// is added.
-// count: the length of the name.
+// path, length: These are the bytes of the path.
+// levels: This text says how many directories there are on each level. NULL means "64,64,128".
+// name, capacity: The function writes the bytes of the name to this buffer, and no NUL.
+// STEAD_NAME_ROOM bytes always suffice.
+// count: The function writes the length of the name here.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument, or when the buffer is too small;
 // STEAD_NAME when no name has this path.
 int32_t stead_path_name(const void *path,
@@ -848,9 +890,11 @@ int32_t stead_path_name(const void *path,
 
 // Measures how evenly eight schemes, MD5 among them, spread a list of names: a report as JSON, in
 // the form of `stead survey --json` (docs/cli.md). Free the text with stead_text_free.
-// names, length, offsets, count: the names, end to end, as the keys of stead_map_locate_many.
-// members: for how many members the report also projects the directories of `levels`; 0 for none.
-// levels: the number of directories on each level; NULL means "64,64,128".
+// names, length, offsets, count: These are the names end to end, as the keys of
+// stead_map_locate_many.
+// members: The report also says what the directories of `levels` would hold for this many members.
+// 0 leaves that out.
+// levels: This text says how many directories there are on each level. NULL means "64,64,128".
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 STEAD_USE_RESULT
 int32_t stead_survey(const void *names,
@@ -864,7 +908,7 @@ int32_t stead_survey(const void *names,
 
 // Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
 // site that folds must fold every key before every lookup.
-// folded: room for `length` bytes; it may be the key itself.
+// folded: The function writes `length` bytes here. This may be the key itself.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 

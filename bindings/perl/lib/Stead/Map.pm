@@ -174,6 +174,11 @@ are down. All clients get the same list.
 Returns the primaries of many keys, as a reference to an array. With C<< numbers => 1 >>, the array
 has the indices of the nodes in C<nodes> instead of their names. A key that is undef gives undef.
 
+=head2 locate_all_many(\@keys, numbers => 0)
+
+Returns all nodes of many keys, as a reference to an array: for each key a reference to an array with
+the nodes of C<locate_all>, primary first. C<numbers> and undef are as in C<locate_many>.
+
 =head2 point($key)
 
 Returns the point of a key, an integer from 0 to 2^64 - 1. It is the hash by which the key is
@@ -285,6 +290,6 @@ conflicts.
 
 Returns the bytes of the map's file.
 
-=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached open_epoch peek apply apply_file history rollback fleet locate_all_point parent hash key_rule spread node attribute label policies
+=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many locate_all_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached open_epoch peek apply apply_file history rollback fleet locate_all_point parent hash key_rule spread node attribute label policies
 
 =cut
