@@ -58,6 +58,12 @@ impl Cells {
         (u128::from(point.0) * self.0) >> 64
     }
 
+    /// The first point of the cell of a point.
+    pub fn first_point_of(self, point: Point) -> Point {
+        // the bound of a cell that exists is below 2^64
+        Point(self.bound(self.of(point)) as u64)
+    }
+
     /// Whether a slice may start at this point.
     pub fn is_bound(self, point: Point) -> bool {
         self == Cells::FINEST || self.bound(self.of(point)) == u128::from(point.0)

@@ -7,7 +7,7 @@ use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Hash, KeyRule};
 use crate::held::{Held, Holdings};
-use crate::kernel::Keys;
+use crate::kernel::{self, Kernel, Keys, BLOCK};
 use crate::map::Map;
 use crate::point::{Point, Share};
 use crate::policy::{NodeId, PolicyId};
@@ -34,6 +34,11 @@ impl Cause {
         }
     }
 }
+
+/// The bits of a point that say in which bucket a search for moves begins.
+const START_BITS: u32 = 12;
+/// The number of keys that an iterator over many of them takes at a time.
+const TAKEN: usize = 256;
 
 /// A range of points, and one copy of it that moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +112,9 @@ pub struct Plan {
     /// for each move, the largest last point of all moves up to and including it; a search for a
     /// point goes backwards until this value is below the point
     reach: Vec<Point>,
+    /// for each bucket of points, how many moves start before it; a bucket is the points that begin
+    /// with the same START_BITS bits
+    starts: Vec<u32>,
     /// how both maps hash keys
     hash: Hash,
     key_rule: KeyRule,
@@ -139,10 +147,15 @@ impl Plan {
             furthest
         });
         let reach = reach.collect();
+        let before =
+            |bucket: u64| moves.partition_point(|m| m.first.0 >> (64 - START_BITS) < bucket);
+        let starts = (0..=1 << START_BITS).map(|bucket| before(bucket) as u32);
+        let starts = starts.collect();
         Ok(Plan {
             moves,
             amounts,
             reach,
+            starts,
             hash: new.hash(),
             key_rule: new.key_rule(),
             cells: new.cells(),
@@ -159,25 +172,51 @@ impl Plan {
     ///
     /// Cost: a binary search, and one step for each move near the point.
     pub fn affects_point(&self, point: Point) -> Vec<usize> {
-        let started = self.moves.partition_point(|m| m.first <= point);
-        let near = (0..started)
-            .rev()
-            .take_while(|i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
-        let mut found: Vec<usize> = near
-            .filter(|i| self.moves.get(*i).is_some_and(|m| m.last >= point))
-            .collect();
-        found.reverse();
-        found
+        self.affecting(point).collect()
+    }
+
+    /// Yields the numbers of the moves that contain a point, in ascending order.
+    fn affecting(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
+        let end = self.started(point);
+        let before = self.reach.get(..end).unwrap_or(&[]);
+        let start = end
+            - before
+                .iter()
+                .rev()
+                .take_while(|reach| **reach >= point)
+                .count();
+        let near = self.moves.get(start..end).unwrap_or(&[]);
+        (start..)
+            .zip(near)
+            .filter(move |(_, m)| m.last >= point)
+            .map(|(i, _)| i)
+    }
+
+    /// Returns how many moves start at a point or before it.
+    fn started(&self, point: Point) -> usize {
+        let bucket = (point.0 >> (64 - START_BITS)) as usize;
+        let bound = |i: usize| self.starts.get(i).map_or(self.moves.len(), |n| *n as usize);
+        let (low, high) = (bound(bucket), bound(bucket + 1));
+        let within = self.moves.get(low..high).unwrap_or(&[]);
+        low + within.partition_point(|m| m.first <= point)
     }
 
     /// Tells what moves of many keys: calls `row` for each copy that moves, in the order of the
     /// keys, and not for a key that stays where it is. `first` is the position of the first key.
     pub fn affects_keys(&self, keys: Keys<'_>, first: usize, mut row: impl FnMut(Affected)) {
-        for (key, name) in (first..).zip(keys.iter()) {
-            for i in self.affects(name) {
-                if let Some(Move { from, to, .. }) = self.moves.get(i).copied() {
-                    row(Affected { key, from, to });
+        let mut points = [Point(0); BLOCK];
+        let mut key = first;
+        for keys in keys.parts(BLOCK) {
+            let points = points.get_mut(..keys.len()).unwrap_or_default();
+            let (hash, rule, cells) = (&self.hash, self.key_rule, self.cells);
+            kernel::points(Kernel::chosen(), hash, rule, cells, keys, points);
+            for point in points {
+                for i in self.affecting(*point) {
+                    if let Some(Move { from, to, .. }) = self.moves.get(i).copied() {
+                        row(Affected { key, from, to });
+                    }
                 }
+                key += 1;
             }
         }
     }
@@ -188,12 +227,21 @@ impl Plan {
         &'a self,
         keys: impl IntoIterator<Item = K> + 'a,
     ) -> impl Iterator<Item = Affected> + 'a {
-        keys.into_iter().enumerate().flat_map(move |(key, name)| {
-            let moves = self.affects(name.as_ref());
-            moves.into_iter().filter_map(move |i| {
-                let Move { from, to, .. } = *self.moves.get(i)?;
-                Some(Affected { key, from, to })
-            })
+        let mut keys = keys.into_iter();
+        let (mut first, mut rows) = (0, Vec::new().into_iter());
+        std::iter::from_fn(move || loop {
+            if let Some(row) = rows.next() {
+                return Some(row);
+            }
+            let held: Vec<K> = keys.by_ref().take(TAKEN).collect();
+            if held.is_empty() {
+                return None;
+            }
+            let slices: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
+            let mut found = Vec::new();
+            self.affects_keys(Keys::each(&slices), first, |row| found.push(row));
+            first += held.len();
+            rows = found.into_iter();
         })
     }
 }

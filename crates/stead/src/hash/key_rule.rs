@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::num::NonZeroU8;
+use std::ops::Range;
 
 /// The part of a key that is hashed. A map keeps its key rule for ever, like its hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,6 +60,15 @@ impl KeyRule {
     pub fn of(self, key: &[u8]) -> &[u8] {
         match self {
             KeyRule::Whole => key,
+            KeyRule::First(segments) => key.get(first_segments(key, segments)).unwrap_or(key),
+        }
+    }
+
+    /// Returns where in a key that part lies.
+    #[inline]
+    pub(crate) fn range_of(self, key: &[u8]) -> Range<usize> {
+        match self {
+            KeyRule::Whole => 0..key.len(),
             KeyRule::First(segments) => first_segments(key, segments),
         }
     }
@@ -74,19 +84,22 @@ impl fmt::Display for KeyRule {
     }
 }
 
-/// Returns the key from its first byte that is not a slash up to the slash that ends the last
-/// segment, or to the end of the key.
+/// Returns the bytes from the first that is not a slash up to the slash that ends the last segment,
+/// or to the end of the key.
 ///
 /// Slashes at the start are skipped: otherwise all absolute paths would have the same first
 /// segment, the empty one, and live in one place.
-fn first_segments(key: &[u8], segments: NonZeroU8) -> &[u8] {
+fn first_segments(key: &[u8], segments: NonZeroU8) -> Range<usize> {
     let start = key.iter().take_while(|byte| **byte == b'/').count();
-    let key = key.get(start..).unwrap_or(&[]);
-    let mut slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut slashes = key
+        .iter()
+        .enumerate()
+        .skip(start)
+        .filter(|(_, byte)| **byte == b'/');
     let end = slashes
         .nth(usize::from(segments.get()) - 1)
         .map_or(key.len(), |(at, _)| at);
-    key.get(..end).unwrap_or(key)
+    start..end
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub struct Keys<'a>(Form<'a>);
 
+/// Where keys lie.
 #[derive(Clone, Copy, Debug)]
-enum Form<'a> {
+pub(super) enum Form<'a> {
     Each(&'a [&'a [u8]]),
     /// every span lies inside the bytes
     Spans(&'a [u8], &'a [Span]),
@@ -57,8 +58,12 @@ impl<'a> Keys<'a> {
         (0..self.len()).map(move |i| self.get(i))
     }
 
+    pub(super) fn form(self) -> Form<'a> {
+        self.0
+    }
+
     /// The key at a position; empty behind the last one.
-    fn get(self, i: usize) -> &'a [u8] {
+    pub(super) fn get(self, i: usize) -> &'a [u8] {
         let key = match self.0 {
             Form::Each(keys) => keys.get(i).copied(),
             Form::Spans(bytes, spans) => spans

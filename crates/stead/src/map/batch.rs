@@ -1,24 +1,28 @@
 //! Locating many keys at once: the answers of `locate`, for less time each.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
+use super::buckets::Buckets;
 use super::inside::Members;
 use super::open::Map;
-use crate::kernel::{self, Keys, BLOCK};
+use crate::kernel::{self, Kernel, Keys, BLOCK};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 
 /// The least number of keys for which a thread is worth starting.
 const KEYS_A_THREAD: usize = 1 << 14;
 
+/// The number of keys that an iterator over many of them takes at a time.
+const TAKEN: usize = 256;
+
 impl Map {
     /// Computes the points of many keys: `points[i]` becomes that of key `i`. Keys without a point
     /// in the list, and points without a key, are left alone.
     pub fn points(&self, keys: Keys<'_>, points: &mut [Point]) {
         let checked = &self.checked;
-        for (keys, points) in keys.parts(BLOCK).zip(points.chunks_mut(BLOCK)) {
-            kernel::points(&checked.hash, checked.key_rule, checked.cells, keys, points);
-        }
+        let (hash, rule, cells) = (&checked.hash, checked.key_rule, checked.cells);
+        kernel::points(Kernel::chosen(), hash, rule, cells, keys, points);
     }
 
     /// Finds the primary nodes of many points: `nodes[i]` becomes `as_node` of that of point `i`.
@@ -28,8 +32,15 @@ impl Map {
         nodes: &mut [T],
         as_node: impl Fn(NodeId) -> T,
     ) {
-        for (point, node) in points.iter().zip(nodes) {
-            *node = as_node(self.locate_point(*point));
+        match self.buckets(points.len()) {
+            Some(buckets) => {
+                buckets.primaries(points, nodes, as_node, |point| self.locate_point(point));
+            }
+            None => {
+                for (point, node) in points.iter().zip(nodes) {
+                    *node = as_node(self.locate_point(*point));
+                }
+            }
         }
     }
 
@@ -63,10 +74,43 @@ impl Map {
         policies: &mut [PolicyId],
     ) {
         in_threads(keys, threads, policies, |keys, policies| {
-            for (key, policy) in keys.iter().zip(policies) {
-                *policy = self.policy_of(self.point(key));
+            let mut points = [Point(0); BLOCK];
+            for (keys, policies) in keys.parts(BLOCK).zip(policies.chunks_mut(BLOCK)) {
+                let points = points.get_mut(..keys.len()).unwrap_or_default();
+                self.points(keys, points);
+                self.policies_of_points(points, policies);
             }
         });
+    }
+
+    /// Finds the policies that hold many points: `policies[i]` becomes that of point `i`.
+    pub fn policies_of_points(&self, points: &[Point], policies: &mut [PolicyId]) {
+        match self.buckets(points.len()) {
+            Some(buckets) => {
+                buckets.policies(points, policies, |policy| policy, |p| self.policy_of(p));
+            }
+            None => {
+                for (point, policy) in points.iter().zip(policies) {
+                    *policy = self.policy_of(*point);
+                }
+            }
+        }
+    }
+
+    /// Returns the table of buckets, if it is there or `more` points make it worth its price: it
+    /// costs about as much as looking up as many points as it has buckets and the map slices.
+    fn buckets(&self, more: usize) -> Option<&Buckets> {
+        if let Some(buckets) = self.buckets.get() {
+            return Some(buckets);
+        }
+        let slices = self.slice_count();
+        let asked = self.asked.fetch_add(more, Relaxed).saturating_add(more);
+        (asked >= slices.max(Buckets::count(slices))).then(|| {
+            self.buckets.get_or_init(|| {
+                let primaries = self.policies().map(|policy| policy.primary());
+                Box::new(Buckets::of(slices, self.slices(), primaries))
+            })
+        })
     }
 
     /// Yields where many keys live: for each key its primary node.
@@ -74,7 +118,8 @@ impl Map {
         &'a self,
         keys: impl IntoIterator<Item = K> + 'a,
     ) -> impl Iterator<Item = NodeId> + 'a {
-        keys.into_iter().map(|key| self.locate(key.as_ref()))
+        self.policies_many(keys)
+            .map(|policy| self.policy(policy).primary())
     }
 
     /// Yields all nodes of many keys: for each key its nodes, primary first.
@@ -82,7 +127,28 @@ impl Map {
         &'a self,
         keys: impl IntoIterator<Item = K> + 'a,
     ) -> impl Iterator<Item = Members<'a>> + 'a {
-        keys.into_iter().map(|key| self.locate_all(key.as_ref()))
+        self.policies_many(keys)
+            .map(|policy| self.policy(policy).members())
+    }
+
+    /// Yields the policies of many keys, which are taken a few hundred at a time.
+    fn policies_many<'a, K: AsRef<[u8]>>(
+        &'a self,
+        keys: impl IntoIterator<Item = K> + 'a,
+    ) -> impl Iterator<Item = PolicyId> + 'a {
+        let mut keys = keys.into_iter();
+        let mut policies = Vec::new().into_iter();
+        std::iter::from_fn(move || {
+            if let Some(policy) = policies.next() {
+                return Some(policy);
+            }
+            let held: Vec<K> = keys.by_ref().take(TAKEN).collect();
+            let slices: Vec<&[u8]> = held.iter().map(AsRef::as_ref).collect();
+            let mut found = vec![PolicyId(0); held.len()];
+            self.policies_of_keys(Keys::each(&slices), NonZeroUsize::MIN, &mut found);
+            policies = found.into_iter();
+            policies.next()
+        })
     }
 }
 

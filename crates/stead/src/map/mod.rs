@@ -5,6 +5,7 @@
 
 mod as_fleet;
 mod batch;
+mod buckets;
 mod cache;
 mod epoch;
 mod inside;

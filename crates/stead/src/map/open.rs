@@ -7,9 +7,11 @@ use std::io::{self, Read};
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 
 use once_cell::race::OnceBox;
 
+use super::buckets::Buckets;
 use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
@@ -35,6 +37,9 @@ pub struct Map {
     /// what a binding keeps with the map; this must not be a lock, because a process that forks
     /// while it is held would leave it locked in its child for ever
     kept: OnceBox<Box<dyn Any + Send + Sync>>,
+    /// how many points were asked for in batches, as long as there is no table of buckets
+    pub(super) asked: AtomicUsize,
+    pub(super) buckets: OnceBox<Buckets>,
 }
 
 /// Where the bytes of a map are.
@@ -93,6 +98,8 @@ impl Map {
             bytes,
             checked,
             kept: OnceBox::new(),
+            asked: AtomicUsize::new(0),
+            buckets: OnceBox::new(),
         }
     }
 
