@@ -74,7 +74,11 @@ def start(languages, keys, progress):
     for language in languages:
         progress.say(f"building the worker for {language}")
         try:
-            started[language] = workers.Worker(workers.MAKERS[language](), keys)
+            # PHP's extension loads this library
+            environment = {"STEAD_LIBRARY": str(workers.library())}
+            started[language] = workers.Worker(
+                workers.MAKERS[language](), keys, environment
+            )
         except (workers.Missing, SystemExit) as why:
             missing[language] = str(why)
     return started, missing

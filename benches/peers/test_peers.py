@@ -1,5 +1,6 @@
 """The tables, the picture and the checks of `make bench` say what the figures say."""
 
+import re
 import sys
 import tempfile
 import unittest
@@ -225,6 +226,32 @@ class Workers(unittest.TestCase):
         self.assertEqual(found, (False, "ends the process (SIGABRT)"))
         self.assertFalse(self.worker.alive)
         self.assertTrue(self.worker.ask("build", "one", "states")[0])
+
+
+def dependencies_of_stead(lock):
+    """The crates that a Cargo.lock lists for the crate stead, without their versions."""
+    (block,) = re.findall(
+        r'^name = "stead"\n(?:.+\n)*?dependencies = \[([^]]*)\]', lock, re.MULTILINE
+    )
+    return {word.split()[0] for word in re.findall(r'"([^"]*)"', block)}
+
+
+class Lock(unittest.TestCase):
+    """`make bench` builds the Rust worker with --locked. Its Cargo.lock is not that of
+    the tree, and has to follow when stead gets another dependency.
+    """
+
+    def test_the_lock_of_the_rust_worker_has_steads_dependencies(self):
+        lock = workers.HERE / "rust" / "Cargo.lock"
+        listed = dependencies_of_stead(lock.read_text(encoding="utf-8"))
+        manifest = workers.ROOT / "crates" / "stead" / "Cargo.toml"
+        part = manifest.read_text(encoding="utf-8").partition("[dependencies]\n")[2]
+        wanted = set(re.findall(r"^([\w-]+) =", part.partition("\n[")[0], re.MULTILINE))
+        self.assertEqual(
+            listed,
+            wanted,
+            "run `cargo update -w --manifest-path benches/peers/rust/Cargo.toml`",
+        )
 
 
 class Clusters(unittest.TestCase):

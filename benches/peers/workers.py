@@ -136,16 +136,11 @@ class Worker:
     and again after it has died.
     """
 
-    def __init__(self, command, keys):
+    def __init__(self, command, keys, environment=None):
         self.command, self.keys, self.process = command, keys, None
+        self.environment = {**os.environ, **(environment or {})}
 
     def start(self):
-        environment = dict(
-            os.environ,
-            # PHP's extension and FFI load this library
-            STEAD_LIBRARY=str(library()),
-            PYTHONDONTWRITEBYTECODE="1",
-        )
         # a candidate that aborts need not leave its memory on the disk
         hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -154,7 +149,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=self.environment,
             encoding="utf-8",
         )
 

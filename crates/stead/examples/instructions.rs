@@ -11,6 +11,7 @@
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 
+use stead::kernel::Kernel;
 use stead::policy::NodeId;
 use stead::{build, Fleet, Keys, Map, Span};
 
@@ -101,6 +102,7 @@ fn main() {
     let more: usize = std::env::args()
         .nth(1)
         .map_or(0, |word| word.parse().expect("a number of percent"));
+    println!("kernel {}", Kernel::chosen().name());
     let names = Names::of(KEYS + KEYS * more / 100);
     let mut nodes = vec![NodeId(0); names.spans.len()];
     let cases: [(&str, Single, Batch); 3] = [
