@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench-c bench-md5 bench-count bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -22,8 +22,11 @@ help:
 	@echo 'make perl-dist     makes the distribution for CPAN, target/perl/Stead-VERSION.tar.gz'
 	@echo 'make install       installs what make build makes, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
+	@echo 'make bench         measures stead in five languages against what their users would pick instead: tables and picture of docs/measuring.md (ARGS=--quick, --help)'
+	@echo 'make bench-instructions  counts instructions under callgrind again, and records them for make test'
 	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
 	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
+	@echo 'make bench-batch   measures placing many keys at once, by kernel, against the md-5 and sha1 crates and a binary search'
 	@echo 'make bench-single  measures locate, the lookup within it, and prefer, against the md-5 crate and a binary search'
 	@echo 'make bench-open    measures opening maps of up to a million slices, against reading and digesting them, and their memory'
 	@echo 'make bench-count   measures stead locate --count and stead survey of many names: CPU, time and memory (COUNT=1000000000, ARGS=--help)'
@@ -104,12 +107,24 @@ format:
 	@[ -x .venv/bin/ruff ] || scripts/setup --tests
 	@scripts/format
 
+# the Rust rings come from crates.io (benches/peers/rust/Cargo.lock), the Python rings from PyPI
+bench: wheel
+	@scripts/setup --peers
+	@scripts/peers-venv
+	@$(PYTHON) -B benches/peers/run.py $(ARGS)
+
+bench-instructions: setup
+	@$(PYTHON) -B benches/instructions/check.py --record
+
 bench-c: setup
 	@$(CARGO) build --release --locked -q -p stead-capi
 	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- $(TARGET)/release/libstead.so
 
 bench-md5: setup
 	@$(CARGO) run --release --locked -q -p stead --example md5_cost
+
+bench-batch: setup
+	@$(CARGO) run --release --locked -q -p stead --example batch_cost
 
 bench-single: setup
 	@$(CARGO) run --release --locked -q -p stead --example single_cost
@@ -187,4 +202,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-wheel .venv-spark .venv-rings .venv-rings-tests .venv-agree
+	@rm -rf .venv-swift .venv-wheel .venv-spark .venv-rings .venv-rings-tests .venv-agree .venv-peers

@@ -234,6 +234,24 @@ SUITES = [
         None,
     ),
     (
+        "peers' benchmark (Python)",
+        [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/peers"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "instruction counts' comparison (Python)",
+        [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/instructions"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "instruction counts (callgrind)",
+        [PYTHON, "-B", "benches/instructions/check.py"],
+        None,
+        None,
+    ),
+    (
         "Python web (gunicorn, uvicorn)",
         [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"],
         pytest_counts,

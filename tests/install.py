@@ -209,7 +209,7 @@ def expected(lib="lib"):
     plain += [
         f"share/doc/stead/{name}"
         for name in os.listdir(os.path.join(ROOT, "docs"))
-        if name.endswith(".md")
+        if name.endswith((".md", ".svg"))
     ]
     for program in PROGRAMS:
         plain += [

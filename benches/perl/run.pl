@@ -11,9 +11,12 @@ use strict;
 use warnings;
 
 use Digest::MD5  qw(md5);
+use FindBin      qw($Bin);
 use Getopt::Long qw(GetOptions);
 use Stead;
 use Time::HiRes qw(clock_gettime CLOCK_PROCESS_CPUTIME_ID);
+
+require "$Bin/pure.pl";    # pure
 
 my ( $rounds, $count ) = ( 31, 20_000 );
 GetOptions( 'rounds=i' => \$rounds, 'keys=i' => \$count )
@@ -40,25 +43,6 @@ sub members {
         );
     }
     return $grown;
-}
-
-# The work of stead in pure Perl: the first 8 bytes of MD5, and the last slice that begins at or
-# before them.
-sub pure {
-    my ($map)  = @_;
-    my @slices = $map->slices;
-    my @firsts = map { $_->first } @slices;
-    my @names  = map { ( $_->nodes )[0] } @slices;
-    return sub {
-        my $point = unpack 'Q>', md5( $_[0] );
-        my ( $low, $high ) = ( 0, scalar @firsts );
-        while ( $high - $low > 1 ) {
-            my $middle = ( $low + $high ) >> 1;
-            if   ( $firsts[$middle] <= $point ) { $low  = $middle }
-            else                                { $high = $middle }
-        }
-        return $names[$low];
-    };
 }
 
 sub median {
