@@ -62,7 +62,7 @@ fn locating() {
                     .iter()
                     .take(8)
                     .fold(0, |point, byte| point << 8 | u128::from(*byte));
-                naive_node(&firsts, &map, point)
+                naive_node(&firsts, point)
             });
             let bare = time(keys, |key| map.point(key).0 as u32);
             let locate = time(keys, |key| map.locate(key).0);
@@ -114,7 +114,7 @@ fn looking_up() {
         let mut times = Rounds::default();
         for round in 0..ROUNDS {
             let points = window(&points, round);
-            let naive = time(points, |p| naive_node(&firsts, &map, u128::from(*p)));
+            let naive = time(points, |p| naive_node(&firsts, u128::from(*p)));
             let ours = time(points, |p| map.locate_point(Point(*p)).0);
             assert_eq!(naive.1, ours.1, "both give the same nodes");
             times.add([naive.0, ours.0, 0.0]);
@@ -205,9 +205,8 @@ fn time<T>(items: &[T], mut one: impl FnMut(&T) -> u32) -> (f64, u64) {
 }
 
 /// The node of a point, where slice number i is held by node i modulo `NODES`.
-fn naive_node(firsts: &[u128], map: &Map, point: u128) -> u32 {
+fn naive_node(firsts: &[u128], point: u128) -> u32 {
     let slice = firsts.partition_point(|first| *first <= point) - 1;
-    black_box(map);
     slice as u32 % NODES
 }
 
@@ -231,13 +230,12 @@ fn uniform(slices: usize) -> Vec<u64> {
     (1..slices).map(|_| random(&mut seed)).collect()
 }
 
-/// Bounds that are 1 to 2^k points behind the one before, with k drawn evenly.
+/// Bounds whose distances are 2^k, with k drawn evenly from 0 to 60, stretched to fill the space.
 fn log_uniform(slices: usize) -> Vec<u64> {
     let mut seed = 2;
     let widths: Vec<f64> = (1..slices)
         .map(|_| (random(&mut seed) as f64 / u64::MAX as f64 * 60.0).exp2())
         .collect();
-    // stretched, so that they fill the space
     let stretch = u64::MAX as f64 / widths.iter().sum::<f64>() * 0.999;
     let mut at = 0u64;
     widths
