@@ -1,5 +1,5 @@
-//! A block of keys that are copied into one buffer: those of Python objects, and the strings of NumPy
-//! arrays.
+//! A block of keys that are copied into one buffer: those of Python objects, and the strings of
+//! NumPy arrays.
 //!
 //! Copying a key while its object is in the cache costs less than coming back to the object, and
 //! nothing has to be held while other threads run.
