@@ -105,6 +105,8 @@ def count(path, kernel, *arguments):
         # the library ignores the name of a kernel that it does not have
         assert f"kernel {kernel}\n" in done.stdout, done.stdout
         found = inclusive(profile.read_text(encoding="utf-8"))
+    # one and many, for three hashes; the compiler could make one case of several
+    assert len(found) == 6, sorted(found)
     return {
         f"{kernel} {name.removeprefix('case_').replace('_', ' ')}": taken
         for name, taken in sorted(found.items())

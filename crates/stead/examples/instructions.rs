@@ -70,20 +70,21 @@ fn batch(map: &Map, names: &Names, nodes: &mut [NodeId]) -> u64 {
 }
 
 /// Declares the two cases of a hash. They have names that the linker keeps, and are not inlined,
-/// so that callgrind counts what each of them costs with all that it calls.
+/// so that callgrind counts what each of them costs with all that it calls. Each one mentions its
+/// name, since the compiler makes one function of those that have the same code.
 macro_rules! cases {
     ($($single:ident $batch:ident)*) => {
         $(
             #[no_mangle]
             #[inline(never)]
             fn $single(map: &Map, names: &Names) -> u64 {
-                single(map, names)
+                single(map, black_box((names, stringify!($single))).0)
             }
 
             #[no_mangle]
             #[inline(never)]
             fn $batch(map: &Map, names: &Names, nodes: &mut [NodeId]) -> u64 {
-                batch(map, names, nodes)
+                batch(map, black_box((names, stringify!($batch))).0, nodes)
             }
         )*
     };
