@@ -115,10 +115,12 @@ impl Kernel {
                 Lanes::Sha1 => short::<_, Sha1, 1>(isa::Sse2, bytes, spans, points, long),
             },
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => x86::short_avx2(isa::Avx2::here()?, hash, bytes, spans, points, long),
+            Kernel::Avx2 => {
+                compiled::short_avx2(isa::Avx2::here()?, hash, bytes, spans, points, long)
+            }
             #[cfg(all(target_arch = "x86_64", stead_avx512))]
             Kernel::Avx512 => {
-                x86::short_avx512(isa::Avx512::here()?, hash, bytes, spans, points, long)
+                compiled::short_avx512(isa::Avx512::here()?, hash, bytes, spans, points, long)
             }
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => match hash {
@@ -144,12 +146,12 @@ impl Kernel {
             },
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => match isa::Avx2::here() {
-                Some(isa) => x86::long_avx2(isa, hash, keys, points),
+                Some(isa) => compiled::long_avx2(isa, hash, keys, points),
                 None => return false,
             },
             #[cfg(all(target_arch = "x86_64", stead_avx512))]
             Kernel::Avx512 => match isa::Avx512::here() {
-                Some(isa) => x86::long_avx512(isa, hash, keys, points),
+                Some(isa) => compiled::long_avx512(isa, hash, keys, points),
                 None => return false,
             },
             #[cfg(target_arch = "aarch64")]
@@ -167,9 +169,9 @@ impl Kernel {
 /// The functions that are compiled for processors of which only some have the instructions.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-mod x86 {
+mod compiled {
+    use super::isa::Rounds;
     use super::*;
-    use crate::kernel::message::Rounds;
 
     macro_rules! compiled_for {
         ($feature:literal, $isa:ident, $short:ident, $long:ident) => {
@@ -182,7 +184,7 @@ mod x86 {
                 to: &mut [u16],
             ) -> usize {
                 #[target_feature(enable = $feature)]
-                unsafe fn compiled<R: Rounds<isa::$isa>, const GROUPS: usize>(
+                unsafe fn here<R: Rounds<isa::$isa>, const GROUPS: usize>(
                     isa: isa::$isa,
                     bytes: &[u8],
                     spans: &[Span],
@@ -193,15 +195,15 @@ mod x86 {
                 }
                 match hash {
                     // SAFETY: `isa` exists only where the processor has the instructions
-                    Lanes::Md5 => unsafe { compiled::<Md5, 2>(isa, bytes, spans, points, to) },
+                    Lanes::Md5 => unsafe { here::<Md5, 2>(isa, bytes, spans, points, to) },
                     // SAFETY: as for MD5
-                    Lanes::Sha1 => unsafe { compiled::<Sha1, 1>(isa, bytes, spans, points, to) },
+                    Lanes::Sha1 => unsafe { here::<Sha1, 1>(isa, bytes, spans, points, to) },
                 }
             }
 
             pub(super) fn $long(isa: isa::$isa, hash: Lanes, keys: &[&[u8]], points: &mut [Point]) {
                 #[target_feature(enable = $feature)]
-                unsafe fn compiled<R: Rounds<isa::$isa>>(
+                unsafe fn here<R: Rounds<isa::$isa>>(
                     isa: isa::$isa,
                     keys: &[&[u8]],
                     points: &mut [Point],
@@ -210,9 +212,9 @@ mod x86 {
                 }
                 match hash {
                     // SAFETY: `isa` exists only where the processor has the instructions
-                    Lanes::Md5 => unsafe { compiled::<Md5>(isa, keys, points) },
+                    Lanes::Md5 => unsafe { here::<Md5>(isa, keys, points) },
                     // SAFETY: as for MD5
-                    Lanes::Sha1 => unsafe { compiled::<Sha1>(isa, keys, points) },
+                    Lanes::Sha1 => unsafe { here::<Sha1>(isa, keys, points) },
                 }
             }
         };

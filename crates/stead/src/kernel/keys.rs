@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+/// The number of keys that are taken at a time. Their points fill 8 KiB, which stay in the first
+/// cache until they are looked up.
+pub(crate) const BLOCK: usize = 1024;
+
 /// Many keys, whose bytes stay where they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys<'a>(Form<'a>);

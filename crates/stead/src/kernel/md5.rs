@@ -1,7 +1,6 @@
 //! MD5 (RFC 1321), one block of several messages at a time.
 
-use super::isa::Isa;
-use super::message::{Message, Rounds, State};
+use super::isa::{Isa, Message, Rounds, State};
 
 /// MD5, of GROUPS registers a word at a time: while one waits for its last result, the other is
 /// computed.

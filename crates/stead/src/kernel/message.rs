@@ -3,31 +3,9 @@
 //! Keys of one block are hashed in groups, in their order. Longer ones are set aside, and hashed
 //! block after block, each in a lane of its own.
 
-use super::isa::{Isa, LANES_MAX};
+use super::isa::{Isa, Rounds, State, LANES_MAX};
 use super::keys::Span;
 use crate::point::Point;
-
-/// The 16 words of a block, of GROUPS registers of keys.
-pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; 16]; GROUPS];
-
-/// The words between blocks, for GROUPS registers of keys. A hash of four words ignores the fifth.
-pub(super) type State<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 5];
-
-/// A hash whose blocks have 64 bytes, and whose messages end with 0x80, zeros and their length in
-/// bits.
-pub(super) trait Rounds<I: Isa> {
-    /// The state before the first block.
-    const START: [u32; 5];
-    /// Whether the words of messages and digests, and the length, are big-endian.
-    const BIG_ENDIAN: bool;
-
-    /// Adds a block to the state.
-    fn block<const GROUPS: usize>(
-        isa: I,
-        state: &mut State<I, GROUPS>,
-        message: &Message<I, GROUPS>,
-    );
-}
 
 /// The longest key that is one block: 64 bytes less one byte 0x80 and eight of length.
 pub(super) const LONGEST: usize = 55;

@@ -24,15 +24,12 @@ mod stage;
 mod tests;
 
 pub use choice::Kernel;
+pub(crate) use keys::BLOCK;
 pub use keys::{Keys, Span};
 
 use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
-
-/// The number of keys that are taken at a time. Their points fill 8 KiB, which stay in the first
-/// cache until they are looked up.
-pub(crate) const BLOCK: usize = 1024;
 
 /// Computes the points of keys, in their order: `points[i]` becomes that of key `i`. Points without
 /// a key are left alone.

@@ -1,7 +1,6 @@
 //! SHA-1 (RFC 3174), one block of several messages at a time.
 
-use super::isa::Isa;
-use super::message::{Message, Rounds, State};
+use super::isa::{Isa, Message, Rounds, State};
 
 /// SHA-1.
 pub(super) struct Sha1;

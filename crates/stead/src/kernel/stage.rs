@@ -1,9 +1,8 @@
 //! Brings keys into one buffer, where registers are filled from, and finishes their points.
 
 use super::choice::{Kernel, Lanes};
-use super::keys::{Form, Keys, Span};
+use super::keys::{Form, Keys, Span, BLOCK};
 use super::message::{LONGEST, LONGEST_IN_LANES};
-use super::BLOCK;
 use crate::hash::{Affixes, Function, Hash, KeyRule};
 use crate::point::Point;
 

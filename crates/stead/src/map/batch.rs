@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc;
+use std::thread::Builder;
 
 use super::buckets::Buckets;
 use super::inside::Members;
@@ -190,10 +192,22 @@ fn in_threads<T: Send>(
     std::thread::scope(|scope| {
         let mut parts = keys.parts(size).zip(answers.chunks_mut(size));
         let own = parts.next();
+        // the system may refuse a thread; then this one does its part, too
+        let mut left = Vec::new();
         for (keys, answers) in parts {
-            scope.spawn(move || work(keys, answers));
+            let (give, take) = mpsc::sync_channel(1);
+            let thread = Builder::new().spawn_scoped(scope, move || {
+                if let Ok((keys, answers)) = take.recv() {
+                    work(keys, answers);
+                }
+            });
+            match thread {
+                // a thread that has started waits for its part
+                Ok(_) => give.send((keys, answers)).unwrap_or(()),
+                Err(_) => left.push((keys, answers)),
+            }
         }
-        if let Some((keys, answers)) = own {
+        for (keys, answers) in own.into_iter().chain(left) {
             work(keys, answers);
         }
     });

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicUsize;
 use once_cell::race::OnceBox;
 
 use super::buckets::Buckets;
-use super::locate::Finder;
-use super::prefer::Domains;
+use super::domains::Domains;
+use super::finder::Finder;
 use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::domains::Domains;
 use super::open::Map;
 use crate::format::records::SPREAD;
 use crate::point::Point;
@@ -64,7 +65,33 @@ impl Map {
 
     /// Returns the outermost domains; `None` if the map spreads nothing.
     fn domains(&self) -> Option<&Domains> {
-        (self.count(SPREAD) > 0).then(|| self.domains.get_or_init(|| Box::new(Domains::of(self))))
+        let spreads = self.count(SPREAD) > 0;
+        spreads.then(|| self.domains.get_or_init(|| Box::new(self.find_domains())))
+    }
+
+    fn find_domains(&self) -> Domains {
+        let label = self.spread().next().unwrap_or("");
+        let mut held = vec![false; self.policies().len()];
+        for slice in self.base_slices() {
+            if let Some(held) = held.get_mut(slice.policy.index()) {
+                *held = true;
+            }
+        }
+        let mut numbers = BTreeMap::new();
+        for (policy, _) in self.policies().zip(held).filter(|(_, held)| *held) {
+            for domain in policy
+                .members()
+                .filter_map(|node| self.node(node).label(label))
+            {
+                let next = numbers.len() as u32;
+                numbers.entry(domain).or_insert(next);
+            }
+        }
+        let number = |domain| numbers.get(domain).copied().unwrap_or(Domains::EMPTY);
+        let of_nodes = self
+            .nodes()
+            .map(|node| node.label(label).map_or(Domains::NONE, number));
+        Domains::new(of_nodes.collect(), numbers.len())
     }
 }
 
@@ -100,76 +127,5 @@ impl List {
             self.nodes.push(node);
         }
         add
-    }
-}
-
-/// The outermost domains of a map. They depend on the map alone, so it keeps them.
-pub(super) struct Domains {
-    /// for each node the number of its domain, or one of the two constants below
-    of_nodes: Vec<u32>,
-    /// how many domains hold points; they are numbered from 0
-    holding: usize,
-}
-
-impl Domains {
-    /// of a node without the label
-    const NONE: u32 = u32::MAX;
-    /// of a node whose domain holds no points
-    const EMPTY: u32 = u32::MAX - 1;
-
-    fn of(map: &Map) -> Domains {
-        let label = map.spread().next().unwrap_or("");
-        let mut held = vec![false; map.policies().len()];
-        for slice in map.base_slices() {
-            if let Some(held) = held.get_mut(slice.policy.index()) {
-                *held = true;
-            }
-        }
-        let mut numbers = BTreeMap::new();
-        for (policy, _) in map.policies().zip(held).filter(|(_, held)| *held) {
-            for domain in policy
-                .members()
-                .filter_map(|node| map.node(node).label(label))
-            {
-                let next = numbers.len() as u32;
-                numbers.entry(domain).or_insert(next);
-            }
-        }
-        let number = |domain| numbers.get(domain).copied().unwrap_or(Domains::EMPTY);
-        Domains {
-            of_nodes: map
-                .nodes()
-                .map(|node| node.label(label).map_or(Domains::NONE, number))
-                .collect(),
-            holding: numbers.len(),
-        }
-    }
-
-    fn domain(&self, node: NodeId) -> u32 {
-        let domain = self.of_nodes.get(node.index()).copied();
-        domain.unwrap_or(Domains::NONE)
-    }
-
-    /// Whether the domain of a node holds points and has no node in the list yet.
-    fn is_fresh(&self, node: NodeId, listed: &[NodeId]) -> bool {
-        let domain = self.domain(node);
-        domain < Domains::EMPTY && listed.iter().all(|other| self.domain(*other) != domain)
-    }
-
-    /// Returns how many domains that hold points have no node in the list.
-    fn fresh(&self, listed: &[NodeId]) -> usize {
-        let mut rest = listed;
-        let mut taken = 0;
-        while let [before @ .., node] = rest {
-            taken += usize::from(self.is_fresh(*node, before));
-            rest = before;
-        }
-        self.holding.saturating_sub(taken)
-    }
-
-    /// While there are fresh domains: whether a node is in one, and whether it may be listed.
-    fn judge(&self, node: NodeId, listed: &[NodeId]) -> (bool, bool) {
-        let is_fresh = self.is_fresh(node, listed);
-        (is_fresh, is_fresh || self.domain(node) == Domains::NONE)
     }
 }

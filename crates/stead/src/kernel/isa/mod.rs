@@ -18,7 +18,6 @@ pub(super) use x86::Avx512;
 pub(super) use x86::{Avx2, Sse2};
 
 use super::keys::Span;
-use super::message::{Message, Rounds, State};
 
 /// The most lanes that a register has.
 pub(super) const LANES_MAX: usize = 16;
@@ -105,6 +104,28 @@ pub(super) trait Isa: Copy {
             self.and(self.rotate::<24, 8>(x), odd),
         )
     }
+}
+
+/// The 16 words of a block, of GROUPS registers of keys.
+pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; 16]; GROUPS];
+
+/// The words between blocks, for GROUPS registers of keys. A hash of four words ignores the fifth.
+pub(super) type State<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 5];
+
+/// A hash whose blocks have 64 bytes, and whose messages end with 0x80, zeros and their length in
+/// bits.
+pub(super) trait Rounds<I: Isa> {
+    /// The state before the first block.
+    const START: [u32; 5];
+    /// Whether the words of messages and digests, and the length, are big-endian.
+    const BIG_ENDIAN: bool;
+
+    /// Adds a block to the state.
+    fn block<const GROUPS: usize>(
+        isa: I,
+        state: &mut State<I, GROUPS>,
+        message: &Message<I, GROUPS>,
+    );
 }
 
 /// How 16 bytes of a message end: `bytes & mask | mark`.

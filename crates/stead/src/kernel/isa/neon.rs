@@ -5,13 +5,11 @@
 
 use std::arch::aarch64::*;
 
-use super::{end, row_of, Isa, LANES_MAX};
-use crate::kernel::keys::Span;
-use crate::kernel::message::{Message, Rounds, State};
+use super::{end, row_of, Isa, Message, Rounds, Span, State, LANES_MAX};
 
 /// A 64-bit ARM processor.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct Neon;
+pub(crate) struct Neon;
 
 /// Reads 16 bytes of a lane: see [`Isa::words`].
 #[inline(always)]

@@ -2,14 +2,12 @@
 
 use std::array::from_fn;
 
-use super::{end, row_of, Isa, LANES_MAX};
-use crate::kernel::keys::Span;
-use crate::kernel::message::{Message, Rounds, State};
+use super::{end, row_of, Isa, Message, Rounds, Span, State, LANES_MAX};
 
 /// Any processor: while one lane waits for its last result, the others are computed. Three is the
 /// most for which a processor with 16 registers has room.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct Portable;
+pub(crate) struct Portable;
 
 type V = [u32; 3];
 

@@ -9,21 +9,19 @@
 
 use std::arch::x86_64::*;
 
-use super::{end, row_of, Isa, LANES_MAX};
-use crate::kernel::keys::Span;
-use crate::kernel::message::{Message, Rounds, State};
+use super::{end, row_of, Isa, Message, Rounds, Span, State, LANES_MAX};
 
 /// A processor with SSE2, which every x86-64 processor has.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct Sse2;
+pub(crate) struct Sse2;
 
 /// A processor with AVX2.
 #[derive(Clone, Copy)]
-pub(in crate::kernel) struct Avx2(());
+pub(crate) struct Avx2(());
 
 impl Avx2 {
     /// `None` if this processor does not have it.
-    pub(in crate::kernel) fn here() -> Option<Avx2> {
+    pub(crate) fn here() -> Option<Avx2> {
         std::arch::is_x86_feature_detected!("avx2").then_some(Avx2(()))
     }
 }
@@ -243,11 +241,11 @@ mod avx512 {
 
     /// A processor with AVX-512F.
     #[derive(Clone, Copy)]
-    pub(in crate::kernel) struct Avx512(());
+    pub(crate) struct Avx512(());
 
     impl Avx512 {
         /// `None` if this processor does not have it.
-        pub(in crate::kernel) fn here() -> Option<Avx512> {
+        pub(crate) fn here() -> Option<Avx512> {
             std::arch::is_x86_feature_detected!("avx512f").then_some(Avx512(()))
         }
     }
@@ -391,4 +389,4 @@ mod avx512 {
     }
 }
 #[cfg(stead_avx512)]
-pub(in crate::kernel) use avx512::Avx512;
+pub(crate) use avx512::Avx512;
