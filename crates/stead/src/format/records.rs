@@ -26,7 +26,7 @@ pub(crate) trait Stored: Copy {
 impl<const N: usize> Stored for [u8; N] {
     #[inline]
     fn read(bytes: &[u8], at: usize) -> [u8; N] {
-        // no slice is longer than this, so it changes nothing, but the end needs no check of its own
+        // no slice is longer than this, so it changes nothing, but the end needs no own check
         let at = at & (usize::MAX >> 1);
         let found = bytes.get(at..at + N);
         found.and_then(|b| b.try_into().ok()).unwrap_or([0; N])

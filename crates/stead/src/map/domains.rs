@@ -16,7 +16,7 @@ impl Domains {
     /// of a node whose domain holds no points
     pub(super) const EMPTY: u32 = u32::MAX - 1;
 
-    /// `of_nodes` has the number of each node's domain, and `holding` is how many domains there are.
+    /// `of_nodes` has the number of each node's domain; `holding` is how many domains there are.
     pub(super) fn new(of_nodes: Vec<u32>, holding: usize) -> Domains {
         Domains { of_nodes, holding }
     }
