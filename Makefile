@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -38,6 +38,7 @@ help:
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
 	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached (ARGS=--help)'
 	@echo 'make test-spark    places a million keys in Spark, which it installs into .venv-spark (0.9 GB, needs java)'
+	@echo 'make test-kernels  runs the kernels for processors with AVX-512 (in Bochs) and for 64-bit ARM (under QEMU)'
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
@@ -182,6 +183,9 @@ fuzz-rrd: setup
 	@$(PYTHON) tests/rrd/rrd_same.py --lines $(LINES) --seed $(SEED)
 
 ROWS ?= 100000000
+test-kernels:
+	@$(PYTHON) tests/kernels/run.py $(ARGS)
+
 bench-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python benches/spark/run.py --rows $(ROWS) $(ARGS)

@@ -30,6 +30,9 @@ RELEASE = [
 TESTS = [
     "test",
     "--workspace",
+    # it has no Rust tests, and a test program of it would need a Python interpreter to be linked
+    "--exclude",
+    "stead-python",
     "--locked",
     "-q",
     "--lib",
