@@ -68,7 +68,7 @@ LABEL l
  APPEND quiet console=ttyS0 nokaslr mitigations=off clearcpuid=xsavec,xsaves tsc=unstable
 """
 
-BOCHSRC = """plugin_ctrl: unmapped=true, biosdev=true, extfpuirq=true, serial=true
+BOCHSRC = """plugin_ctrl: unmapped=true, biosdev=true, speaker=false, extfpuirq=true, serial=true
 display_library: term
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
