@@ -113,8 +113,8 @@ impl<T: Answer> Answers<T> {
         self.validity.extend(1, valid);
     }
 
-    /// Appends the answers of `count` keys. `valid` has the places of those that are not null, None
-    /// if no key is, and `fill` gives their answers.
+    /// Appends the answers of `count` keys. `valid` lists the positions of the keys that are not
+    /// null; it is None when no key is null. `fill` writes the answers of these keys.
     fn extend(&mut self, count: usize, valid: Option<&[usize]>, fill: impl FnOnce(&mut [T])) {
         let first = self.values.len();
         self.values.resize(first + count, T::NULL);

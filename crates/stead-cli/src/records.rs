@@ -230,7 +230,7 @@ impl Reader {
         }
     }
 
-    /// Makes a block twice as large, for a record that is longer.
+    /// Makes a block twice as large, because a record is longer than the block.
     fn enlarge(&self, block: &mut Block) -> Result {
         let size = 2 * (block.buffer.len() - PADDING);
         let more = size + PADDING - block.buffer.len();

@@ -26,7 +26,7 @@ pub enum Kernel {
     Neon,
 }
 
-/// A hash that kernels know.
+/// A hash that the kernels can compute in lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lanes {
     Md5,

@@ -207,7 +207,7 @@ fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> State<I, GROUPS> 
     ]
 }
 
-/// Puts the four words of a row in their places.
+/// Stores the four words of a row where they belong in a block.
 #[inline(always)]
 fn put<I: Isa, R: Rounds<I>>(isa: I, words: &mut [I::V; 16], row: usize, four: [I::V; 4]) {
     let [a, b, c, d] = four;

@@ -51,7 +51,7 @@ impl Map {
     /// Finds the primary nodes of many keys: `nodes[i]` becomes `as_node` of that of key `i`.
     ///
     /// With several threads, each takes a part of the keys; few keys are not worth a thread, and
-    /// are located by the caller's. Memory: some 10 KiB a thread, whatever the number of keys.
+    /// are located by the caller's. Memory: less than 64 KiB a thread, however many keys.
     pub fn locate_keys<T: Send>(
         &self,
         keys: Keys<'_>,

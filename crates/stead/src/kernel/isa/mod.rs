@@ -24,8 +24,9 @@ pub(super) const LANES_MAX: usize = 16;
 
 /// The instructions of a kind of processor. A value exists only where the processor has them.
 ///
-/// All functions are always inlined, into a function that is compiled for that processor
-/// (choice.rs). They are written without closures: those would be compiled for any processor.
+/// Its functions are always inlined, into a function that is compiled for that processor: one of
+/// choice.rs, or the one that `block` calls. They are written without closures, which would be
+/// compiled for any processor; only the portable code has some.
 pub(super) trait Isa: Copy {
     /// A register.
     type V: Copy;
