@@ -23,7 +23,7 @@ impl<I: Isa> Rounds<I> for Md5 {
                 let constant = isa.splat($k);
                 let mut group = 0;
                 while group < GROUPS {
-                    let sum = isa.add(isa.add($a[group], constant), message[group][$i]);
+                    let sum = isa.add(isa.add($a[group], constant), message[$i][group]);
                     let sum = isa.add(sum, $f(isa, $b[group], $c[group], $d[group]));
                     $a[group] = isa.add(isa.rotate::<$left, { 32 - $left }>(sum), $b[group]);
                     group += 1;

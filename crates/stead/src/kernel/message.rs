@@ -3,7 +3,7 @@
 //! Keys of one block are hashed in groups, in their order. Longer ones are set aside, and hashed
 //! block after block, each in a lane of its own.
 
-use super::isa::{Isa, Rounds, State, LANES_MAX};
+use super::isa::{Isa, Message, Rounds, State, LANES_MAX};
 use super::keys::Span;
 use crate::point::Point;
 
@@ -95,23 +95,24 @@ fn one_block<I: Isa, R: Rounds<I>, const GROUPS: usize>(
     lengths: usize,
     points: &mut [Point],
 ) {
-    let mut message = [[isa.splat(0); 16]; GROUPS];
-    for (words, spans) in message.iter_mut().zip(spans.chunks_exact(I::LANES)) {
-        put::<I, R>(isa, words, 0, isa.words(bytes, spans, 0));
+    let mut message = [[isa.splat(0); GROUPS]; 16];
+    for (group, spans) in spans.chunks_exact(I::LANES).take(GROUPS).enumerate() {
+        let words = &mut message;
+        put::<I, R, GROUPS>(isa, words, group, 0, isa.words(bytes, spans, 0));
         if lengths >= 16 {
-            put::<I, R>(isa, words, 1, isa.words(bytes, spans, 1));
+            put::<I, R, GROUPS>(isa, words, group, 1, isa.words(bytes, spans, 1));
         }
         if lengths >= 32 {
-            put::<I, R>(isa, words, 2, isa.words(bytes, spans, 2));
-            put::<I, R>(isa, words, 3, isa.words(bytes, spans, 3));
+            put::<I, R, GROUPS>(isa, words, group, 2, isa.words(bytes, spans, 2));
+            put::<I, R, GROUPS>(isa, words, group, 3, isa.words(bytes, spans, 3));
         }
         let mut bits = [0; LANES_MAX];
         for (bits, span) in bits.iter_mut().zip(spans) {
             *bits = (span.length as u32) << 3;
         }
         let (length, other) = if R::BIG_ENDIAN { (15, 14) } else { (14, 15) };
-        words[length] = isa.read(&bits);
-        words[other] = isa.splat(0);
+        words[length][group] = isa.read(&bits);
+        words[other][group] = isa.splat(0);
     }
     let mut state = start::<I, R, GROUPS>(isa);
     isa.block::<R, GROUPS>(&mut state, &message);
@@ -146,9 +147,9 @@ pub(super) fn long<I: Isa, R: Rounds<I>>(isa: I, keys: &[&[u8]], points: &mut [P
                 }
             }
             let bytes = blocks.as_flattened();
-            let mut message = [[isa.splat(0); 16]; 1];
+            let mut message = [[isa.splat(0); 1]; 16];
             for row in 0..4 {
-                put::<I, R>(isa, &mut message[0], row, isa.words(bytes, &spans, row));
+                put::<I, R, 1>(isa, &mut message, 0, row, isa.words(bytes, &spans, row));
             }
             let before = state;
             isa.block::<R, 1>(&mut state, &message);
@@ -209,12 +210,18 @@ fn start<I: Isa, R: Rounds<I>, const GROUPS: usize>(isa: I) -> State<I, GROUPS> 
 
 /// Stores the four words of a row where they belong in a block.
 #[inline(always)]
-fn put<I: Isa, R: Rounds<I>>(isa: I, words: &mut [I::V; 16], row: usize, four: [I::V; 4]) {
+fn put<I: Isa, R: Rounds<I>, const GROUPS: usize>(
+    isa: I,
+    words: &mut Message<I, GROUPS>,
+    group: usize,
+    row: usize,
+    four: [I::V; 4],
+) {
     let [a, b, c, d] = four;
-    words[4 * row] = word::<I, R>(isa, a);
-    words[4 * row + 1] = word::<I, R>(isa, b);
-    words[4 * row + 2] = word::<I, R>(isa, c);
-    words[4 * row + 3] = word::<I, R>(isa, d);
+    words[4 * row][group] = word::<I, R>(isa, a);
+    words[4 * row + 1][group] = word::<I, R>(isa, b);
+    words[4 * row + 2][group] = word::<I, R>(isa, c);
+    words[4 * row + 3][group] = word::<I, R>(isa, d);
 }
 
 /// A word as the hash wants it.

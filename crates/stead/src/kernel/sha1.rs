@@ -32,7 +32,12 @@ impl<I: Isa> Rounds<I> for Sha1 {
             ];
             let [mut a, mut b, mut c, mut d, mut e] = start;
             // the last 16 words of the schedule
-            let mut words = message[group];
+            let mut words = [isa.splat(0); 16];
+            let mut word = 0;
+            while word < 16 {
+                words[word] = message[word][group];
+                word += 1;
+            }
             // constants: 2^30 times the square roots of 2, 3, 5 and 10
             let [k0, k1, k2, k3] = [
                 isa.splat(0x5a82_7999),

@@ -143,7 +143,11 @@ fn hashed<'a>(
             }
         }
         let keys = keys.get(..count).unwrap_or(&[]);
-        kernel.long(lanes, keys, &mut found);
+        if !kernel.long(lanes, keys, &mut found) {
+            for (found, key) in found.iter_mut().zip(keys) {
+                *found = one(key);
+            }
+        }
         for (at, found) in in_lanes.iter().zip(found).take(count) {
             if let Some(point) = points.get_mut(usize::from(*at)) {
                 *point = found;

@@ -108,7 +108,7 @@ pub(super) trait Isa: Copy {
 }
 
 /// The 16 words of a block, of GROUPS registers of keys.
-pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; 16]; GROUPS];
+pub(super) type Message<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 16];
 
 /// The words between blocks, for GROUPS registers of keys. A hash of four words ignores the fifth.
 pub(super) type State<I, const GROUPS: usize> = [[<I as Isa>::V; GROUPS]; 5];
