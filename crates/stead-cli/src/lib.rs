@@ -5,13 +5,13 @@
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
-//! docs/cli.md lists). `records` reads the input in blocks, and `lines` finds the records there.
+//! docs/cli.md lists). `picture` draws bars, `records` reads the input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit progress lines | output records | input | text | caps explain | change | verb | usage
+//! exit picture progress lines | output records | input | text | caps explain | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -23,6 +23,8 @@ mod explain;
 mod input;
 mod lines;
 mod output;
+#[allow(dead_code)] // the verbs that draw come with the next commits
+mod picture;
 mod progress;
 mod records;
 mod text;
