@@ -36,17 +36,19 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
     ("target points", "<Q"),
     ("target policies", "<I"),
     ("leaving", "<I"),
+    ("firsts", "<QQIIII"),
 ]
-# required feature, bit 0: a gradual change is under way, and there are 16 sections,
-# otherwise 13
+# required feature, bit 0: a gradual change is under way, and there are sections 14 to 16
 GRADUAL = 1
 ADOPTED = 2  # bit 1: the number of the hash is above 4
 TWICE = 4  # bit 2: an unnamed policy names a node twice
 SHORT_PIN = 8  # bit 3: a pin is short
+FIRSTS = 16  # bit 4: the map has firsts, which are section 17
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
 Pin = namedtuple("Pin", "first last policy key short")  # key: None of a range
+First = namedtuple("First", "first last node key")  # key: None of a range
 
 
 class Refused(Exception):
@@ -94,7 +96,7 @@ def read_map(data):
     """Read and verify a map file; raises `Refused`."""
     m = Map()
     table = read_header(m, data)
-    sections = read_sections(table, data)
+    sections = read_sections(m, table, data)
     read_strings(m, sections)
     check_header(m)
     read_nodes(m, sections)
@@ -112,9 +114,10 @@ def read_header(m, data):
     need(h[0] == MAGIC, "magic")
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
-    need(h[4] <= GRADUAL | ADOPTED | TWICE | SHORT_PIN, "required features", "version")
+    known = GRADUAL | ADOPTED | TWICE | SHORT_PIN | FIRSTS
+    need(h[4] <= known, "required features", "version")
     m.features = h[4]
-    count = 16 if h[4] & GRADUAL else 13
+    count = len(sections_of(m.features))
     need(h[2] == 176 + 24 * count, "header length")
     need(h[3] == len(data), "file length")
     need(len(data) >= 176 + 24 * count, "file shorter than its header")
@@ -139,15 +142,27 @@ def read_header(m, data):
     return [struct.unpack_from("<IIQQ", data, 176 + 24 * i) for i in range(count)]
 
 
-def read_sections(table, data):
+def sections_of(features):
+    """The sections of a map with these features: (number, name, record)."""
+    numbered = [(i + 1, *section) for i, section in enumerate(SECTIONS)]
+    return [
+        section
+        for section in numbered
+        if section[0] <= 13
+        or (features & GRADUAL and section[0] <= 16)
+        or (features & FIRSTS and section[0] == 17)
+    ]
+
+
+def read_sections(m, table, data):
     """Returns {name of a section: its records}, after checking where the sections
     stand, how long they are, and that only zeros are between them.
     """
     sections, end = {}, 176 + 24 * len(table)
-    for i, ((name, record), (kind, size, offset, count)) in enumerate(
-        zip(SECTIONS, table)
+    for (number, name, record), (kind, size, offset, count) in (
+        zip(sections_of(m.features), table)
     ):
-        need(kind == i + 1, "section type")
+        need(kind == number, "section type")
         need(size == struct.calcsize(record), "section record size")
         need(offset == -(-end // 8) * 8, "section offset")
         need(offset + size * count <= len(data), "section inside the file")
@@ -191,7 +206,8 @@ def read_strings(m, sections):
     sections["policies"] = [
         (take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["policies"]
     ]
-    sections["pins"] = [r[:4] + (take(*r[4:6]),) for r in sections["pins"]]
+    for name in ("pins", "firsts"):
+        sections[name] = [r[:4] + (take(*r[4:6]),) for r in sections.get(name, [])]
     need(cursor == len(strings), "no bytes beyond the strings")
 
 
@@ -361,7 +377,14 @@ def read_slices(m, sections):
         all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])),
         "pins: ascending, not overlapping",
     )
-    used = {policy for _, policy in m.base + (m.target or [])} | {
+    m.firsts = [read_first(m, *record) for record in sections["firsts"]]
+    need(bool(m.firsts) == bool(m.features & FIRSTS), "feature bit 4")
+    need(
+        all(a.last < b.first for a, b in zip(m.firsts, m.firsts[1:])),
+        "firsts: ascending, not overlapping",
+    )
+    final = lay_pins(lay_firsts(m), m.pins) if m.pins or m.firsts else []
+    used = {policy for _, policy in m.base + (m.target or []) + final} | {
         pin.policy for pin in m.pins
     }
     need(
@@ -369,7 +392,7 @@ def read_slices(m, sections):
         "unnamed policy is used",
     )
     m.final = slices(sections, "final")
-    need(m.final == (lay_pins(m.base, m.pins) if m.pins else []), "final slices")
+    need(m.final == final, "final slices")
     m.final = m.final or m.base
     bits = next(k for k in range(1, 19) if 2**k >= 4 * len(m.final) or k == 18)
     need(m.bits == bits, "index bits")
@@ -430,6 +453,7 @@ def check_leaving(m):
             not any(node in p.members for p in m.policies if p.named),
             "leaving: in no named policy",
         )
+        need(all(node != first.node for first in m.firsts), "leaving: in no first")
 
 
 def slices(sections, name):
@@ -458,6 +482,25 @@ def read_pin(m, first, last, policy, flags, key):
     else:
         need(key == b"", "pin by range has no key")
     return pin
+
+
+def read_first(m, first, last, node, flags, key):
+    """Returns one first, checked by the rules of firsts."""
+    need(flags <= 1, "first flags")
+    need(first <= last, "first: first <= last")
+    need(node < len(m.nodes), "first: node exists")
+    need(
+        is_bound(first, m.cells) and is_bound(last + 1, m.cells),
+        "first: cell bounds",
+    )
+    if flags:
+        need(
+            (first, last) == cell(m.point(key), m.cells),
+            "first by key covers the key's cell",
+        )
+    else:
+        need(key == b"", "first by range has no key")
+    return First(first, last, node, key if flags else None)
 
 
 # ------------------------------------------------------------------- placement
@@ -492,6 +535,38 @@ def locate_all(m, point):
 def locate(m, point):
     """The name of the primary of a point."""
     return locate_all(m, point)[0]
+
+
+def lay_firsts(m):
+    """The base slices with the firsts laid over them; neighbours are not joined. Where
+    a pin lies over a first, the policy of the first need not exist.
+    """
+    number = {tuple(p.members): i for i, p in enumerate(m.policies) if not p.named}
+    cuts = {first for first, _ in m.base}
+    for over in m.firsts + m.pins:
+        cuts |= {over.first, over.last + 1}
+    laid = []
+    for point in sorted(cuts - {SPACE}):
+        policy = m.policies[owner(m.base, point)]
+        place = owner(m.base, point)
+        for first in m.firsts:
+            pinned = any(p.first <= point <= p.last for p in m.pins)
+            if first.first <= point <= first.last and not policy.named and not pinned:
+                place = turned(number, policy.members, first.node, place)
+        laid.append((point, place))
+    return laid
+
+
+def turned(number, members, node, policy):
+    """The policy that lists a node first and the other members in their order; the same
+    policy where the node is first already, or no member.
+    """
+    if node not in members or members[0] == node:
+        return policy
+    others = list(members)
+    others.remove(node)
+    need((node, *others) in number, "first: the policy exists")
+    return number[node, *others]
 
 
 def lay_pins(base, pins):

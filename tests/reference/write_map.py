@@ -12,7 +12,7 @@ can damage the records in between. The writer shares only the hashes with the re
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
 "modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring, and
-"short": true to a pin; "segments": N is the key rule "first N segments". A base slice
+"short": true to a pin; "firsts" is like "pins", with "node" instead of who gets it; "segments": N is the key rule "first N segments". A base slice
 has a list of nodes or the name of a policy. The defaults are hash md5, weight 1, epoch
 1, replicas 1 and cells 0 (meaning 2^64); everything else is empty by default. "target",
 which is like "base", and "leaving", a list of node names, make a map with a gradual
@@ -87,6 +87,10 @@ def lay_out(d, after=None):
         r["parent"] = after[96:128]
         r["epoch"] = struct.unpack_from("<Q", after, 48)[0] + 1
         r["map_id"] = after[32:48] if r["epoch"] > 2 else after[96:112]
+    if d.get("firsts"):
+        r["header_length"] += 24
+        r["sections"] += 1
+        r["features"] |= 16
     r["nodes"], r["labels"], r["attributes"] = lay_nodes(d["nodes"])
     lay_policies(r, d)
     return r
@@ -127,6 +131,12 @@ def lay_policies(r, d):
     ]
     holders = [who for _, who in d["base"] + d.get("target", []) + pins]
     lists = {tuple(place[n] for n in who) for who in holders if type(who) is list}
+    r["firsts"] = []
+    for first in d.get("firsts", []):
+        start, last, flags, key = lay_pin(r, first)
+        r["firsts"].append([start, last, place[first["node"]], flags, key])
+    r["firsts"].sort()
+    lists |= turned_lists(r, d, place)
     number = {p["name"]: i for i, p in enumerate(named)}
     number.update({members: len(named) + i for i, members in enumerate(sorted(lists))})
 
@@ -158,6 +168,32 @@ def lay_policies(r, d):
             r["features"] |= 8
         r["pins"].append([first, last, find(who), flags, key])
     r["pins"].sort()
+
+
+def turned_lists(r, d, place):
+    """The lists of nodes that base slices have because of firsts, where no pin lies."""
+    pins = [lay_pin(r, pin)[:2] for pin in d.get("pins", [])]
+    base = [(int(first, 16), who) for first, who in d["base"]]
+    lists = set()
+    for first in r["firsts"]:
+        cuts = {first[0]} | {start for start, _ in base} | {last + 1 for _, last in pins}
+        for point in cuts:
+            if not first[0] <= point <= first[1]:
+                continue
+            who = [who for start, who in base if start <= point][-1]
+            if type(who) is str or any(a <= point <= b for a, b in pins):
+                continue
+            lists.add(tuple(turned([place[n] for n in who], first[2])))
+    return lists
+
+
+def turned(members, node):
+    """The nodes with this one first, if it is one of them."""
+    if node not in members:
+        return members
+    others = list(members)
+    others.remove(node)
+    return [node, *others]
 
 
 def add_policy(r, name, kind, weight, members, flags):
@@ -211,11 +247,12 @@ def joined(slices):
 
 
 def finish(r):
-    """Adds what follows from the base slices and the pins: the final slices, the index
-    bits and the index.
+    """Adds what follows from the base slices, the firsts and the pins: the final slices,
+    the index bits and the index.
     """
-    final, ends = [], [first for first, _ in r["base"][1:]] + [END]
-    for (first, policy), end in zip(r["base"], ends):
+    base = under_firsts(r)
+    final, ends = [], [first for first, _ in base[1:]] + [END]
+    for (first, policy), end in zip(base, ends):
         for pin in [p for p in r["pins"] if p[0] < end and p[1] >= first]:
             if pin[0] > first:
                 final.append([first, policy])
@@ -224,7 +261,7 @@ def finish(r):
         if first < end:
             final.append([first, policy])
     final = joined(final)
-    r["final"] = final if r["pins"] else []
+    r["final"] = final if r["pins"] or r["firsts"] else []
     bits = 1
     while bits < 18 and 1 << bits < 4 * len(final):
         bits += 1
@@ -234,6 +271,30 @@ def finish(r):
         for b in range(2**bits + 1)
     ]
     return r
+
+
+def under_firsts(r):
+    """The base slices with the firsts laid over them. Where the turned list is no policy,
+    because pins cover all of it, the slice keeps its policy.
+    """
+    number = {
+        tuple(r["members"][p[3] : p[3] + p[4]]): i
+        for i, p in enumerate(r["policies"])
+        if not p[0]
+    }
+    cuts = {first for first, _ in r["base"]}
+    for first in r["firsts"] + r["pins"]:
+        cuts |= {first[0], first[1] + 1}
+    laid = []
+    for point in sorted(cuts - {END}):
+        policy = [policy for first, policy in r["base"] if first <= point][-1]
+        record = r["policies"][policy]
+        members = r["members"][record[3] : record[3] + record[4]]
+        for first in r["firsts"]:
+            if first[0] <= point <= first[1] and not record[0]:
+                policy = number.get(tuple(turned(members, first[2])), policy)
+        laid.append([point, policy])
+    return laid
 
 
 def pack(r):
@@ -261,7 +322,10 @@ def pack(r):
     policies = b"".join(
         put(p[0]) + put(p[1]) + struct.pack("<QIIII", *p[2:]) for p in r["policies"]
     )
-    pins = b"".join(struct.pack("<QQII", *p[:4]) + put(p[4]) for p in r["pins"])
+    pins, firsts = (
+        b"".join(struct.pack("<QQII", *p[:4]) + put(p[4]) for p in r[what])
+        for what in ("pins", "firsts")
+    )
     u32 = {
         what: b"".join(struct.pack("<I", x) for x in r[what])
         for what in ("members", "index", "leaving")
@@ -294,11 +358,15 @@ def pack(r):
             (4, split["target"][1]),
             (4, u32["leaving"]),
         ]
+    numbers = list(range(1, len(bodies) + 1))
+    if r["firsts"]:
+        bodies.append((32, firsts))
+        numbers.append(17)
     start, table, body = 176 + 24 * len(bodies), b"", b""
-    for i, (size, content) in enumerate(bodies):
+    for number, (size, content) in zip(numbers, bodies):
         body += bytes(-len(body) % 8)
         table += struct.pack(
-            "<IIQQ", i + 1, size, start + len(body), len(content) // size
+            "<IIQQ", number, size, start + len(body), len(content) // size
         )
         body += content
     head = b"\x89STD\r\n\x1a\n" + struct.pack(

@@ -70,13 +70,19 @@ pub fn batches(
 
 /// Calls `each` with every line of a file. The path `-` means standard input.
 pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
+    line_batches(path, |batch| {
+        batch.keys().iter().for_each(&mut each);
+        Ok(())
+    })
+}
+
+/// Calls `each` with all lines of a file in their order, many at a time. The path `-` means
+/// standard input.
+pub fn line_batches(path: &Path, mut each: impl FnMut(Batch<'_>) -> Result) -> Result {
     let mut reader = file(path, Answers::AtTheEnd)?;
     let mut block = Block::new();
-    while reader.fill(&mut block, true)? {
-        block.batches(|batch| {
-            batch.keys().iter().for_each(&mut each);
-            Ok(())
-        })?;
+    while reader.fill(&mut block, false)? {
+        block.batches(&mut each)?;
     }
     Ok(())
 }

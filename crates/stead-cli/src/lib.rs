@@ -23,7 +23,6 @@ mod explain;
 mod input;
 mod lines;
 mod output;
-#[allow(dead_code)] // the verbs that draw come with the next commits
 mod picture;
 mod progress;
 mod records;

@@ -104,6 +104,24 @@ impl<'a> Batch<'a> {
         self.spans.len()
     }
 
+    /// The bytes of all records, with their ends.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes.get(..self.used).unwrap_or_default()
+    }
+
+    /// The places of the records in these bytes.
+    pub fn spans(&self) -> &'a [Span] {
+        self.spans
+    }
+
+    /// The same bytes with other places, of which none may reach further than the records do.
+    pub fn at<'b>(&self, spans: &'b [Span]) -> Batch<'b>
+    where
+        'a: 'b,
+    {
+        Batch { spans, ..*self }
+    }
+
     /// The records as keys.
     pub fn keys(&self) -> Keys<'a> {
         keys(self.bytes, self.spans)
@@ -111,7 +129,7 @@ impl<'a> Batch<'a> {
 
     /// The records as keys, folded. `room` holds the folded bytes, if folding changes any.
     pub fn folded<'b>(&'b self, fold: Fold, room: &'b mut Vec<u8>) -> Keys<'b> {
-        match fold.apply(self.bytes.get(..self.used).unwrap_or_default()) {
+        match fold.apply(self.bytes()) {
             Cow::Borrowed(_) => self.keys(),
             Cow::Owned(bytes) => {
                 *room = bytes;

@@ -137,6 +137,7 @@ impl Written {
                 .collect(),
             nodes,
             pins: Vec::new(),
+            firsts: Vec::new(),
             target: None,
         }
     }

@@ -162,6 +162,7 @@ fn map(hash: Hash, slices: usize, uneven: bool) -> Map {
             .collect(),
         base: base.map(|(first, policy)| (Point(first), policy)).collect(),
         pins: Vec::new(),
+        firsts: Vec::new(),
         target: None,
     });
     Map::from_bytes(bytes).unwrap()

@@ -184,6 +184,7 @@ fn random_map(slices: usize) -> Vec<u8> {
             .map(|(i, first)| (Point(*first), PolicyId(i % nodes)))
             .collect(),
         pins: Vec::new(),
+        firsts: Vec::new(),
         target: None,
     })
 }

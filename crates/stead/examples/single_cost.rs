@@ -303,6 +303,7 @@ fn random_map(slices: usize, bounds: &[u64], hash: Hash) -> (Map, Vec<u128>) {
             .map(|(i, first)| (Point(*first), PolicyId(i as u32 % NODES)))
             .collect(),
         pins: Vec::new(),
+        firsts: Vec::new(),
         target: None,
     };
     let map = Map::from_bytes(encode(&parts)).expect("a good map");

@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
+//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | ring | report path load | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -114,6 +114,7 @@ pub mod hash;
 mod held;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod kernel;
+pub mod load;
 mod lock;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;

@@ -1,7 +1,7 @@
-//! A slice: a run of points that one policy holds. Also: laying pins over slices.
+//! A slice: a run of points that one policy holds. Also: laying firsts and pins over slices.
 
 use crate::point::Point;
-use crate::policy::PolicyId;
+use crate::policy::{NodeId, PolicyId};
 
 /// The points from `first` to `last`, both included, and the policy that holds them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +102,72 @@ where
     out
 }
 
+/// A run of points in which a node answers first, where it holds them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct First {
+    /// The first point.
+    pub first: Point,
+    /// The last point.
+    pub last: Point,
+    /// The node that answers first.
+    pub node: NodeId,
+}
+
+/// Returns the parts of the base slices over which firsts lie and pins do not, each with the node
+/// that is to answer first there.
+///
+/// `firsts` and `pins` are sorted, and neither overlap among themselves. Cost: one pass.
+pub fn under_firsts(base: Vec<Slice>, firsts: &[First], pins: &[Slice]) -> Vec<(Slice, NodeId)> {
+    if firsts.is_empty() {
+        return Vec::new();
+    }
+    const NONE: PolicyId = PolicyId(u32::MAX);
+    let whole = || {
+        std::iter::once(Slice {
+            first: Point(0),
+            last: Point::LAST,
+            policy: NONE,
+        })
+    };
+    // there are far fewer nodes than 2^32, so no node has the number NONE
+    let firsts = firsts.iter().map(|first| Slice {
+        first: first.first,
+        last: first.last,
+        policy: PolicyId(first.node.0),
+    });
+    let pins = pins.iter().map(|pin| Slice {
+        policy: PolicyId(0),
+        ..*pin
+    });
+    let lists = [base, lay_over(whole(), firsts), lay_over(whole(), pins)];
+    let parts = overlay(lists).filter(|(_, _, [_, first, pin])| *first != NONE && *pin == NONE);
+    parts
+        .map(|(first, last, [policy, node, _])| {
+            let slice = Slice {
+                first,
+                last,
+                policy,
+            };
+            (slice, NodeId(node.0))
+        })
+        .collect()
+}
+
+/// Returns the nodes of a policy in the order in which they answer if `node` answers first: this
+/// node, and the others as they were. `None` if the node answers first anyway or is none of them,
+/// so that nothing changes.
+pub fn turned(members: &[NodeId], node: NodeId) -> Option<Vec<NodeId>> {
+    let place = members.iter().position(|member| *member == node)?;
+    if place == 0 {
+        return None;
+    }
+    let others = members.iter().enumerate().filter(|(i, _)| *i != place);
+    let mut list = Vec::with_capacity(members.len());
+    list.push(node);
+    list.extend(others.map(|(_, member)| *member));
+    Some(list)
+}
+
 /// Cuts the space at all bounds of the lists, each of which must cover it. Yields the first and the
 /// last point of each part and the policy of each list there.
 pub fn overlay<const N: usize>(
@@ -160,6 +226,57 @@ mod tests {
         assert!(laid
             .windows(2)
             .all(|w| w[0].policy != w[1].policy && w[0].last.0 + 1 == w[1].first.0));
+    }
+
+    #[test]
+    fn a_first_turns_a_list_only_if_the_node_is_another_of_it() {
+        let list = |numbers: &[u32]| numbers.iter().map(|n| NodeId(*n)).collect::<Vec<_>>();
+        for (members, node, expected) in [
+            (&[5, 2, 7][..], 7, Some(&[7, 5, 2][..])),
+            (&[5, 2, 7], 2, Some(&[2, 5, 7])),
+            (&[5, 2, 7], 5, None),
+            (&[5, 2, 7], 1, None),
+            (&[5, 2, 5, 7, 2], 2, Some(&[2, 5, 5, 7, 2])),
+            (&[5], 5, None),
+        ] {
+            let found = turned(&list(members), NodeId(node));
+            assert_eq!(found, expected.map(list), "{members:?} {node}");
+        }
+    }
+
+    #[test]
+    fn what_lies_under_firsts_and_not_under_pins_is_found_by_brute_force() {
+        let base = vec![slice(0, 9, 0), slice(10, 19, 1), slice(20, u64::MAX, 2)];
+        let first = |first, last, node| First {
+            first: Point(first),
+            last: Point(last),
+            node: NodeId(node),
+        };
+        for at in 0..25 {
+            for last in at..30 {
+                let firsts = [
+                    first(at, last, 3),
+                    first(last + 1, last + 3, 3),
+                    first(36, 39, 4),
+                ];
+                for pins in [vec![], vec![slice(5, 11, 9), slice(13, 13, 9)]] {
+                    let found = under_firsts(base.clone(), &firsts, &pins);
+                    assert!(found.windows(2).all(|w| w[0].0.last < w[1].0.first));
+                    for p in 0..50 {
+                        let is_in = |a: Point, b: Point| a.0 <= p && p <= b.0;
+                        let wanted = firsts
+                            .iter()
+                            .find(|f| is_in(f.first, f.last))
+                            .filter(|_| !pins.iter().any(|pin| is_in(pin.first, pin.last)))
+                            .map(|f| f.node);
+                        let part = found.iter().find(|(part, _)| is_in(part.first, part.last));
+                        assert_eq!(part.map(|(_, node)| *node), wanted);
+                        let under = base.iter().find(|s| is_in(s.first, s.last)).unwrap();
+                        assert!(part.is_none_or(|(part, _)| part.policy == under.policy));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -285,6 +285,7 @@ fn coarse(cells: u64) -> Map {
         }],
         base: vec![(Point(0), PolicyId(0))],
         pins: Vec::new(),
+        firsts: Vec::new(),
         target: None,
     };
     Map::from_bytes(encode(&parts)).unwrap()

@@ -53,6 +53,7 @@ fn map(bounds: impl Iterator<Item = u64>, alike: bool, pins: &[(u64, u64)]) -> M
             .zip(&firsts)
             .map(|(i, first)| (Point(*first), PolicyId(i % policies)))
             .collect(),
+        firsts: Vec::new(),
         pins: pins
             .iter()
             .map(|(first, last)| PinPart {

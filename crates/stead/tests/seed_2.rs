@@ -85,6 +85,7 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
         policies: (0..3).map(policy).collect(),
         base,
         pins: Vec::new(),
+        firsts: Vec::new(),
         target: None,
     };
     Map::from_bytes(encode(&parts)).unwrap()

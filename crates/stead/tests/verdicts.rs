@@ -408,6 +408,7 @@ fn the_largest_numbers_fit() {
             }],
             base: vec![(Point(0), PolicyId(0))],
             pins: Vec::new(),
+            firsts: Vec::new(),
             target: None,
         };
         let map = Map::from_bytes(encode(&parts)).unwrap();

@@ -5,6 +5,8 @@ mod check;
 mod count;
 mod diff;
 mod history;
+mod load;
+mod loaded;
 mod locate;
 mod observed;
 mod path;
@@ -30,6 +32,7 @@ pub enum Verb {
     Diff(diff::Diff),
     Check(check::Check),
     Path(path::Path),
+    Load(load::Load),
     Survey(survey::Survey),
     Simulate(simulate::Simulate),
     Ring(ring::Ring),
@@ -47,6 +50,7 @@ impl Verb {
             Verb::Diff(verb) => verb.run(out),
             Verb::Check(verb) => verb.run(out),
             Verb::Path(verb) => verb.run(out),
+            Verb::Load(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
             Verb::Simulate(verb) => verb.run(out),
             Verb::Ring(verb) => verb.run(out),

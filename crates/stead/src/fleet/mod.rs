@@ -21,6 +21,6 @@ mod text;
 mod to_toml;
 mod tree;
 
-pub use model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
+pub use model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
 pub use percent::part;
 pub use pin::LaidPin;

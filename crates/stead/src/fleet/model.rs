@@ -35,6 +35,8 @@ pub struct Fleet {
     /// The pins: first the pins by key, ordered by the bytes of the key, then the pins by range; at
     /// most 1,000,000.
     pub pins: Vec<Pin>,
+    /// The firsts, in the order of pins; at most 1,000,000.
+    pub firsts: Vec<First>,
     /// The name of the file as the user gave it, for messages.
     pub file: String,
 }
@@ -84,7 +86,18 @@ pub struct Pin {
     pub line: usize,
 }
 
-/// What a pin covers.
+/// A node that answers first in a range of points or for a key, where it holds them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct First {
+    /// Where it answers first.
+    pub what: Pinned,
+    /// The name of a node of the fleet.
+    pub node: String,
+    /// The line where it starts, from 1; 0 when the fleet was not read from a text.
+    pub line: usize,
+}
+
+/// What a pin or a first covers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pinned {
     /// The cell of this key's hash.

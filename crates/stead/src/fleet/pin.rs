@@ -1,5 +1,5 @@
-//! Lays pins on the points: which run of cells each pin covers, and whether two pins cover the same
-//! point.
+//! Lays pins and firsts on the points: which run of cells each of them covers, and whether two pins,
+//! or two firsts, cover the same point.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct LaidPin {
     /// The last point, which the pin covers. The point after it is a cell bound or the end of the
     /// space.
     pub last: Point,
-    /// The index of the pin in [`Fleet::pins`].
+    /// The index of the pin in [`Fleet::pins`], or of the first in [`Fleet::firsts`].
     pub pin: usize,
 }
 
@@ -29,18 +29,38 @@ impl Fleet {
     /// pin, or whose range covers no cell because the cells are wider. Takes O(n log n) steps for n
     /// pins.
     pub fn lay_pins(&self, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<Vec<LaidPin>> {
+        let pins = self.pins.iter().map(|pin| (&pin.what, pin.line));
+        self.lay("pin", pins.collect(), hash, key_rule, cells)
+    }
+
+    /// Returns the firsts as ranges of whole cells, sorted by their first points. It lays them and
+    /// fails like [`Fleet::lay_pins`]; a first and a pin may cover the same point.
+    pub fn lay_firsts(&self, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<Vec<LaidPin>> {
+        let firsts = self.firsts.iter().map(|first| (&first.what, first.line));
+        self.lay("first", firsts.collect(), hash, key_rule, cells)
+    }
+
+    /// Lays pins or firsts, each given by what it covers and by its line.
+    fn lay(
+        &self,
+        word: &str,
+        all: Vec<(&Pinned, usize)>,
+        hash: &Hash,
+        key_rule: KeyRule,
+        cells: Cells,
+    ) -> Result<Vec<LaidPin>> {
         let wrong = |pin: usize, problem: String| Error::Fleet {
             file: self.file.clone(),
-            line: self.pins[pin].line,
+            line: all[pin].1,
             problem,
         };
-        let mut in_file: Vec<usize> = (0..self.pins.len()).collect();
-        in_file.sort_by_key(|pin| (self.pins[*pin].line, *pin));
+        let mut in_file: Vec<usize> = (0..all.len()).collect();
+        in_file.sort_by_key(|pin| (all[*pin].1, *pin));
         // sorted by first point; as none overlap, a new pin only has to be compared with its
         // neighbours
         let mut laid: BTreeMap<Point, LaidPin> = BTreeMap::new();
         for pin in in_file {
-            let (first, end) = match &self.pins[pin].what {
+            let (first, end) = match all[pin].0 {
                 Pinned::Key(key) => {
                     let cell = hash.cell(key_rule.of(key), cells);
                     (cells.bound(cell), cells.bound(cell + 1))
@@ -53,8 +73,9 @@ impl Fleet {
             // loses bits
             if first >= end {
                 let problem = format!(
-                    "the range covers none of the {} cells; widen it, or pin a key",
-                    cells.count()
+                    "the range covers none of the {} cells; widen it, or {} a key",
+                    cells.count(),
+                    if word == "pin" { "pin" } else { "name" }
                 );
                 return Err(wrong(pin, problem));
             }
@@ -70,8 +91,8 @@ impl Fleet {
                 .take_while(|old| old.last >= new.first);
             // every pin that it touches is earlier in the file; this walk happens at most once,
             // because it ends in an error
-            if let Some(line) = touched.map(|old| self.pins[old.pin].line).min() {
-                let why = match (&self.pins[pin].what, key_rule) {
+            if let Some(line) = touched.map(|old| all[old.pin].1).min() {
+                let why = match (all[pin].0, key_rule) {
                     (Pinned::Key(_), KeyRule::First(_)) => {
                         format!(" (of a key only the {key_rule} are hashed)")
                     }
@@ -80,7 +101,7 @@ impl Fleet {
                 return Err(wrong(
                     pin,
                     format!(
-                        "pin covers points of the pin in line {line}{why}; pins must not overlap"
+                        "{word} covers points of the {word} in line {line}{why}; {word}s must not overlap"
                     ),
                 ));
             }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
+use super::model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
 use super::reader::{At, Reader, Source, TOP_KEYS};
 use super::secret::{self, Secrets};
@@ -21,6 +21,8 @@ use crate::weight::Weight;
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
 const PIN_KEYS: [&str; 5] = ["key", "range", "policy", "nodes", "short"];
+
+const FIRST_KEYS: [&str; 3] = ["key", "range", "node"];
 
 const MOST_POLICIES: usize = 65_536;
 const MOST_PINS: usize = 1_000_000;
@@ -44,6 +46,7 @@ impl Reader<'_> {
         let mut secrets = Secrets::default();
         let mut key_rule = None;
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
+        let mut firsts = Vec::new();
         let mut named = false;
         for KeyedTree { key, at, tree } in entries {
             match key.as_str() {
@@ -77,6 +80,7 @@ impl Reader<'_> {
                 "node" => nodes = self.tables("node", tree, NODES_MAX),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
                 "pin" => pins = self.tables("pin", tree, MOST_PINS),
+                "first" => firsts = self.tables("first", tree, MOST_PINS),
                 _ => self.unknown(&key, at, "the fleet", &TOP_KEYS),
             }
         }
@@ -87,6 +91,7 @@ impl Reader<'_> {
         let nodes = self.nodes(nodes, &spread);
         let policies = self.policies(policies, &nodes, replicas.it);
         let pins = self.pins(pins, &nodes, &policies);
+        let firsts = self.firsts(firsts, &nodes);
         if self.clean() {
             self.some_weight(start, &nodes, &policies);
             self.enough_nodes(&replicas, &nodes);
@@ -101,6 +106,7 @@ impl Reader<'_> {
             nodes,
             policies,
             pins,
+            firsts,
             file: self.source.file.to_owned(),
         })
     }
@@ -369,6 +375,73 @@ impl Reader<'_> {
         pins
     }
 
+    fn firsts(&mut self, tables: Vec<At<Vec<KeyedTree>>>, nodes: &[Node]) -> Vec<First> {
+        let mut firsts = Vec::with_capacity(tables.len());
+        let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        for table in tables {
+            let (mut what, mut node, mut has_node) = (None, None, false);
+            let mut what_key: Option<String> = None;
+            for KeyedTree { key, at, tree } in table.it {
+                match key.as_str() {
+                    "key" | "range" => {
+                        if let Some(first) = &what_key {
+                            self.wrong::<()>(at, || {
+                                format!(
+                                    "a first has either `{first}` or `{key}`; remove one of them"
+                                )
+                            });
+                        }
+                        what = match key.as_str() {
+                            "range" => self.range(tree),
+                            _ => {
+                                let text = self.any_text("key", tree);
+                                text.map(|key| Pinned::Key(key.it.into_bytes()))
+                            }
+                        };
+                        what_key.get_or_insert(key);
+                    }
+                    "node" => {
+                        has_node = true;
+                        node = self.known_node("node", tree, &known);
+                    }
+                    _ => self.unknown_in(&key, at, "first", &FIRST_KEYS),
+                }
+            }
+            if what_key.is_none() {
+                self.wrong::<()>(table.at, || {
+                    "a first needs `key` or `range`; add one of them".to_owned()
+                });
+            }
+            if !has_node {
+                self.missing_in(table.at, "node", "first");
+            }
+            if let (Some(what), Some(node)) = (what, node) {
+                firsts.push(First {
+                    what,
+                    node: node.it,
+                    line: self.line(table.at),
+                });
+            }
+        }
+        firsts.sort_by(|a: &First, b| a.what.cmp(&b.what));
+        firsts
+    }
+
+    /// Returns the name of a node, which must be in the fleet; it is returned even if it is not.
+    fn known_node(&mut self, what: &str, tree: Tree, known: &HashSet<&str>) -> Option<At<String>> {
+        let name = self.any_text(what, tree)?;
+        if !known.contains(name.it.as_str()) {
+            let table = self.table_name("node");
+            self.wrong::<()>(name.at, || {
+                format!(
+                    "node `{}` is not in this fleet; add it as a {table}, or name another",
+                    shown(&name.it)
+                )
+            });
+        }
+        Some(name)
+    }
+
     fn policy_of_pin(&mut self, tree: Tree, policies: &HashSet<&str>) -> Option<PinTo> {
         let policy = self.any_text("policy", tree)?;
         if !policies.contains(policy.it.as_str()) {
@@ -427,18 +500,9 @@ impl Reader<'_> {
         let mut seen = HashSet::with_capacity(items.len());
         let mut names = Vec::with_capacity(items.len());
         for item in items {
-            let Some(At { at, it: name }) = self.any_text("a name in nodes", item) else {
+            let Some(At { at, it: name }) = self.known_node("a name in nodes", item, known) else {
                 continue;
             };
-            if !known.contains(name.as_str()) {
-                let table = self.table_name("node");
-                self.wrong::<()>(at, || {
-                    format!(
-                        "node `{}` is not in this fleet; add it as a {table}, or name another",
-                        shown(&name)
-                    )
-                });
-            }
             if !seen.insert(name.clone()) {
                 self.wrong::<()>(at, || {
                     format!("node `{}` is listed twice in nodes; keep one", shown(&name))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
+use super::model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
 use crate::weight::Weight;
 
@@ -12,9 +12,9 @@ impl Fleet {
     /// numbers.
     ///
     /// Two things are not written. The first is the hash `siphash`, because its secret is never
-    /// shown: a build on the map keeps the hash and the secret of the map. The second is a pin by a
-    /// key that is not UTF-8, which no fleet file can hold; [`Map::fleet`](crate::Map::fleet) has
-    /// such a pin by its range.
+    /// shown: a build on the map keeps the hash and the secret of the map. The second is a pin or a
+    /// first by a key that is not UTF-8, which no fleet file can hold;
+    /// [`Map::fleet`](crate::Map::fleet) has such a pin or first by its range.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         pair("name", &text(&self.name), &mut out);
@@ -38,6 +38,7 @@ impl Fleet {
             .iter()
             .for_each(|policy| policy.write(&mut out));
         self.pins.iter().for_each(|pin| pin.write(&mut out));
+        self.firsts.iter().for_each(|first| first.write(&mut out));
         out
     }
 }
@@ -76,15 +77,8 @@ impl Policy {
 
 impl Pin {
     fn write(&self, out: &mut String) {
-        let (what, value) = match &self.what {
-            Pinned::Key(key) => match std::str::from_utf8(key) {
-                Ok(key) => ("key", text(key)),
-                Err(_) => return,
-            },
-            Pinned::Range { first, end } => {
-                let bounds = [u128::from(first.0), *end].map(percent::text);
-                ("range", list(&bounds))
-            }
+        let Some((what, value)) = covered(&self.what) else {
+            return;
         };
         out.push_str("\n[[pin]]\n");
         pair(what, &value, out);
@@ -96,6 +90,28 @@ impl Pin {
             pair("short", "true", out);
         }
     }
+}
+
+impl First {
+    fn write(&self, out: &mut String) {
+        if let Some((what, value)) = covered(&self.what) {
+            out.push_str("\n[[first]]\n");
+            pair(what, &value, out);
+            pair("node", &text(&self.node), out);
+        }
+    }
+}
+
+/// Returns the key and the value for what a pin or a first covers; `None` for a key that is not
+/// UTF-8.
+fn covered(what: &Pinned) -> Option<(&'static str, String)> {
+    Some(match what {
+        Pinned::Key(key) => ("key", text(std::str::from_utf8(key).ok()?)),
+        Pinned::Range { first, end } => {
+            let bounds = [u128::from(first.0), *end].map(percent::text);
+            ("range", list(&bounds))
+        }
+    })
 }
 
 fn pair(key: &str, value: &str, out: &mut String) {

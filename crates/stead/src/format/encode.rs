@@ -1,22 +1,22 @@
 //! Writing: the only encoding that a map has.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
 
 use sha2::{Digest as _, Sha256};
 
-use super::parts::{NodePart, Parts, PinPart, PolicyPart};
+use super::parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart};
 use super::records::{
-    header_length, index_bits, section_count, AffixRefs, Digest, Header, NodeRecord, PairRecord,
-    PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef, ADOPTED_HASH,
-    ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, GRADUAL, INDEX, LABELS,
-    LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS,
-    TARGET_POINTS, TARGET_POLICIES, TWICE, VERSION,
+    header_length, index_bits, section_count, sections_of, AffixRefs, Digest, FirstRecord, Header,
+    NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef,
+    ADOPTED_HASH, ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRST,
+    FIRSTS, GRADUAL, INDEX, LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS,
+    SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS, TARGET_POLICIES, TWICE, VERSION,
 };
 use crate::hash::Hash;
 use crate::point::Point;
-use crate::policy::PolicyId;
-use crate::slice::{lay_over, with_ends, Slice};
+use crate::policy::{NodeId, PolicyId};
+use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
 
 /// Returns the bytes of a map. `parts` must be in the order that the format demands. This is not
 /// checked here, but `verify` refuses the result otherwise.
@@ -33,8 +33,8 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
     sections.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
     sections.pins(&parts.pins);
     let finals = final_slices(parts);
-    // without pins, the base slices are the final slices
-    if !parts.pins.is_empty() {
+    // without pins and firsts, the base slices are the final slices
+    if !parts.pins.is_empty() || !parts.firsts.is_empty() {
         let stored = finals.iter().map(|s| (s.first, s.policy));
         sections.slices(FINAL_POINTS, FINAL_POLICIES, stored);
     }
@@ -47,6 +47,7 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
             sections.push(LEAVING, node.0);
         }
     }
+    sections.firsts(&parts.firsts);
     sections.finish(parts, secret, name, bits)
 }
 
@@ -62,6 +63,7 @@ fn features(parts: &Parts) -> u64 {
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
         | set(TWICE, parts.policies.iter().any(repeats))
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
+        | set(FIRST, !parts.firsts.is_empty())
 }
 
 /// Returns the number of the hash, combined with the key rule.
@@ -79,17 +81,45 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
     hasher.finalize().into()
 }
 
-/// Returns the base slices with the pins laid over them.
+/// Returns the base slices with the firsts, and then the pins, laid over them.
 fn final_slices(parts: &Parts) -> Vec<Slice> {
-    let base = with_ends(parts.base.iter().copied());
-    lay_over(
-        base,
-        parts.pins.iter().map(|p| Slice {
+    let base: Vec<Slice> = with_ends(parts.base.iter().copied()).collect();
+    let pins: Vec<Slice> = parts
+        .pins
+        .iter()
+        .map(|p| Slice {
             first: p.first,
             last: p.last,
             policy: p.policy,
-        }),
+        })
+        .collect();
+    let turned = turned_slices(parts, &base, &pins);
+    lay_over(
+        lay_over(base.into_iter(), turned.into_iter()).into_iter(),
+        pins.into_iter(),
     )
+}
+
+/// Returns the parts of base slices that have another first node because of a first.
+fn turned_slices(parts: &Parts, base: &[Slice], pins: &[Slice]) -> Vec<Slice> {
+    let firsts: Vec<First> = parts.firsts.iter().map(FirstPart::run).collect();
+    if firsts.is_empty() {
+        return Vec::new();
+    }
+    let unnamed = (0..).map(PolicyId).zip(&parts.policies);
+    let unnamed: HashMap<&[NodeId], PolicyId> = unnamed
+        .filter(|(_, policy)| policy.name.is_none())
+        .map(|(id, policy)| (policy.members.as_slice(), id))
+        .collect();
+    let under = under_firsts(base.to_vec(), &firsts, pins);
+    let turn = |(slice, node): (Slice, NodeId)| {
+        let policy = parts.policies.get(slice.policy.index())?;
+        let list = turned(&policy.members, node).filter(|_| policy.name.is_none())?;
+        // `verify` refuses a map without this policy
+        let policy = *unnamed.get(list.as_slice())?;
+        Some(Slice { policy, ..slice })
+    };
+    under.into_iter().filter_map(turn).collect()
 }
 
 /// Converts a number or a count of records; the format's limits keep all of them below 2^32.
@@ -226,6 +256,19 @@ impl Sections {
         }
     }
 
+    fn firsts(&mut self, firsts: &[FirstPart]) {
+        for first in firsts {
+            let record = FirstRecord {
+                first: first.first.0,
+                last: first.last.0,
+                node: first.node.0,
+                flags: flag(FirstRecord::BY_KEY, first.key.is_some()),
+                key: self.string(first.key.as_deref().unwrap_or(&[])),
+            };
+            self.push(FIRSTS, record);
+        }
+    }
+
     fn index(&mut self, bits: u32, finals: &[Slice]) {
         let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
         let mut below = 0;
@@ -246,7 +289,10 @@ impl Sections {
         let sections = section_count(features);
         let mut table = Vec::new();
         let (mut offset, mut end) = (header_length(features), 0);
-        for (section, bytes) in SECTIONS.iter().zip(&self.0).take(sections) {
+        for (place, section) in sections_of(features) {
+            let Some(bytes) = self.0.get(place) else {
+                break;
+            };
             let entry = SectionEntry {
                 number: section.number,
                 record_size: section.record_size,
@@ -280,11 +326,12 @@ impl Sections {
         let mut out = Vec::with_capacity(end);
         header.write(&mut out);
         out.extend_from_slice(&table);
-        for bytes in self.0.into_iter().take(sections) {
+        // a section that the map does not have is empty, and is left out with its padding
+        for bytes in sections_of(features).filter_map(|(place, _)| self.0.get(place)) {
             // pads before an empty section, too: if it is the last one, its offset is the end of
             // the file
             out.resize(out.len().next_multiple_of(8), 0);
-            out.extend_from_slice(&bytes);
+            out.extend_from_slice(bytes);
         }
         let digest = digest(&out);
         let place = out.iter_mut().skip(offset_of!(Header, digest));

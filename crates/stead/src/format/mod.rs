@@ -18,7 +18,7 @@ mod verify;
 
 pub use encode::encode;
 pub(crate) use layout::Layout;
-pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
+pub use parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
 pub use records::{Digest, MapId};

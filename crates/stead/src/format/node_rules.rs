@@ -5,8 +5,9 @@ use std::mem::offset_of;
 use super::check::{broken, Check};
 use super::layout::Extent;
 use super::records::{
-    AffixRefs, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, Stored,
-    StringRef, ATTRIBUTES, LABELS, MEMBERS, NODES, PINS, POLICIES, SPREAD, STRINGS, TWICE,
+    AffixRefs, FirstRecord, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section,
+    Stored, StringRef, ATTRIBUTES, FIRSTS, LABELS, MEMBERS, NODES, PINS, POLICIES, SPREAD, STRINGS,
+    TWICE,
 };
 use crate::error::Result;
 use crate::name::{check_name, check_node_name, check_text, NAME_MAX, SPREAD_MAX, TEXT_MAX};
@@ -84,6 +85,10 @@ impl Check<'_> {
         for i in 0..self.count(PINS) {
             let place = self.at(PINS, i) + offset_of!(PinRecord, key);
             strings.next(self.read(PINS, i).key, place)?;
+        }
+        for i in 0..self.count(FIRSTS) {
+            let place = self.at(FIRSTS, i) + offset_of!(FirstRecord, key);
+            strings.next(self.read(FIRSTS, i).key, place)?;
         }
         if strings.used != pool.count {
             return broken(

@@ -5,6 +5,7 @@ use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
+use crate::slice::First;
 use crate::weight::Weight;
 
 /// A map as plain values, in the order that the format demands.
@@ -42,6 +43,8 @@ pub struct Parts {
     pub base: Vec<(Point, PolicyId)>,
     /// The pins, in the order of their first points.
     pub pins: Vec<PinPart>,
+    /// The firsts, in the order of their first points.
+    pub firsts: Vec<FirstPart>,
     /// The target of a gradual change, while one is under way.
     pub target: Option<TargetPart>,
 }
@@ -87,6 +90,30 @@ pub struct PinPart {
     pub key: Option<Vec<u8>>,
     /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
+}
+
+/// A first: a node that answers first in a range of points, where it holds them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FirstPart {
+    /// The first point.
+    pub first: Point,
+    /// The last point.
+    pub last: Point,
+    /// The node that answers first.
+    pub node: NodeId,
+    /// The key, if this is a first by key.
+    pub key: Option<Vec<u8>>,
+}
+
+impl FirstPart {
+    /// Returns the points and the node.
+    pub(crate) fn run(&self) -> First {
+        First {
+            first: self.first,
+            last: self.last,
+            node: self.node,
+        }
+    }
 }
 
 /// The state that a gradual change leads to.

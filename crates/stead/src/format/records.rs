@@ -227,6 +227,20 @@ impl PinRecord {
     }
 }
 
+record! {
+    /// A first: a node that answers first in a range of points.
+    FirstRecord { first: u64, last: u64, node: u32, flags: u32, key: StringRef, }
+}
+
+impl FirstRecord {
+    /// The flag of a first by key.
+    pub(crate) const BY_KEY: u32 = 1;
+
+    pub(crate) fn is_by_key(&self) -> bool {
+        self.flags & FirstRecord::BY_KEY != 0
+    }
+}
+
 /// A section, typed by its records.
 pub(crate) struct Section<R> {
     /// from 0
@@ -313,18 +327,25 @@ sections! {
     14 TARGET_POINTS   "target points"   u64,
     15 TARGET_POLICIES "target policies" u32,
     16 LEAVING         "leaving"         u32,
+    17 FIRSTS          "firsts"          FirstRecord,
 }
 
-/// The number of sections of a map without a gradual change: those before the target points.
-const PLAIN_SECTIONS: usize = 13;
+/// Returns the sections of a map with these features, in the order of the file. Each comes with its
+/// place in [`SECTIONS`].
+pub(super) fn sections_of(features: u64) -> impl Iterator<Item = (usize, &'static Described)> {
+    const ALL: &[Described] = &SECTIONS;
+    let is_there = move |section: &Described| match section.number {
+        ..=13 => true,
+        14..=16 => features & GRADUAL != 0,
+        _ => features & FIRST != 0,
+    };
+    let all = ALL.iter().enumerate();
+    all.filter(move |(_, section)| is_there(section))
+}
 
 /// Returns how many sections a map with these features has.
 pub(super) fn section_count(features: u64) -> usize {
-    if features & GRADUAL == 0 {
-        PLAIN_SECTIONS
-    } else {
-        SECTIONS.len()
-    }
+    sections_of(features).count()
 }
 
 /// Returns how many bytes header and section table take in a map with these features.
@@ -337,7 +358,7 @@ pub(super) fn header_length(features: u64) -> usize {
 pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0A];
 /// The format that this stead reads and writes.
 pub(super) const VERSION: u32 = 1;
-/// Required feature, bit 0: a gradual change is under way, so the map has the last three sections.
+/// Required feature, bit 0: a gradual change is under way, so the map has sections 14 to 16.
 pub(super) const GRADUAL: u64 = 1;
 /// Required feature, bit 1: the number of the hash is above 4, which means a hash of adopted rings.
 pub(super) const ADOPTED_HASH: u64 = 2;
@@ -345,8 +366,10 @@ pub(super) const ADOPTED_HASH: u64 = 2;
 pub(super) const TWICE: u64 = 4;
 /// Required feature, bit 3: a pin is short.
 pub(super) const SHORT_PIN: u64 = 8;
+/// Required feature, bit 4: the map has firsts, which are section 17.
+pub(super) const FIRST: u64 = 16;
 /// The features that this stead knows.
-pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
+pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST;
 
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;
@@ -383,6 +406,7 @@ mod tests {
             "PairRecord" => "pair",
             "PolicyRecord" => "policy",
             "PinRecord" => "pin",
+            "FirstRecord" => "first",
             number => number,
         }
     }
@@ -457,6 +481,7 @@ mod tests {
             ("pair", PairRecord::FIELDS),
             ("policy", PolicyRecord::FIELDS),
             ("pin", PinRecord::FIELDS),
+            ("first", FirstRecord::FIELDS),
         ]
         .into_iter()
         .flat_map(|(record, fields)| {

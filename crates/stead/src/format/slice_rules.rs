@@ -1,18 +1,19 @@
 //! The rules for slices, by docs/map-format.md: base slices, pins, final slices and their index,
 //! and the target of a gradual change.
 
+use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
 
 use super::check::{broken, Check};
 use super::records::{
-    index_bits, Header, PinRecord, PolicyRecord, Section, Stored, BASE_POINTS, BASE_POLICIES,
-    FINAL_POINTS, FINAL_POLICIES, GRADUAL, INDEX, LEAVING, MEMBERS, NODES, PINS, POLICIES,
-    SHORT_PIN, TARGET_POINTS, TARGET_POLICIES,
+    index_bits, FirstRecord, Header, PinRecord, PolicyRecord, Section, Stored, BASE_POINTS,
+    BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX, LEAVING, MEMBERS,
+    NODES, PINS, POLICIES, SHORT_PIN, TARGET_POINTS, TARGET_POLICIES,
 };
 use crate::error::Result;
 use crate::point::{Point, SPACE};
-use crate::policy::PolicyId;
-use crate::slice::{lay_over, with_ends, Slice};
+use crate::policy::{NodeId, PolicyId};
+use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
 
 /// For each policy, what uses it, and what the rules for slices ask of it.
 pub(super) struct Used(Vec<u8>);
@@ -24,6 +25,8 @@ impl Used {
     const BY_HAND: u8 = 4;
     /// named, and without a weight
     const NO_SHARE: u8 = 8;
+    /// used by a final slice over which a first lies
+    const BY_FIRST: u8 = 16;
 
     /// Nothing is used yet.
     pub(super) fn of(check: &Check) -> Used {
@@ -47,7 +50,7 @@ impl Used {
 
     /// Whether nothing uses the policy with these flags.
     fn is_unused(flags: u8) -> bool {
-        flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND) == 0
+        flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND | Used::BY_FIRST) == 0
     }
 }
 
@@ -182,6 +185,106 @@ impl Check<'_> {
         Ok(pins)
     }
 
+    /// Checks the firsts. Returns the parts of base slices that have another first node because of
+    /// them, where no pin lies.
+    pub(super) fn firsts(&self, pins: &[Slice], used: &mut Used) -> Result<Vec<Slice>> {
+        if !self.has(FIRST) {
+            return Ok(Vec::new());
+        }
+        if self.count(FIRSTS) == 0 {
+            return broken(
+                offset_of!(Header, features),
+                "feature 4 must be set when there are firsts, and only then",
+            );
+        }
+        let mut firsts: Vec<First> = Vec::with_capacity(self.count(FIRSTS));
+        let mut before = None;
+        for i in 0..self.count(FIRSTS) {
+            let first = self.first(i, before)?;
+            before = Some(first.last);
+            firsts.push(first);
+        }
+        let unnamed = (0..).map(PolicyId).zip(self.all(POLICIES));
+        let unnamed: HashMap<Vec<NodeId>, PolicyId> = unnamed
+            .filter(|(_, policy)| !policy.is_named())
+            .map(|(id, policy)| (self.members(&policy), id))
+            .collect();
+        let mut slices = Vec::new();
+        for (slice, node) in under_firsts(self.bases().collect(), &firsts, pins) {
+            let policy: PolicyRecord = self.read(POLICIES, slice.policy.index());
+            let list = turned(&self.members(&policy), node).filter(|_| !policy.is_named());
+            let Some(list) = list else { continue };
+            let Some(policy) = unnamed.get(&list).copied() else {
+                return broken(
+                    self.at(FIRSTS, 0),
+                    format!(
+                        "there is no policy for the first over point {}",
+                        slice.first
+                    ),
+                );
+            };
+            used.note(policy.0, Used::BY_FIRST);
+            slices.push(Slice { policy, ..slice });
+        }
+        Ok(slices)
+    }
+
+    /// Checks a first; `before` is the last point of the one before it.
+    fn first(&self, i: usize, before: Option<Point>) -> Result<First> {
+        let offset = self.at(FIRSTS, i);
+        let record = self.read(FIRSTS, i);
+        let (first, last) = (Point(record.first), Point(record.last));
+        if first > last || before.is_some_and(|before| before >= first) {
+            return broken(
+                offset,
+                "firsts must be ordered, must not be empty and must not overlap",
+            );
+        }
+        let after = u128::from(last.0) + 1;
+        if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
+            return broken(offset, "a first's bounds are not cell bounds");
+        }
+        let place = offset + offset_of!(FirstRecord, node);
+        if record.node as usize >= self.count(NODES) {
+            return broken(place, format!("there is no node {}", record.node));
+        }
+        if self.all(LEAVING).any(|node| node == record.node) {
+            return broken(place, "a first names a leaving node");
+        }
+        let key = self.layout.string(self.bytes, record.key);
+        if record.flags & !FirstRecord::BY_KEY != 0 || (!record.is_by_key() && !key.is_empty()) {
+            return broken(
+                offset + offset_of!(FirstRecord, flags),
+                "the flags of a first are wrong, or a first by range has a key",
+            );
+        }
+        if record.is_by_key() {
+            let cell = self.hash.cell(self.key_rule.of(key), self.cells);
+            if self.cells.bound(cell) != u128::from(first.0) || self.cells.bound(cell + 1) != after
+            {
+                return broken(offset, "a first by key must cover exactly its key's cell");
+            }
+        }
+        Ok(First {
+            first,
+            last,
+            node: NodeId(record.node),
+        })
+    }
+
+    /// Returns the nodes of a policy.
+    fn members(&self, policy: &PolicyRecord) -> Vec<NodeId> {
+        let run = policy.members;
+        let members = run.first as usize..run.first as usize + run.count as usize;
+        members.map(|i| NodeId(self.read(MEMBERS, i))).collect()
+    }
+
+    /// Returns the base slices, which are checked already.
+    fn bases(&self) -> impl Iterator<Item = Slice> + '_ {
+        let bases = self.all(BASE_POINTS).map(Point);
+        with_ends(bases.zip(self.all(BASE_POLICIES).map(PolicyId)))
+    }
+
     pub(super) fn unnamed_policies_are_used(&self, used: &Used) -> Result<()> {
         for (i, used) in used.0.iter().enumerate() {
             if Used::is_unused(*used) && !self.read(POLICIES, i).is_named() {
@@ -239,20 +342,19 @@ impl Check<'_> {
     }
 
     /// Checks the final slices and their index.
-    pub(super) fn final_slices(&self, pins: &[Slice]) -> Result<()> {
+    pub(super) fn final_slices(&self, turned: &[Slice], pins: &[Slice]) -> Result<()> {
         let (points, policies) = (self.count(FINAL_POINTS), self.count(FINAL_POLICIES));
-        if pins.is_empty() {
+        if pins.is_empty() && !self.has(FIRST) {
             if points != 0 || policies != 0 {
                 return broken(
                     self.at(FINAL_POINTS, 0),
-                    "without pins there must be no final slices",
+                    "without pins and firsts there must be no final slices",
                 );
             }
             return self.index(BASE_POINTS);
         }
-        let bases = self.all(BASE_POINTS).map(Point);
-        let bases = with_ends(bases.zip(self.all(BASE_POLICIES).map(PolicyId)));
-        let laid = lay_over(bases, pins.iter().copied());
+        let bases = lay_over(self.bases(), turned.iter().copied());
+        let laid = lay_over(bases.into_iter(), pins.iter().copied());
         if points != laid.len() || policies != laid.len() {
             return broken(
                 self.at(FINAL_POINTS, 0),
@@ -264,7 +366,7 @@ impl Check<'_> {
             if found != (slice.first.0, slice.policy.0) {
                 return broken(
                     self.at(FINAL_POINTS, i),
-                    "the final slices must be the base slices with the pins laid over them",
+                    "the final slices must be the base slices with firsts and pins laid over them",
                 );
             }
         }

@@ -11,8 +11,8 @@ use super::check::{broken, Check};
 use super::encode::digest;
 use super::layout::{Extent, Layout};
 use super::records::{
-    header_length, section_count, AffixRefs, Digest, Header, SectionEntry, Stored, StringRef,
-    ADOPTED_HASH, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, VERSION,
+    header_length, section_count, sections_of, AffixRefs, Digest, Header, SectionEntry, Stored,
+    StringRef, ADOPTED_HASH, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, VERSION,
 };
 use super::slice_rules::Used;
 use crate::cell::Cells;
@@ -73,9 +73,10 @@ fn records(check: &Check) -> Result<()> {
     check.base_slices(&mut used)?;
     check.target_slices(&mut used)?;
     let pins = check.pins(&mut used)?;
+    let turned = check.firsts(&pins, &mut used)?;
     check.unnamed_policies_are_used(&used)?;
     check.leaving(&used)?;
-    check.final_slices(&pins)
+    check.final_slices(&turned, &pins)
 }
 
 /// Checks what can be checked before the digest: that this is a map of this format, not truncated.
@@ -264,8 +265,10 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
     }
     let mut extents = [Extent::default(); SECTIONS.len()];
     let mut end = header_length(header.features);
-    let described = SECTIONS.iter().take(needed);
-    for (i, (extent, section)) in extents.iter_mut().zip(described).enumerate() {
+    for (i, (number_of_extent, section)) in sections_of(header.features).enumerate() {
+        let Some(extent) = extents.get_mut(number_of_extent) else {
+            break;
+        };
         let place = size_of::<Header>() + i * size_of::<SectionEntry>();
         let entry = SectionEntry::read(bytes, place);
         let (number, size) = (section.number, section.record_size);

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::inside::{Node, Pin, Policy};
+use super::inside::{First, Node, Pin, Policy};
 use super::open::Map;
 use crate::fleet::{self, Fleet};
 use crate::hash::Hash;
+use crate::point::Point;
 use crate::policy::NodeId;
 
 impl Map {
@@ -20,6 +21,11 @@ impl Map {
         let named = |hash: &Hash| matches!(hash, Hash::Md5 | Hash::Sha1 | Hash::Xxh3);
         let mut pins: Vec<fleet::Pin> = self.pins().map(|pin| self.stated_pin(pin)).collect();
         pins.sort_by(|a, b| a.what.cmp(&b.what));
+        let mut firsts: Vec<fleet::First> = self
+            .firsts()
+            .map(|first| self.stated_first(first))
+            .collect();
+        firsts.sort_by(|a, b| a.what.cmp(&b.what));
         Fleet {
             name: self.name().to_owned(),
             replicas: self.replicas(),
@@ -33,6 +39,7 @@ impl Map {
                 .filter_map(|policy| self.stated_policy(policy))
                 .collect(),
             pins,
+            firsts,
             file: "fleet".to_owned(),
         }
     }
@@ -72,18 +79,18 @@ impl Map {
         })
     }
 
+    fn stated_first(&self, first: First) -> fleet::First {
+        fleet::First {
+            what: stated(first.key, first.first, first.last),
+            node: self.node(first.node).name().to_owned(),
+            line: 0,
+        }
+    }
+
     fn stated_pin(&self, pin: Pin) -> fleet::Pin {
         let policy = self.policy(pin.slice.policy);
-        // a fleet is a text, so its keys are UTF-8
-        let key = pin.key.filter(|key| std::str::from_utf8(key).is_ok());
         fleet::Pin {
-            what: match key {
-                Some(key) => fleet::Pinned::Key(key.to_vec()),
-                None => fleet::Pinned::Range {
-                    first: pin.slice.first,
-                    end: u128::from(pin.slice.last.0) + 1,
-                },
-            },
+            what: stated(pin.key, pin.slice.first, pin.slice.last),
             to: match policy.name() {
                 Some(name) => fleet::PinTo::Policy(name.to_owned()),
                 None => fleet::PinTo::Nodes(self.names(policy)),
@@ -97,5 +104,17 @@ impl Map {
     fn names(&self, policy: Policy) -> Vec<String> {
         let name = |node: NodeId| self.node(node).name().to_owned();
         policy.distinct().into_iter().map(name).collect()
+    }
+}
+
+/// Returns what a pin or a first covers. A fleet is a text, so its keys are UTF-8; another key is
+/// written by its range.
+fn stated(key: Option<&[u8]>, first: Point, last: Point) -> fleet::Pinned {
+    match key.filter(|key| std::str::from_utf8(key).is_ok()) {
+        Some(key) => fleet::Pinned::Key(key.to_vec()),
+        None => fleet::Pinned::Range {
+            first,
+            end: u128::from(last.0) + 1,
+        },
     }
 }

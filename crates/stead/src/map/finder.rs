@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::format::records::{
     PolicyRecord, Run, Stored, BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, INDEX,
-    MEMBERS, PINS, POLICIES,
+    MEMBERS, POLICIES,
 };
 use crate::format::Layout;
 use crate::point::Point;
@@ -34,8 +34,8 @@ impl Finder {
         let each = layout.count(MEMBERS) / layout.count(POLICIES).max(1);
         let mut runs = (0..layout.count(POLICIES)).map(|i| layout.read(bytes, POLICIES, i).members);
         let alike = runs.all(|run| run.count as usize == each);
-        // without pins, the base slices are the final slices
-        let (points, policies) = if layout.count(PINS) == 0 {
+        // without pins and firsts, the base slices are the final slices
+        let (points, policies) = if layout.count(FINAL_POINTS) == 0 {
             (BASE_POINTS, BASE_POLICIES)
         } else {
             (FINAL_POINTS, FINAL_POLICIES)

@@ -6,10 +6,10 @@ use super::open::Map;
 use crate::cell::Cells;
 use crate::format::records::{
     Header, NodeRecord, PairRecord, PolicyRecord, Run, Section, Stored, StringRef, ATTRIBUTES,
-    BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, LABELS, LEAVING, MEMBERS, NODES,
-    PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES,
+    BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRSTS, LABELS, LEAVING, MEMBERS,
+    NODES, PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES,
 };
-use crate::format::{Digest, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart};
+use crate::format::{Digest, FirstPart, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
@@ -41,6 +41,19 @@ pub struct Pin<'a> {
     pub key: Option<&'a [u8]>,
     /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
+}
+
+/// A first: a node that answers first in a range of points, where it holds them.
+#[derive(Clone, Copy)]
+pub struct First<'a> {
+    /// The first point.
+    pub first: Point,
+    /// The last point.
+    pub last: Point,
+    /// The node.
+    pub node: NodeId,
+    /// The key, if this is a first by key.
+    pub key: Option<&'a [u8]>,
 }
 
 /// The nodes of a policy, primary first.
@@ -216,7 +229,8 @@ impl Map {
         self.count(TARGET_POINTS)
     }
 
-    /// Returns the slices that `locate` reads: the base slices with the pins laid over them.
+    /// Returns the slices that `locate` reads: the base slices with the firsts, and then the pins,
+    /// laid over them.
     pub fn slices(&self) -> impl Iterator<Item = Slice> + '_ {
         let (points, policies) = self.final_sections();
         self.slices_of(points, policies)
@@ -239,6 +253,19 @@ impl Map {
                 },
                 key: pin.is_by_key().then(|| self.string(pin.key)),
                 short: pin.is_short(),
+            }
+        })
+    }
+
+    /// Returns the firsts, in the order of their first points.
+    pub fn firsts(&self) -> impl ExactSizeIterator<Item = First<'_>> {
+        (0..self.count(FIRSTS)).map(|i| {
+            let first = self.read(FIRSTS, i);
+            First {
+                first: Point(first.first),
+                last: Point(first.last),
+                node: NodeId(first.node),
+                key: first.is_by_key().then(|| self.string(first.key)),
             }
         })
     }
@@ -290,6 +317,15 @@ impl Map {
                     short: pin.short,
                 })
                 .collect(),
+            firsts: self
+                .firsts()
+                .map(|first| FirstPart {
+                    first: first.first,
+                    last: first.last,
+                    node: first.node,
+                    key: first.key.map(<[u8]>::to_vec),
+                })
+                .collect(),
             target: self.target_slices().map(|slices| TargetPart {
                 slices: slices.map(|s| (s.first, s.policy)).collect(),
                 leaving: self
@@ -301,10 +337,10 @@ impl Map {
         }
     }
 
-    /// Returns the sections of the final slices: without pins, these are the base slices.
+    /// Returns the sections of the final slices: without pins and firsts, these are the base slices.
     #[inline]
     pub(super) fn final_sections(&self) -> (Section<u64>, Section<u32>) {
-        if self.count(PINS) == 0 {
+        if self.count(FINAL_POINTS) == 0 {
             (BASE_POINTS, BASE_POLICIES)
         } else {
             (FINAL_POINTS, FINAL_POLICIES)

@@ -3,7 +3,7 @@
 use super::finder::last_not_after;
 use super::inside::Members;
 use super::open::Map;
-use crate::format::records::{Section, BASE_POINTS, BASE_POLICIES, PINS};
+use crate::format::records::{Section, BASE_POINTS, BASE_POLICIES, FINAL_POINTS};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
@@ -72,14 +72,14 @@ impl Map {
 
     /// Returns the policy of the base slice that a point is in.
     pub(super) fn base_policy_of(&self, point: Point) -> PolicyId {
-        if self.count(PINS) == 0 {
+        if self.count(FINAL_POINTS) == 0 {
             return self.policy_of(point);
         }
         PolicyId(self.read(BASE_POLICIES, self.base_slice_number(point)))
     }
 
     fn base_slice_number(&self, point: Point) -> usize {
-        if self.count(PINS) == 0 {
+        if self.count(FINAL_POINTS) == 0 {
             return self.slice_number(point);
         }
         let points = self.checked.layout.offset(BASE_POINTS, 0);

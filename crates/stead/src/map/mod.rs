@@ -15,6 +15,6 @@ mod locate;
 mod open;
 mod prefer;
 
-pub use inside::{Members, Node, Pin, Policy};
+pub use inside::{First, Members, Node, Pin, Policy};
 pub use open::Map;
 pub use prefer::mix;

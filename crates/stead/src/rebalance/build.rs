@@ -83,6 +83,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         policies: composed.policies,
         base: composed.base,
         pins: composed.pins,
+        firsts: composed.firsts,
         target: composed.target,
     };
     Map::from_bytes(encode(&parts))

@@ -1,6 +1,6 @@
 //! Compose: turns pieces into the nodes, policies and slices of a map.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::holder::HolderId;
 use super::piece::Piece;
@@ -9,12 +9,13 @@ use super::sets::{SetId, Sets};
 use super::table::Table;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::fleet::{self, Fleet, PinTo, Pinned};
-use crate::format::{NodePart, PinPart, PolicyPart, TargetPart};
+use crate::fleet::{self, Fleet, LaidPin, PinTo, Pinned};
+use crate::format::{FirstPart, NodePart, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
 use crate::map;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId, NODES_MAX};
+use crate::slice::{turned, under_firsts, with_ends, First, Slice};
 use crate::weight::Weight;
 
 /// The parts of a map besides its header.
@@ -23,6 +24,7 @@ pub(super) struct Composed {
     pub policies: Vec<PolicyPart>,
     pub base: Vec<(Point, PolicyId)>,
     pub pins: Vec<PinPart>,
+    pub firsts: Vec<FirstPart>,
     pub target: Option<TargetPart>,
 }
 
@@ -46,8 +48,12 @@ impl Composer<'_> {
         let nodes = Nodes::new(self, base)?;
         let laid = self.fleet.lay_pins(self.hash, self.key_rule, self.cells)?;
         let pinned = self.pinned(&nodes)?;
+        let firsts = self.firsts(&nodes)?;
+        let under: Vec<Slice> = laid.iter().map(pinned_points).collect();
+        let turned = self.turned(base, &nodes, &firsts, &under)?;
         let pieces = base.iter().chain(target.unwrap_or(&[]));
-        let policies = Policies::new(self, &nodes, pieces, pinned.iter().flatten())?;
+        let lists = pinned.iter().flatten().chain(&turned);
+        let policies = Policies::new(self, &nodes, pieces, lists)?;
         let mut pins = Vec::with_capacity(laid.len());
         for laid in laid {
             let pin = self.fleet.pins.get(laid.pin).zip(pinned.get(laid.pin));
@@ -79,8 +85,63 @@ impl Composer<'_> {
             policies: policies.list,
             base,
             pins,
+            firsts,
             target,
         })
+    }
+
+    /// The firsts of the fleet.
+    fn firsts(&self, nodes: &Nodes) -> Result<Vec<FirstPart>> {
+        let laid = self
+            .fleet
+            .lay_firsts(self.hash, self.key_rule, self.cells)?;
+        let mut firsts = Vec::with_capacity(laid.len());
+        for laid in laid {
+            let first = self.fleet.firsts.get(laid.pin);
+            let first = first.ok_or_else(|| internal(format!("no first {}", laid.pin)))?;
+            let node = nodes.named(std::slice::from_ref(&first.node))?;
+            firsts.push(FirstPart {
+                first: laid.first,
+                last: laid.last,
+                node: *node.first().ok_or_else(|| internal("no node".into()))?,
+                key: match &first.what {
+                    Pinned::Key(key) => Some(key.clone()),
+                    Pinned::Range { .. } => None,
+                },
+            });
+        }
+        Ok(firsts)
+    }
+
+    /// The lists of nodes that base pieces have because of firsts, where no pin lies.
+    fn turned(
+        &self,
+        base: &[Piece],
+        nodes: &Nodes,
+        firsts: &[FirstPart],
+        pins: &[Slice],
+    ) -> Result<Vec<Vec<NodeId>>> {
+        if firsts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runs: Vec<First> = firsts.iter().map(FirstPart::run).collect();
+        let mut cell = 0;
+        let numbered = (0..).map(PolicyId).zip(base).map(|(number, piece)| {
+            let first = Point(self.cells.bound(cell) as u64); // cell < G, so the bound is < 2^64
+            cell += piece.cells;
+            (first, number)
+        });
+        let mut lists = BTreeSet::new();
+        for (slice, node) in under_firsts(with_ends(numbered).collect(), &runs, pins) {
+            let piece = base.get(slice.policy.index());
+            let set = piece.ok_or_else(|| internal("no piece".into()))?.set;
+            let primary = self.sets.primary(set);
+            let primary = primary.map(|primary| self.roster.holders()[primary]);
+            if !matches!(primary, Some(Holder::Policy(_))) {
+                lists.extend(turned(&nodes.of(set, self.sets)?, node));
+            }
+        }
+        Ok(lists.into_iter().collect())
     }
 
     /// The nodes that each pin of the fleet lists; `None` for a pin to a named policy.
@@ -100,6 +161,15 @@ impl Composer<'_> {
             Ok((first, policies.by_set(piece.set)?))
         };
         pieces.iter().map(slice).collect()
+    }
+}
+
+/// The points of a laid pin; the policy does not matter.
+fn pinned_points(pin: &LaidPin) -> Slice {
+    Slice {
+        first: pin.first,
+        last: pin.last,
+        policy: PolicyId(0),
     }
 }
 

@@ -248,6 +248,7 @@ mod tests {
                 (Point(1 << 63), PolicyId(3)),
             ],
             pins: Vec::new(),
+            firsts: Vec::new(),
             target: None,
         }))
         .unwrap();

@@ -214,6 +214,7 @@ impl Ring {
                 .map(|((first, _), list)| (Point(self.cells.bound(*first) as u64), policy(list)))
                 .collect(),
             pins: Vec::new(),
+            firsts: Vec::new(),
             target: None,
         };
         Map::from_bytes(encode(&parts))

@@ -1,0 +1,175 @@
+//! `stead load MAP [FILE]`: how the accesses of a log are spread over the nodes.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use stead::load::{Loads, Reads, Tally};
+use stead::{Map, Span};
+
+use crate::exit::{Failure, Result, DATA};
+use crate::input::{self, shown};
+use crate::output::Out;
+use crate::records::Batch;
+use crate::verb::loaded::Loaded;
+use crate::verb::locate::FoldArg;
+
+/// Show how the accesses of a log load the nodes
+///
+/// Reads a log of accesses: lines of KEY, or of KEY<TAB>COUNT for several accesses (or bytes, or
+/// whatever is counted). Shows the load of each node and domain over what its weight deserves, the
+/// hottest keys and slices, and the floor: a lower bound that no placement of this log can beat.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stead load members.map access.log
+  cut -d' ' -f7 access.log | stead load members.map --reads spread
+
+Exit codes:
+  0   done
+  64  wrong usage
+  65  the map is damaged or not a map, or a line of the log is wrong
+  66  a file is missing
+  74  reading or writing failed
+  77  permission denied")]
+pub struct Load {
+    /// The map file
+    map: PathBuf,
+    /// The log; - is standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    file: PathBuf,
+    /// Which nodes answer: `primary` for the first node of a key, `spread` for all its nodes
+    /// evenly
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "primary",
+        hide_possible_values = true
+    )]
+    reads: ReadsArg,
+    /// Show all nodes and domains, however many there are
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    fold: FoldArg,
+    /// Print JSON for programs; docs/cli.md describes it
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which nodes answer.
+#[derive(Clone, Copy, ValueEnum)]
+enum ReadsArg {
+    Primary,
+    Spread,
+}
+
+impl From<ReadsArg> for Reads {
+    fn from(reads: ReadsArg) -> Reads {
+        match reads {
+            ReadsArg::Primary => Reads::Primary,
+            ReadsArg::Spread => Reads::Spread,
+        }
+    }
+}
+
+impl Load {
+    pub fn run(self, out: &mut Out) -> Result {
+        let map = Map::open_uncached(&self.map)?;
+        let tally = tally(&map, &self.file, &self.fold)?;
+        let loads = Loads::of(&tally, self.reads.into());
+        let loaded = Loaded::new(&tally, &loads);
+        match self.json {
+            true => loaded.json(out),
+            false => loaded.text(self.all, out),
+        }
+    }
+}
+
+/// Counts the lines of a log.
+fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>> {
+    let name: Cow<'_, str> = match path == Path::new("-") {
+        true => "standard input".into(),
+        false => path.display().to_string().into(),
+    };
+    let mut tally = Tally::of(map);
+    let mut counted = Counted::default();
+    let mut folded = Vec::new();
+    input::line_batches(path, |batch| {
+        let before = tally.lines();
+        let counts = counted.of(batch).map_err(|bad| {
+            let number = before + bad.line as u64 + 1;
+            let problem = format!(
+                "{name}:{number}: {} is not a count; write KEY, or KEY, a tab and a whole number",
+                shown(bad.count)
+            );
+            Failure::new(DATA, problem)
+        })?;
+        let added = match counts {
+            None => tally.add_keys(batch.folded(fold.fold, &mut folded), None),
+            Some((spans, counts)) => {
+                let batch = batch.at(spans);
+                tally.add_keys(batch.folded(fold.fold, &mut folded), Some(counts))
+            }
+        };
+        added.map_err(|error| Failure::new(DATA, format!("{name}: {error}")))
+    })?;
+    if tally.accesses() == 0 {
+        let problem = format!(
+            "{name}: contains no accesses; write lines of a key, or of a key, a tab and a count"
+        );
+        return Err(Failure::new(DATA, problem));
+    }
+    Ok(tally)
+}
+
+/// The counts of many lines.
+#[derive(Default)]
+struct Counted {
+    /// where the keys are, without their counts
+    spans: Vec<Span>,
+    counts: Vec<u64>,
+}
+
+/// A line whose count is no number.
+struct Bad<'a> {
+    /// the line in its batch, from 0
+    line: usize,
+    count: &'a [u8],
+}
+
+impl Counted {
+    /// Finds the counts of lines; `None` if no line has a tab. A key may contain tabs, so the last
+    /// one separates it from its count.
+    fn of<'b>(
+        &mut self,
+        batch: Batch<'b>,
+    ) -> std::result::Result<Option<(&[Span], &[u64])>, Bad<'b>> {
+        if !batch.bytes().contains(&b'\t') {
+            return Ok(None);
+        }
+        (self.spans.clear(), self.counts.clear());
+        for (line, span) in batch.spans().iter().enumerate() {
+            let record = batch.bytes().get(span.start..span.start + span.length);
+            let record = record.unwrap_or_default();
+            let (length, count) = match record.iter().rposition(|byte| *byte == b'\t') {
+                None => (record.len(), 1),
+                Some(tab) => {
+                    let count = record.get(tab + 1..).unwrap_or_default();
+                    (tab, number(count).ok_or(Bad { line, count })?)
+                }
+            };
+            let start = span.start;
+            self.spans.push(Span { start, length });
+            self.counts.push(count);
+        }
+        Ok(Some((&self.spans, &self.counts)))
+    }
+}
+
+/// Parses a whole number that has nothing but digits.
+fn number(text: &[u8]) -> Option<u64> {
+    let digits = std::str::from_utf8(text).ok()?;
+    let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| all)
+}

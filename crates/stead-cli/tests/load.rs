@@ -1,0 +1,117 @@
+//! `stead load`: what it says of a log, and what it says of a line that is no access.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// A place with a map of three nodes, one of which has twice the weight.
+fn place() -> Place {
+    let place = Place::new();
+    let fleet =
+        "name = 'm'\n[[node]]\nname = 'a'\n[[node]]\nname = 'b'\nweight = 2\n[[node]]\nname \
+        = 'c'\n[[node]]\nname = 'spare'\nweight = 0\n";
+    place.write("fleet.toml", fleet);
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    serde_json::from_str(&place.good(arguments)).unwrap()
+}
+
+#[test]
+fn the_loads_are_those_of_counting_with_locate() {
+    let place = place();
+    let keys: Vec<String> = (0..5000).map(|i| format!("key{}", i * i % 977)).collect();
+    place.write("log", keys.join("\n"));
+    let load = json(&place, &["load", "m.map", "log", "--json"]);
+    assert_eq!(load["accesses"], 5000);
+    let mut distinct = keys.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(load["keys"], distinct.len());
+    assert_eq!(load["proposal"], Value::Null);
+    let mut sums = [0; 4];
+    for key in &keys {
+        let line = place.good(&["locate", "m.map", key]);
+        let node = line.trim_end().split('\t').nth(1).unwrap();
+        sums[["a", "b", "c", "spare"]
+            .iter()
+            .position(|name| *name == node)
+            .unwrap()] += 1;
+        if sums.iter().sum::<u64>() == 300 {
+            break;
+        }
+    }
+    place.write("few", keys[..300].join("\r\n"));
+    let few = json(&place, &["load", "m.map", "few", "--json"]);
+    let nodes = few["nodes"].as_array().unwrap();
+    for (node, sum) in nodes.iter().zip(sums) {
+        assert_eq!(node["load"], sum, "{node}");
+    }
+    for (node, part) in nodes.iter().zip([0.25, 0.5, 0.25]) {
+        let over = node["load"].as_f64().unwrap() / (300.0 * part);
+        assert!((node["over_mean"].as_f64().unwrap() - over).abs() < 1e-9);
+    }
+    assert_eq!(nodes[3]["over_mean"], Value::Null);
+}
+
+#[test]
+fn counts_are_as_good_as_lines() {
+    let place = place();
+    place.write("lines", "x\ny\nx\nx\nwith\ttab\t1\n");
+    place.write("counts", "y\t1\nx\t2\nwith\ttab\t1\nx\n");
+    let reads =
+        |log: &str, how: &str| place.good(&["load", "m.map", log, "--json", "--reads", how]);
+    for how in ["primary", "spread"] {
+        assert_eq!(reads("lines", how), reads("counts", how));
+    }
+    let load = json(&place, &["load", "m.map", "lines", "--json"]);
+    let keys = load["hottest"].as_array().unwrap();
+    assert_eq!(keys[0], serde_json::json!({"key": "x", "accesses": 3}));
+    assert!(keys.iter().any(|key| key["key"] == "with\ttab"));
+    // 3 of 5 accesses, and the largest node deserves half of all
+    let floor = load["floor_over_mean"].as_f64().unwrap();
+    assert!((floor - 3.0 / 2.5).abs() < 1e-9, "{floor}");
+}
+
+#[test]
+fn a_line_that_is_no_access_is_named() {
+    let place = place();
+    let long = format!("{}key\tmany\n", "key\t7\n".repeat(9999));
+    for (log, told) in [
+        ("a\nb\t\n", "log:2: \"\" is not a count"),
+        ("a\tx\n", "log:1: \"x\" is not a count"),
+        ("a\t-1\n", "log:1: \"-1\" is not a count"),
+        (
+            "a\t18446744073709551616\n",
+            "log:1: \"18446744073709551616\" is not a count",
+        ),
+        (&long, "log:10000: \"many\" is not a count"),
+        (
+            "a\t9223372036854775807\na\t1\n",
+            "log: line 2: these are 2^63 accesses or more",
+        ),
+        ("", "log: contains no accesses"),
+        ("a\t0\n", "log: contains no accesses"),
+    ] {
+        place.write("log", log);
+        place.run(&["load", "m.map", "log"]).bad(65, &[told]);
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_a_terminal() {
+    let place = place();
+    let log: String = (0..3000)
+        .map(|i| format!("a-long-key-of-a-user-{}\n", 9999 / (i + 1)))
+        .collect();
+    place.write("log", log);
+    for how in ["primary", "spread"] {
+        let text = place.good(&["load", "m.map", "log", "--reads", how]);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The hottest keys of a log of any length, in bounded memory: Misra and Gries (1982), with the
+//! error of each key as in Lossy Counting (Manku and Motwani, 2002).
+//!
+//! Each key that comes gets a counter. When there are 2 * `COUNTERS` of them, the median of what
+//! they have is taken off every one, and those that have nothing left are forgotten. So all purges
+//! together take off at most 1 / `COUNTERS` of all accesses, and this is the most that a key can
+//! have had which has no counter. A key that comes back may have lost what was taken off before it
+//! came; a key that was there from the beginning has lost nothing, and its count is exact.
+//!
+//! Keys are told apart by their points, because keys of one point live together whatever happens.
+
+use hashbrown::hash_table::Entry;
+use hashbrown::HashTable;
+
+use super::tally::mixed;
+use crate::point::Point;
+
+/// Half of the most counters. At 10^8 accesses a key without a counter has had at most 1,525.
+pub(super) const COUNTERS: usize = 1 << 16;
+
+/// The longest key whose bytes are kept. Longer ones are known by their points only.
+const KEY_MAX: usize = 255;
+
+/// The counter of a point.
+struct Counter {
+    point: Point,
+    /// the accesses since the counter is there, in each half of the log
+    halves: [u64; 2],
+    /// the most that the point can have had before
+    missed: u64,
+    /// the place of the key's bytes in `keys`, if they are kept
+    key: Option<(usize, u8)>,
+}
+
+impl Counter {
+    fn count(&self) -> u64 {
+        self.halves.iter().sum()
+    }
+}
+
+/// The counters.
+pub(super) struct Heavy {
+    counters: HashTable<Counter>,
+    keys: Vec<u8>,
+    /// all that was taken off a counter that has been there from the beginning
+    taken: u64,
+}
+
+/// A point with a counter.
+#[derive(Clone, Copy)]
+pub(super) struct Counted<'a> {
+    pub point: Point,
+    pub key: Option<&'a [u8]>,
+    /// the accesses that were counted in each half of the log
+    pub halves: [u64; 2],
+    /// the most that it can have had besides
+    pub missed: u64,
+}
+
+impl Heavy {
+    pub(super) fn new() -> Heavy {
+        Heavy {
+            counters: HashTable::new(),
+            keys: Vec::new(),
+            taken: 0,
+        }
+    }
+
+    /// Counts accesses to a point in both halves of the log. `mixed` are random bits of the point,
+    /// and `key` is what was hashed.
+    pub(super) fn add(&mut self, point: Point, hash: u64, key: &[u8], halves: [u64; 2]) {
+        let is_same = |counter: &Counter| counter.point == point;
+        let counter = self
+            .counters
+            .entry(hash, is_same, |counter| mixed(counter.point.0));
+        match counter {
+            Entry::Occupied(mut counter) => {
+                let [first, second] = &mut counter.get_mut().halves;
+                *first += halves[0];
+                *second += halves[1];
+            }
+            Entry::Vacant(place) => {
+                let start = self.keys.len();
+                let key = (key.len() <= KEY_MAX).then(|| {
+                    self.keys.extend_from_slice(key);
+                    (start, key.len() as u8)
+                });
+                place.insert(Counter {
+                    point,
+                    halves,
+                    missed: self.taken,
+                    key,
+                });
+                if self.counters.len() >= 2 * COUNTERS {
+                    self.purge();
+                }
+            }
+        }
+    }
+
+    /// Takes the median off every counter, and forgets those that have nothing left.
+    fn purge(&mut self) {
+        let taken = self.taken;
+        let left = |counter: &Counter| counter.count().saturating_sub(taken - counter.missed);
+        let mut all: Vec<u64> = self.counters.iter().map(left).collect();
+        let middle = all.len() / 2;
+        let (_, median, _) = all.select_nth_unstable(middle);
+        let median = *median;
+        self.taken += median;
+        self.counters.retain(|counter| left(counter) > median);
+        let mut keys = Vec::new();
+        for counter in self.counters.iter_mut() {
+            if let Some((start, length)) = &mut counter.key {
+                let bytes = self.keys.get(*start..*start + usize::from(*length));
+                *start = keys.len();
+                keys.extend_from_slice(bytes.unwrap_or_default());
+            }
+        }
+        self.keys = keys;
+    }
+
+    /// Returns the most accesses that a point without a counter can have had.
+    pub(super) fn error(&self) -> u64 {
+        self.taken
+    }
+
+    /// Returns how many points have a counter. If nothing was ever taken off, these are all.
+    pub(super) fn len(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// Returns at most `most` points, the hottest first; of equally hot ones the smallest first.
+    pub(super) fn hottest(&self, most: usize) -> Vec<Counted<'_>> {
+        let order = |a: &&Counter, b: &&Counter| {
+            let by_count = b.count().cmp(&a.count());
+            by_count.then(a.point.cmp(&b.point))
+        };
+        let mut all: Vec<&Counter> = self.counters.iter().collect();
+        if most < all.len() {
+            all.select_nth_unstable_by(most, order);
+            all.truncate(most);
+        }
+        all.sort_unstable_by(order);
+        let counted = |counter: &Counter| Counted {
+            point: counter.point,
+            key: counter
+                .key
+                .and_then(|(start, length)| self.keys.get(start..start + usize::from(length))),
+            halves: counter.halves,
+            missed: counter.missed,
+        };
+        all.into_iter().map(counted).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_lower_bounds_and_miss_no_more_than_they_say() {
+        // 600,000 points of which each is seen once, and among them ten hot ones, two of which come
+        // late; so counters are purged many times
+        let mut heavy = Heavy::new();
+        let mut add = |point: u64| {
+            let key = point.to_string();
+            heavy.add(Point(point), mixed(point), key.as_bytes(), [1, 0]);
+        };
+        for i in 0..600_000u64 {
+            add(1_000_000 + i);
+            if i % 10 == 0 {
+                let hot = i / 10 % 10;
+                if hot < 8 || i > 300_000 {
+                    add(hot);
+                }
+            }
+        }
+        assert!(heavy.error() > 0 && heavy.error() <= 660_000 / COUNTERS as u64);
+        let hottest = heavy.hottest(10);
+        for counted in &hottest {
+            let (count, all) = (
+                counted.halves[0],
+                if counted.point.0 < 8 { 6000 } else { 3000 },
+            );
+            assert!(count <= all && all <= count + counted.missed + 1, "{count}");
+            assert!(counted.missed <= heavy.error());
+            assert_eq!(counted.key, Some(counted.point.0.to_string().as_bytes()));
+        }
+        let points: Vec<u64> = hottest.iter().map(|counted| counted.point.0).collect();
+        assert_eq!(points, (0..10).collect::<Vec<_>>());
+        assert!(heavy.len() < 2 * COUNTERS);
+    }
+}
