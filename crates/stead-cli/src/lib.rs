@@ -5,23 +5,28 @@
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
-//! docs/cli.md lists). `picture` draws bars, `records` reads the input in blocks, and `lines` finds the records there.
+//! docs/cli.md lists). `picture`, `matrix` and `band` draw,
+//! `records` reads the input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines | output records | input | text | caps explain | change | verb | usage
+//! exit picture progress lines | matrix band output records | input | text | caps explain | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
 
+#[allow(dead_code)] // the verbs that draw come with the next commits
+mod band;
 mod caps;
 mod change;
 mod exit;
 mod explain;
 mod input;
 mod lines;
+#[allow(dead_code)] // `plan --moves` draws it
+mod matrix;
 mod output;
 mod picture;
 mod progress;

@@ -1,4 +1,5 @@
-//! Pictures in lines of text: bars.
+//! Pictures in lines of text: bars, and how far something has come. `matrix` and `band` draw the
+//! larger ones.
 //!
 //! They are drawn with Unicode blocks on a terminal whose locale is UTF-8, and with plain ASCII
 //! everywhere else, such as in a pipe.
@@ -59,6 +60,48 @@ impl Glyphs {
         bar.extend(std::iter::repeat_n(' ', width.saturating_sub(whole)));
         bar
     }
+
+    /// Draws how far something has come, from 0 to 1, in exactly `width` columns: `[####....]`, or
+    /// blocks with a shade for the rest. It is full only when all is done, and empty only when
+    /// nothing is. Less than 3 columns give a picture of 3.
+    pub fn progress(self, done: f64, width: usize) -> String {
+        let (left, right, full, rest) = match self {
+            Glyphs::Unicode => ("", "", '█', '░'),
+            Glyphs::Ascii => ("[", "]", '#', '.'),
+        };
+        let inside = width.max(3) - left.len() - right.len();
+        let some = (done.clamp(0.0, 1.0) * inside as f64).round() as usize;
+        let some = match done {
+            _ if done >= 1.0 => inside,
+            _ if done > 0.0 => some.clamp(usize::from(inside > 1), inside.max(2) - 1),
+            _ => 0,
+        };
+        let mut picture = left.to_owned();
+        picture.extend(std::iter::repeat_n(full, some));
+        picture.extend(std::iter::repeat_n(rest, inside - some));
+        picture + right
+    }
+
+    /// Cuts a name after `width` characters, of which the last then shows that it was cut.
+    pub fn cut(self, name: &str, width: usize) -> String {
+        if name.chars().count() <= width {
+            return name.to_owned();
+        }
+        let mark = match self {
+            Glyphs::Unicode => '…',
+            Glyphs::Ascii => '~',
+        };
+        let kept = name.chars().take(width.saturating_sub(1));
+        kept.chain([mark]).collect()
+    }
+}
+
+/// Formats a part of 1 for people: `33.33 %`. A part that would read 0 and is not, is `< 0.01 %`.
+pub fn part(part: f64) -> String {
+    match part * 100.0 {
+        small if small > 0.0 && small < 0.005 => "< 0.01 %".to_owned(),
+        hundredths => format!("{hundredths:.2} %"),
+    }
 }
 
 /// Returns the columns of the terminal; 80 if standard output is none.
@@ -70,6 +113,41 @@ pub fn columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_is_full_only_when_all_is_done() {
+        assert_eq!(Glyphs::Ascii.progress(0.5, 10), "[####....]");
+        assert_eq!(Glyphs::Unicode.progress(0.5, 10), "█████░░░░░");
+        assert_eq!(Glyphs::Ascii.progress(0.999, 10), "[#######.]");
+        assert_eq!(Glyphs::Ascii.progress(0.001, 10), "[#.......]");
+        assert_eq!(Glyphs::Ascii.progress(1.0, 10), "[########]");
+        assert_eq!(Glyphs::Ascii.progress(0.0, 10), "[........]");
+        assert_eq!(Glyphs::Ascii.progress(f64::NAN, 4), "[..]");
+        for (glyphs, least) in [(Glyphs::Unicode, 3), (Glyphs::Ascii, 3)] {
+            for width in 0..20 {
+                for tenths in 0..=10 {
+                    let picture = glyphs.progress(f64::from(tenths) / 10.0, width);
+                    assert_eq!(picture.chars().count(), width.max(least), "{picture}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_part_never_reads_as_none() {
+        let parts = [0.0, 1e-9, 0.00004999, 0.00005, 1.0 / 3.0, 1.0];
+        assert_eq!(
+            parts.map(part),
+            ["0.00 %", "< 0.01 %", "< 0.01 %", "0.01 %", "33.33 %", "100.00 %"]
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_cut_shows_it() {
+        assert_eq!(Glyphs::Ascii.cut("a-long-name", 6), "a-lon~");
+        assert_eq!(Glyphs::Unicode.cut("a-long-name", 6), "a-lon…");
+        assert_eq!(Glyphs::Ascii.cut("é12345", 6), "é12345");
+    }
 
     #[test]
     fn a_bar_has_its_width_and_fills_its_part() {
