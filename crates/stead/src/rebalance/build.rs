@@ -123,7 +123,13 @@ fn pieces(
     let Some(part) = part else {
         return Ok((target, None));
     };
-    let base = gradual::advance(&before, &target, sets, budget(fleet, aim.cells, part)?);
+    let base = gradual::advance(
+        &before,
+        &target,
+        sets,
+        roster.holders().len(),
+        budget(fleet, aim.cells, part)?,
+    );
     let target = (base != target).then_some(target);
     Ok((base, target))
 }

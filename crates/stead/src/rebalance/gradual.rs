@@ -1,38 +1,294 @@
 //! Gradual change: computes one step from the base slices towards the target slices. Normative:
 //! docs/placement.md, "Gradual change".
+//!
+//! A step keeps two limits: its budget, and for each holder a *ceiling*, the larger of its cells
+//! before the step and in the target. A holder that both gains and loses during a change would go
+//! above its ceiling if its gains came first, and then a disk could fill in the middle of a change
+//! that ends with less on it.
 
-use super::piece::{copies_moved, join, overlay, Piece};
-use super::sets::Sets;
+use std::collections::BTreeMap;
+
+use super::holder::{ByHolder, HolderId};
+use super::piece::{copies_moved, join, loads, overlay, Piece};
+use super::sets::{SetId, Sets};
+use super::table::Table;
 use crate::fleet::Fleet;
 use crate::map::Map;
 use crate::weight::Weight;
 
-/// Returns the base pieces after a step from `base` towards `target`. The step starts at the first
-/// cell and stops where the next cell would move more copies than are left of `budget`.
+/// Returns the base pieces after a step from `base` towards `target`, which moves at most `budget`
+/// copies of cells. There are `holders` holders.
+///
+/// Cost: one pass over the pieces, and one more for each time that a holder had to lose cells
+/// before it could gain others.
 pub(super) fn advance(
     base: &[Piece],
     target: &[Piece],
     sets: &Sets,
-    mut budget: u128,
+    holders: usize,
+    budget: u128,
 ) -> Vec<Piece> {
-    let mut out: Vec<Piece> = Vec::with_capacity(base.len());
-    let mut goes_on = true;
-    for (cells, now, then) in overlay(base, target) {
-        let copies = copies_moved(sets, now, then);
-        let affordable = budget.checked_div(copies).unwrap_or(cells); // all if no copy moves
-        let taken = if goes_on { cells.min(affordable) } else { 0 };
-        budget -= taken * copies;
-        goes_on &= taken == cells;
-        out.push(Piece {
-            cells: taken,
-            set: then,
-        });
-        out.push(Piece {
-            cells: cells - taken,
-            set: now,
-        });
+    let mut step = Step::new(base, target, sets, holders, budget);
+    while !step.spent && (step.walk() || step.exchange()) {}
+    if !step.took {
+        // not even one cell fits under all ceilings within the budget; the change must go on
+        step.ceilings = None;
+        step.walk();
     }
-    join(out)
+    step.pieces()
+}
+
+/// The cells between two bounds of the base and target pieces.
+struct Run {
+    cells: u128,
+    /// How many of its cells are replaced, counted from its start.
+    taken: u128,
+    now: SetId,
+    then: SetId,
+    /// How many copies of each cell move.
+    copies: u128,
+}
+
+impl Run {
+    fn left(&self) -> u128 {
+        self.cells - self.taken
+    }
+
+    /// How many cells are left to replace; none where both sets are the same.
+    fn to_come(&self) -> u128 {
+        if self.now == self.then {
+            0
+        } else {
+            self.left()
+        }
+    }
+}
+
+/// A step that is being made.
+struct Step<'a> {
+    sets: &'a Sets,
+    runs: Vec<Run>,
+    loads: ByHolder,
+    /// The most cells that each holder may have; `None` when they no longer count.
+    ceilings: Option<ByHolder>,
+    /// How many copies may still move.
+    budget: u128,
+    /// Whether the next cell of a walk would have moved more copies than that.
+    spent: bool,
+    /// Whether it has replaced a cell.
+    took: bool,
+    /// For each holder, the runs in which it loses a copy. Made when it is needed.
+    losses: Option<Table<HolderId, Vec<usize>>>,
+}
+
+impl<'a> Step<'a> {
+    fn new(
+        base: &[Piece],
+        target: &[Piece],
+        sets: &'a Sets,
+        holders: usize,
+        budget: u128,
+    ) -> Step<'a> {
+        let runs = overlay(base, target).map(|(cells, now, then)| Run {
+            cells,
+            taken: 0,
+            now,
+            then,
+            copies: copies_moved(sets, now, then),
+        });
+        let before = loads(base, sets, holders);
+        let after = loads(target, sets, holders);
+        let larger = before.values().iter().zip(after.values());
+        let ceilings = larger.map(|(before, after)| *before.max(after)).collect();
+        Step {
+            sets,
+            runs: runs.collect(),
+            loads: before,
+            ceilings: Some(ceilings),
+            budget,
+            spent: false,
+            took: false,
+            losses: None,
+        }
+    }
+
+    /// Walks over all runs once and takes what the ceilings allow, until the next cell would move
+    /// more copies than are left of the budget. Returns whether another walk could take more.
+    fn walk(&mut self) -> bool {
+        let mut took = false;
+        for number in 0..self.runs.len() {
+            let Some(run) = self.runs.get(number).filter(|run| run.to_come() > 0) else {
+                continue;
+            };
+            let wanted = run.to_come().min(self.room(run));
+            let affordable = self.budget.checked_div(run.copies).unwrap_or(wanted);
+            let cells = wanted.min(affordable);
+            self.take(number, cells);
+            took |= cells > 0;
+            if affordable < wanted {
+                self.spent = true;
+                break;
+            }
+        }
+        self.took |= took;
+        took && !self.spent
+    }
+
+    /// How many cells of a run can be taken before a holder that gains them reaches its ceiling.
+    fn room(&self, run: &Run) -> u128 {
+        let Some(ceilings) = &self.ceilings else {
+            return u128::MAX;
+        };
+        let gains = self.sets.beyond(run.then, run.now);
+        let room = gains.map(|holder| ceilings[holder].saturating_sub(self.loads[holder]));
+        room.min().unwrap_or(u128::MAX)
+    }
+
+    /// Replaces cells of a run.
+    fn take(&mut self, number: usize, cells: u128) {
+        if let Some(run) = self.runs.get_mut(number) {
+            run.taken += cells;
+            self.budget -= cells * run.copies;
+            for holder in self.sets.beyond(run.then, run.now) {
+                self.loads[holder] += cells;
+            }
+            for holder in self.sets.beyond(run.now, run.then) {
+                self.loads[holder] -= cells;
+            }
+        }
+    }
+
+    /// Takes the same number of cells of several runs together, where every run that is left gives
+    /// cells to a holder at its ceiling: what such a holder gains in one run, it loses in the next,
+    /// and the last run gives to holders that have room once the first is taken. Returns whether it
+    /// took a cell.
+    ///
+    /// Takes the runs of the first such ring, and as many cells as the budget, the runs and the
+    /// ceilings allow.
+    fn exchange(&mut self) -> bool {
+        for first in 0..self.runs.len() {
+            let Some(ring) = self.ring(first) else {
+                continue;
+            };
+            let (cells, copies) = self.most_of_ring(&ring);
+            let affordable = self.budget.checked_div(copies).unwrap_or(cells);
+            // the rest of the budget is too small for another ring, too
+            self.spent = affordable < cells;
+            let cells = cells.min(affordable);
+            if cells > 0 {
+                for number in ring {
+                    self.take(number, cells);
+                }
+                self.took = true;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finds a shortest ring of runs that begins with this one.
+    fn ring(&mut self, first: usize) -> Option<Vec<usize>> {
+        if self.losses.is_none() {
+            self.losses = Some(self.find_losses());
+        }
+        let losses = self.losses.as_ref()?;
+        let run = self.runs.get(first).filter(|run| run.to_come() > 0)?;
+        // when the first run is taken, those that lose there have room
+        let freed: Vec<HolderId> = self.sets.beyond(run.now, run.then).collect();
+        let mut found: Table<HolderId, bool> = Table::filled(self.loads.len(), false);
+        // runs, each with the place of the run before it and the holder that it fills
+        let mut queue = vec![(first, None, self.only_full(run, &[])??)];
+        let mut next = 0;
+        while let Some((_, _, full)) = queue.get(next).copied() {
+            if !std::mem::replace(&mut found[full], true) {
+                for number in &losses[full] {
+                    let run = self.runs.get(*number).filter(|run| run.to_come() > 0);
+                    match run.and_then(|run| self.only_full(run, &freed)) {
+                        None => {}
+                        Some(Some(other)) => queue.push((*number, Some(next), other)),
+                        Some(None) => {
+                            let mut ring = vec![*number];
+                            let mut at = Some(next);
+                            while let Some((number, before, _)) = at.and_then(|at| queue.get(at)) {
+                                ring.push(*number);
+                                at = *before;
+                            }
+                            return Some(ring);
+                        }
+                    }
+                }
+            }
+            next += 1;
+        }
+        None
+    }
+
+    /// The only holder at its ceiling that gains in a run, or `Some(None)` when there is none.
+    /// `None` when there are several. The holders in `freed` have room.
+    fn only_full(&self, run: &Run, freed: &[HolderId]) -> Option<Option<HolderId>> {
+        let ceilings = self.ceilings.as_ref()?;
+        let is_full =
+            |holder: &HolderId| self.loads[*holder] >= ceilings[*holder] && !freed.contains(holder);
+        let mut full = self.sets.beyond(run.then, run.now).filter(is_full);
+        let only = full.next();
+        full.next().is_none().then_some(only)
+    }
+
+    /// How many cells of each run of a ring the runs and the ceilings allow, and how many copies
+    /// one cell of each moves.
+    fn most_of_ring(&self, ring: &[usize]) -> (u128, u128) {
+        let mut sums: BTreeMap<HolderId, i128> = BTreeMap::new();
+        let (mut most, mut copies) = (u128::MAX, 0);
+        for number in ring {
+            let Some(run) = self.runs.get(*number) else {
+                continue;
+            };
+            let times = ring.iter().filter(|other| *other == number).count() as u128;
+            most = most.min(run.to_come() / times);
+            copies += run.copies;
+            for holder in self.sets.beyond(run.then, run.now) {
+                *sums.entry(holder).or_default() += 1;
+            }
+            for holder in self.sets.beyond(run.now, run.then) {
+                *sums.entry(holder).or_default() -= 1;
+            }
+        }
+        for (holder, sum) in sums {
+            let ceiling = self.ceilings.as_ref().map_or(u128::MAX, |all| all[holder]);
+            if sum > 0 {
+                let room = ceiling.saturating_sub(self.loads[holder]);
+                most = most.min(room / sum.unsigned_abs());
+            }
+        }
+        (most, copies)
+    }
+
+    /// For each holder, the runs in which it loses a copy.
+    fn find_losses(&self) -> Table<HolderId, Vec<usize>> {
+        let mut losses = Table::filled(self.loads.len(), Vec::new());
+        for (number, run) in self.runs.iter().enumerate() {
+            for holder in self.sets.beyond(run.now, run.then) {
+                losses[holder].push(number);
+            }
+        }
+        losses
+    }
+
+    /// The base pieces after the step.
+    fn pieces(&self) -> Vec<Piece> {
+        let both = |run: &Run| {
+            let taken = Piece {
+                cells: run.taken,
+                set: run.then,
+            };
+            let left = Piece {
+                cells: run.left(),
+                set: run.now,
+            };
+            [taken, left]
+        };
+        join(self.runs.iter().flat_map(both).collect::<Vec<_>>())
+    }
 }
 
 /// Whether the target slices of a map are what this fleet asks for: nothing that influences the
@@ -85,7 +341,7 @@ mod tests {
         let target = sets.pieces(&[(4, ac), (4, ba), (12, cd)]);
         let mut check = |budget, expected: &[(u128, &[u32])]| {
             let expected = sets.pieces(expected);
-            assert_eq!(advance(&base, &target, &sets, budget), expected);
+            assert_eq!(advance(&base, &target, &sets, 4, budget), expected);
         };
         // 4 cells that move one copy each, then 4 that move none, then 12 that move two copies each
         check(0, &[(10, ab), (10, ba)]);
