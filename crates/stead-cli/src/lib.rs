@@ -4,14 +4,14 @@
 //! can read its [`command`].
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
-//! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
+//! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
 //! docs/cli.md lists). `picture` draws bars, `records` reads the input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines | output records | input | text | caps explain | change | verb | usage
+//! exit picture progress lines | output records | input | text | caps explain guards | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -20,6 +20,7 @@ mod caps;
 mod change;
 mod exit;
 mod explain;
+mod guards;
 mod input;
 mod lines;
 mod output;

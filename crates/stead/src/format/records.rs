@@ -346,7 +346,7 @@ pub(super) const TWICE: u64 = 4;
 /// Required feature, bit 3: a pin is short.
 pub(super) const SHORT_PIN: u64 = 8;
 /// The features that this stead knows.
-pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
+pub(crate) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
 
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;

@@ -85,7 +85,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         pins: composed.pins,
         target: composed.target,
     };
-    Map::from_bytes(encode(&parts))
+    Ok(Map::from_bytes(encode(&parts))?.with_move_limit(fleet.move_limit))
 }
 
 /// Step 1: computes what each holder is to get.
