@@ -3,14 +3,16 @@
 
 use std::path::Path;
 
+use stead::guard::Finding;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{MoveReport, Report};
 use stead::verdict::{Holder, Verdict};
-use stead::{build, build_max_move, Error, Fleet, Map, Share};
+use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
 use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
+use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
 use crate::text::{any_pinned, change, count, percent, primary, Table};
 
@@ -32,6 +34,16 @@ impl Show {
     }
 }
 
+/// A report, and what the guards found.
+#[derive(serde::Serialize)]
+struct Judged<'a> {
+    #[serde(flatten)]
+    report: &'a Report<'a>,
+    /// Left out when the guards found nothing.
+    #[serde(rename = "guards", skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingJson<'a>>,
+}
+
 /// The option that limits how much one step moves.
 #[derive(clap::Args)]
 pub struct Pace {
@@ -39,6 +51,13 @@ pub struct Pace {
     /// continues the change [default: no limit]
     #[arg(long, value_name = "PERCENT", value_parser = part)]
     max_move: Option<Share>,
+}
+
+impl Pace {
+    /// Returns whether the option was given.
+    pub fn is_limited(&self) -> bool {
+        self.max_move.is_some()
+    }
 }
 
 /// Parses a percentage above 0.
@@ -60,6 +79,8 @@ pub struct Change {
     pub needed: bool,
     /// The fleet that asks for the change, if a fleet does.
     fleet: Option<Fleet>,
+    /// What the change does that needs permission; empty before [`Change::judge`].
+    findings: Vec<Finding>,
 }
 
 impl Change {
@@ -88,25 +109,41 @@ impl Change {
             new,
             needed: true,
             fleet: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Returns the change that leaves a map as it is.
+    pub fn none(map: Map) -> Change {
+        Change {
+            new: map,
+            old: None,
+            needed: false,
+            fleet: None,
+            findings: Vec::new(),
         }
     }
 
     /// Returns the change from one map to another. It is not needed when only their epochs differ.
     pub fn to(old: Option<Map>, new: Map) -> Change {
         match old {
-            Some(old) if old.same(&new) => Change {
-                new: old,
-                old: None,
-                needed: false,
-                fleet: None,
-            },
+            Some(old) if old.same(&new) => Change::none(old),
             old => Change {
                 old,
                 new,
                 needed: true,
                 fleet: None,
+                findings: Vec::new(),
             },
         }
+    }
+
+    /// Finds what the change does that needs permission.
+    pub fn judge(&mut self, store: &Store) -> Result {
+        if self.needed {
+            self.findings = store.findings(self.old.as_ref(), &self.new)?;
+        }
+        Ok(())
     }
 
     /// Returns the report. Callers make it before they publish anything, so that a comparison that
@@ -121,7 +158,11 @@ impl Change {
     /// Writes the report to standard output, as text or as JSON.
     pub fn write(&self, report: &Report, show: &Show, out: &mut Out) -> Result {
         if show.json {
-            return out.json(report);
+            let findings = self.findings.iter().map(FindingJson::of).collect();
+            return out.json(&Judged { report, findings });
+        }
+        for line in guards::lines(&self.findings, self.old.as_ref(), &self.new) {
+            out.line(out.paint(BAD, line))?;
         }
         out.line(self.headline(report))?;
         caps::write_broken(report, &self.new, out)?;

@@ -14,6 +14,8 @@ pub const USAGE: u8 = 64;
 pub const DATA: u8 = 65;
 /// A file is missing.
 pub const NO_INPUT: u8 = 66;
+/// A guard refuses the change.
+pub const REFUSED: u8 = 69;
 /// A fault in stead itself.
 pub const INTERNAL: u8 = 70;
 /// The operating system refused to read or write.
@@ -39,6 +41,7 @@ Exit codes:
   64  the command line is wrong
   65  a map is damaged, too new or of another cluster, or the input is wrong
   66  a file is missing
+  69  a guard refuses the change; nothing was written
   70  a fault in stead itself: please report it
   74  reading or writing failed
   75  another process changed the map first; nothing was written, run it again
@@ -111,16 +114,27 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure {
-            code: code(&error),
-            line: Some(error.to_string()),
-        }
+        let code = code(&error);
+        let line = match error {
+            // the same as the error's own words, with the option of the program
+            Error::Guarded {
+                file,
+                problem,
+                allow,
+            } => format!(
+                "{}: {problem}; nothing was changed; if you mean it, add --allow {allow}",
+                file.display()
+            ),
+            error => error.to_string(),
+        };
+        Failure::new(code, line)
     }
 }
 
 fn code(error: &Error) -> u8 {
     match error.status() {
-        Status::Fleet | Status::Impossible | Status::Guarded => FLEET,
+        Status::Fleet | Status::Impossible => FLEET,
+        Status::Guarded => REFUSED,
         Status::Format
         | Status::Digest
         | Status::Version

@@ -4,15 +4,15 @@
 //! can read its [`command`].
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
-//! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
-//! docs/cli.md lists). `picture`, `matrix` and `band` draw,
+//! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`,
+//! and `exit` (the exit codes, which docs/cli.md lists). `picture`, `matrix` and `band` draw,
 //! `records` reads the input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines | matrix band output records | input | text | caps explain | change | verb | usage
+//! exit picture progress lines | matrix band output records | input | text | caps explain guards | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -23,11 +23,13 @@ mod caps;
 mod change;
 mod exit;
 mod explain;
+mod guards;
 mod input;
 mod lines;
 #[allow(dead_code)] // `plan --moves` draws it
 mod matrix;
 mod output;
+#[allow(dead_code)] // `show` of a gradual change draws its progress
 mod picture;
 mod progress;
 mod records;

@@ -93,6 +93,13 @@ pub enum Error {
         /// What it is, such as "a directory".
         what: &'static str,
     },
+    /// A file was given as a saved plan, and is none, or is damaged.
+    SavedPlan {
+        /// The name of the file.
+        file: PathBuf,
+        /// Which rule of docs/plan-format.md it breaks.
+        problem: String,
+    },
     /// The digest in the map does not match the map's bytes.
     Digest {
         /// The name of the file, when the bytes came from a file.
@@ -129,6 +136,15 @@ pub enum Error {
         file: PathBuf,
         /// What happened and what to do.
         problem: String,
+    },
+    /// The change does harm, and the caller did not allow it. This call changed nothing.
+    Guarded {
+        /// The map file.
+        file: PathBuf,
+        /// What the change does, with figures.
+        problem: String,
+        /// The words that allow it, with commas between them.
+        allow: String,
     },
     /// The new epoch is in place, but its directory could not be made durable.
     Uncertain {
@@ -175,7 +191,7 @@ impl Error {
             Error::Invalid { .. } => Status::Invalid,
             Error::Fleet { .. } => Status::Fleet,
             Error::Impossible { .. } => Status::Impossible,
-            Error::Format { .. } | Error::NoFile { .. } => Status::Format,
+            Error::Format { .. } | Error::NoFile { .. } | Error::SavedPlan { .. } => Status::Format,
             Error::Digest { .. } => Status::Digest,
             Error::Version { .. } => Status::Version,
             Error::Identity { .. } => Status::Identity,
@@ -190,6 +206,7 @@ impl Error {
             }
             Error::Io { .. } => Status::Io,
             Error::Conflict { .. } => Status::Conflict,
+            Error::Guarded { .. } => Status::Guarded,
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
             Error::Memory { .. } => Status::Memory,
@@ -273,6 +290,11 @@ impl fmt::Display for Error {
                     Prefix(file)
                 )
             }
+            Error::SavedPlan { file, problem } => write!(
+                f,
+                "{}: {problem}; make the plan again with `stead plan FLEET MAP -o FILE`",
+                file.display()
+            ),
             Error::Digest { file } => write!(
                 f,
                 "{}the digest does not match the bytes: the file is damaged; restore it from \
@@ -288,6 +310,15 @@ impl fmt::Display for Error {
                 source,
                 advice,
             } => write!(f, "cannot {action} {}: {source}{advice}", file.display()),
+            Error::Guarded {
+                file,
+                problem,
+                allow,
+            } => write!(
+                f,
+                "{}: {problem}; nothing was changed; if you mean it, allow {allow}",
+                file.display()
+            ),
             Error::Conflict { file, problem } => write!(f, "{}: {problem}", file.display()),
             Error::Uncertain {
                 file,

@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | ring | report path load | baseline | stats simulate | store
+//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -108,6 +108,8 @@ pub mod error;
 pub mod fleet;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod format;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod guard;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod hash;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
@@ -146,6 +148,7 @@ pub mod weight;
 
 pub use error::{Error, Result, Status};
 pub use fleet::Fleet;
+pub use guard::Allow;
 pub use kernel::{Keys, Span};
 pub use map::Map;
 pub use plan::Plan;

@@ -425,7 +425,7 @@ fn lower_bound(old: &Map, new: &Map, same: &Same) -> u128 {
 }
 
 /// Returns slices that show where pins lie: policy 1 under a pin, 0 elsewhere.
-fn pinned(map: &Map) -> Vec<Slice> {
+pub(crate) fn pinned(map: &Map) -> Vec<Slice> {
     let whole = Slice {
         first: Point(0),
         last: Point::LAST,

@@ -1,13 +1,16 @@
 //! `stead apply FLEET MAP`: makes the first map, or its next epoch.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stead::store::KEEP;
-use stead::Store;
+use stead::store::{Planned, SavedPlan, KEEP};
+use stead::{Error, Store};
 
 use crate::change::{Change, Pace, Show};
-use crate::exit::Result;
+use crate::exit::{Failure, Result, USAGE};
+use crate::guards::Permit;
 use crate::output::Out;
 
 /// Make the first map of a fleet, or update the map to the fleet
@@ -16,6 +19,13 @@ use crate::output::Out;
 /// nothing changes. With --max-move the change takes several epochs, one for each apply of the same
 /// fleet. The old epoch stays in MAP.history. When two processes apply at once, one wins; the other
 /// exits with 75 and has changed nothing.
+///
+/// A file that `stead plan -o` wrote takes the place of FLEET: then exactly that change is made, or
+/// none.
+///
+/// Guards refuse a change that drops copies, loses a fault domain, moves more than the fleet's
+/// [guard] permits, or takes back what a newer epoch brought. --allow lets it pass; `stead plan`
+/// shows it beforehand.
 #[derive(Args)]
 #[command(after_help = "\
 Example: make the first map
@@ -25,20 +35,23 @@ Example: make the first map
 Exit codes:
   0   done, or nothing to do
   64  wrong usage, or MAP is a symbolic link or a directory
-  65  the map is damaged or of another cluster
+  65  the map or the plan is damaged or of another cluster
   66  the fleet or the directory of MAP is missing
+  69  a guard refuses the change; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied
   78  the fleet is wrong, or cannot be met")]
 pub struct Apply {
-    /// The fleet file, TOML or JSON
+    /// The fleet file, TOML or JSON, or a plan that `stead plan -o` saved
     fleet: PathBuf,
     /// The map to create or to update
     map: PathBuf,
     #[command(flatten)]
     pace: Pace,
+    #[command(flatten)]
+    permit: Permit,
     #[command(flatten)]
     show: Show,
 }
@@ -49,15 +62,91 @@ impl Apply {
         // checked even when there is nothing to publish: otherwise a symbolic link would be found
         // only on the day of a change
         store.refuse_symlink()?;
-        let change = Change::of(&self.fleet, store.current()?, &self.pace)?;
-        publish(&store, &change, &self.show, out)
+        let change = if is_plan(&self.fleet)? {
+            match self.planned(&store, out)? {
+                Some(change) => change,
+                None => return Ok(()),
+            }
+        } else {
+            let newest = store.current()?;
+            let map = self.map.display().to_string();
+            self.permit.check_epoch(newest.as_ref(), &map)?;
+            Change::of(&self.fleet, newest, &self.pace)?
+        };
+        publish(&store, change, &self.permit, &self.show, out)
+    }
+
+    /// Returns the change of a saved plan. When it was carried out already, says so and returns
+    /// `None`.
+    fn planned(&self, store: &Store, out: &mut Out) -> Result<Option<Change>> {
+        if self.pace.is_limited() {
+            return Err(Failure::new(
+                USAGE,
+                format!(
+                    "{}: a saved plan has its change in it; leave --max-move out, or plan again",
+                    self.fleet.display()
+                ),
+            ));
+        }
+        let plan = SavedPlan::read(&self.fleet)?;
+        let base = match store.planned(&plan)? {
+            Planned::On(base) => base,
+            Planned::Done(now) => {
+                if !self.show.json() {
+                    let epoch = plan.new.epoch();
+                    out.line(format!(
+                        "the plan was carried out already, as epoch {epoch}"
+                    ))?;
+                }
+                let nothing = Change::none(*now);
+                nothing.write(&nothing.report(&self.show)?, &self.show, out)?;
+                return Ok(None);
+            }
+        };
+        let base = base.map(|base| *base);
+        let map = self.map.display().to_string();
+        self.permit.check_epoch(base.as_ref(), &map)?;
+        Ok(Some(Change::to(base, plan.new)))
     }
 }
 
-/// Publishes a change if it is needed, and reports it.
-pub fn publish(store: &Store, change: &Change, show: &Show, out: &mut Out) -> Result {
+/// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused here,
+/// since its bytes would read as a text with an odd first character.
+fn is_plan(path: &Path) -> Result<bool> {
+    let mut start = Vec::new();
+    // what cannot be read, such as a directory, is refused where it is read as a fleet
+    let Ok(file) = File::open(path) else {
+        return Ok(false);
+    };
+    let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
+    if !is_file || file.take(8).read_to_end(&mut start).is_err() {
+        return Ok(false);
+    }
+    if start.get(1..4) == Some(b"STD") {
+        return Err(Error::Invalid {
+            problem: format!(
+                "{}: this is a map; give a fleet file, or a plan that `stead plan -o` saved",
+                path.display()
+            ),
+        }
+        .into());
+    }
+    Ok(SavedPlan::is_one(&start))
+}
+
+/// Publishes a change if it is needed and permitted, and reports it.
+pub fn publish(
+    store: &Store,
+    mut change: Change,
+    permit: &Permit,
+    show: &Show,
+    out: &mut Out,
+) -> Result {
+    permit.check_readers(&change.new, &store.path().display().to_string())?;
+    change.judge(store)?;
     let report = change.report(show)?;
     if change.needed {
+        let store = store.clone().allowing(store.allow().with(permit.allow()));
         store.publish(change.old.as_ref(), &change.new)?;
     }
     let written = change.write(&report, show, out).and_then(|()| out.flush());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use stead::store::KEEP;
+use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
 use crate::change::{Change, Pace, Show};
@@ -13,7 +13,8 @@ use crate::output::Out;
 /// Show what applying a fleet would change; write nothing
 ///
 /// Builds the map that the fleet asks for, exactly as `stead apply` does, and shows how much would
-/// move and what each node would hold.
+/// move and what each node would hold. What a guard would refuse comes first, with the word that
+/// allows it.
 #[derive(Args)]
 #[command(after_help = "\
 Example: what would a fourth node move?
@@ -22,7 +23,7 @@ Example: what would a fourth node move?
 
 Exit codes:
   0   done
-  64  wrong usage
+  64  wrong usage, or FILE is there and is no saved plan
   65  the map is damaged or of another cluster
   66  the fleet is missing
   74  reading or writing failed
@@ -33,6 +34,9 @@ pub struct Plan {
     fleet: PathBuf,
     /// The present map; if it is omitted or does not exist, the first map is planned
     map: Option<PathBuf>,
+    /// Save the plan to a file, for `stead apply FILE MAP` to make exactly this change
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
@@ -41,11 +45,19 @@ pub struct Plan {
 
 impl Plan {
     pub fn run(self, out: &mut Out) -> Result {
-        let old = match &self.map {
-            Some(map) => Store::new(map, KEEP).current()?,
+        let store = self.map.as_deref().map(|map| Store::new(map, KEEP));
+        let old = match &store {
+            Some(store) => store.current()?,
             None => None,
         };
-        let change = Change::of(&self.fleet, old, &self.pace)?;
-        change.write(&change.report(&self.show)?, &self.show, out)
+        let mut change = Change::of(&self.fleet, old, &self.pace)?;
+        if let Some(store) = &store {
+            change.judge(store)?;
+        }
+        let report = change.report(&self.show)?;
+        if let Some(output) = &self.output {
+            SavedPlan::write(&change.new, output)?;
+        }
+        change.write(&report, &self.show, out)
     }
 }

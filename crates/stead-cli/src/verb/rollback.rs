@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stead::guard::Guard;
 use stead::store::KEEP;
-use stead::{Map, Store};
+use stead::{Allow, Map, Store};
 
 use super::apply::publish;
 use crate::change::{Change, Show};
 use crate::exit::{Failure, Result};
+use crate::guards::Permit;
 use crate::input::whole;
 use crate::output::Out;
 
@@ -28,6 +30,7 @@ Exit codes:
       wrong usage
   65  the map or the epoch is damaged
   66  the map is missing
+  69  a guard refuses the change; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
@@ -42,22 +45,28 @@ pub struct Rollback {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
+    permit: Permit,
+    #[command(flatten)]
     show: Show,
 }
 
 impl Rollback {
     pub fn run(self, out: &mut Out) -> Result {
-        let store = Store::new(&self.map, KEEP);
+        // taking back newer epochs is what a rollback is for
+        let store = Store::new(&self.map, KEEP).allowing(Allow::NONE.and(Guard::TakeBack));
         store.refuse_symlink()?;
         let newest = Map::open_uncached(&self.map)?;
         let new = store
             .open_epoch(self.epoch)?
             .again_after(&newest)
             .map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
-        let change = Change::to(Some(newest), new);
+        let map = self.map.display().to_string();
+        self.permit.check_epoch(Some(&newest), &map)?;
+        let mut change = Change::to(Some(newest), new);
         if self.dry_run {
+            change.judge(&store)?;
             return change.write(&change.report(&self.show)?, &self.show, out);
         }
-        publish(&store, &change, &self.show, out)
+        publish(&store, change, &self.permit, &self.show, out)
     }
 }

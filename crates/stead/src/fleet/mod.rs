@@ -22,5 +22,5 @@ mod to_toml;
 mod tree;
 
 pub use model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
-pub use percent::part;
+pub use percent::{part, percentage};
 pub use pin::LaidPin;

@@ -8,7 +8,7 @@
 //!
 //! n is at most 10^20 < 2^67, so n * 2^44 is below 2^111 and fits; n * 2^64 would not.
 
-use crate::point::Share;
+use crate::point::{Share, SPACE};
 
 /// 10^18: one percent, in the smallest steps that a percentage can name.
 const ONE: u128 = 1_000_000_000_000_000_000;
@@ -17,6 +17,12 @@ const ONE: u128 = 1_000_000_000_000_000_000;
 /// error says what is wrong with the text, in words that follow the text in a message.
 pub fn part(text: &str) -> Result<Share, &'static str> {
     point(text).map(Share)
+}
+
+/// Returns the shortest percentage that means this share of the space, which has at most 2^64
+/// points.
+pub fn percentage(share: Share) -> String {
+    text(share.0.min(SPACE))
 }
 
 /// Returns the point of a percentage, which is 2^64 for `100%`. The error says what is wrong with
@@ -74,7 +80,6 @@ const ABOVE: &str = "is above 100%; percentages go from 0% to 100%";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::point::SPACE;
 
     #[test]
     fn percentages_become_the_points_that_python_computes() {

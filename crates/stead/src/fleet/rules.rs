@@ -14,7 +14,7 @@ use super::tree::{shown, KeyedTree, Tree, TreeValue};
 use crate::error::Result;
 use crate::hash::KeyRule;
 use crate::name::{NAME_MAX, SPREAD_MAX, TEXT_MAX};
-use crate::point::Point;
+use crate::point::{Point, Share};
 use crate::policy::{NODES_MAX, REPLICAS_MAX};
 use crate::weight::Weight;
 
@@ -44,7 +44,7 @@ impl Reader<'_> {
         let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
         let mut spread = Vec::new();
         let mut secrets = Secrets::default();
-        let mut key_rule = None;
+        let (mut key_rule, mut move_limit) = (None, None);
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
         let mut firsts = Vec::new();
         let mut named = false;
@@ -77,6 +77,7 @@ impl Reader<'_> {
                 "max_slices" => {
                     max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX))
                 }
+                "guard" => move_limit = self.guard(tree),
                 "node" => nodes = self.tables("node", tree, NODES_MAX),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
                 "pin" => pins = self.tables("pin", tree, MOST_PINS),
@@ -103,6 +104,7 @@ impl Reader<'_> {
             hash,
             key_rule,
             max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
+            move_limit,
             nodes,
             policies,
             pins,
@@ -123,6 +125,31 @@ impl Reader<'_> {
                 )
             })
         })
+    }
+
+    /// Returns how much one publish may move.
+    fn guard(&mut self, tree: Tree) -> Option<Share> {
+        let (at, json) = (tree.at, self.source.json);
+        let TreeValue::Table(entries) = tree.value else {
+            return self.wrong(at, || {
+                let example = if json {
+                    "{\"move\": \"20%\"}"
+                } else {
+                    "[guard] and below it move = \"20%\""
+                };
+                format!("guard is not a table; write {example}")
+            });
+        };
+        let mut limit = None;
+        for KeyedTree { key, at, tree } in entries {
+            if key == "move" {
+                limit = self.percentage_of("move", tree).map(Share);
+            } else {
+                let place = if json { "`guard`" } else { "[guard]" };
+                self.unknown(&key, at, place, &["move"]);
+            }
+        }
+        limit
     }
 
     /// Returns the labels over which copies are kept apart, outermost first.
@@ -477,7 +504,11 @@ impl Reader<'_> {
     }
 
     fn percentage(&mut self, tree: Tree) -> Option<u128> {
-        let text = self.any_text("a percentage of range", tree)?;
+        self.percentage_of("a percentage of range", tree)
+    }
+
+    fn percentage_of(&mut self, what: &str, tree: Tree) -> Option<u128> {
+        let text = self.any_text(what, tree)?;
         match percent::point(&text.it) {
             Ok(point) => Some(point),
             Err(why) => self.wrong(text.at, || {

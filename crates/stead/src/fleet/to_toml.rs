@@ -33,6 +33,10 @@ impl Fleet {
         if let Some(most) = self.max_slices {
             pair("max_slices", &most.to_string(), &mut out);
         }
+        if let Some(limit) = self.move_limit {
+            out.push_str("\n[guard]\n");
+            pair("move", &text(&percent::percentage(limit)), &mut out);
+        }
         self.nodes.iter().for_each(|node| node.write(&mut out));
         self.policies
             .iter()
@@ -179,6 +183,9 @@ spread = ["zone"]
 hash = "xxh3"
 key = "first 2 segments"
 max_slices = 800
+
+[guard]
+move = "20%"
 
 [[node]]
 name = "a \"quoted\" \\ né"

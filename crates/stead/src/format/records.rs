@@ -369,7 +369,7 @@ pub(super) const SHORT_PIN: u64 = 8;
 /// Required feature, bit 4: the map has firsts, which are section 17.
 pub(super) const FIRST: u64 = 16;
 /// The features that this stead knows.
-pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST;
+pub(crate) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST;
 
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;

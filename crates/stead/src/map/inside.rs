@@ -114,6 +114,11 @@ impl Map {
         self.checked.digest
     }
 
+    /// Returns the required features, one bit for each; docs/map-format.md lists them.
+    pub fn features(&self) -> u64 {
+        self.header().features
+    }
+
     /// Returns the digest of the previous epoch; zeros in epoch 1.
     pub fn parent(&self) -> Digest {
         self.header().parent

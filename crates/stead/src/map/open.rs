@@ -17,6 +17,7 @@ use super::finder::Finder;
 use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
+use crate::point::Share;
 
 /// A file up to this size is read into our own memory; a larger one is mapped and shared. Reading 1
 /// MiB takes less than a millisecond, and no other process can truncate our own copy.
@@ -45,6 +46,8 @@ pub struct Map {
     /// how many points were asked for in batches, as long as there is no table of buckets
     pub(super) asked: AtomicUsize,
     pub(super) buckets: OnceBox<Buckets>,
+    /// how much the fleet that this map was built from lets one publish move; no part of the bytes
+    move_limit: Option<Share>,
 }
 
 /// Where the bytes of a map are.
@@ -107,6 +110,7 @@ impl Map {
             kept: OnceBox::new(),
             asked: AtomicUsize::new(0),
             buckets: OnceBox::new(),
+            move_limit: None,
         }
     }
 
@@ -120,6 +124,20 @@ impl Map {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Map> {
         let checked = verify(&bytes)?;
         Ok(Map::new(Bytes::Own(bytes), checked))
+    }
+
+    /// Returns how much `[guard] move` of the fleet permits one publish to move, as a part of all
+    /// copies; `None` when there is no limit.
+    ///
+    /// Only a map that [`build`](crate::build()) made, or that was read from a saved plan, knows
+    /// it: the bytes of a map do not have it, so that they depend on the placement alone.
+    pub fn move_limit(&self) -> Option<Share> {
+        self.move_limit
+    }
+
+    /// Returns the same map with this limit.
+    pub(crate) fn with_move_limit(self, move_limit: Option<Share>) -> Map {
+        Map { move_limit, ..self }
     }
 
     /// Whether the bytes are in our own memory, where nobody can truncate them.

@@ -86,7 +86,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         firsts: composed.firsts,
         target: composed.target,
     };
-    Map::from_bytes(encode(&parts))
+    Ok(Map::from_bytes(encode(&parts))?.with_move_limit(fleet.move_limit))
 }
 
 /// Step 1: computes what each holder is to get.

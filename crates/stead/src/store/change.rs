@@ -3,6 +3,7 @@
 use super::epochs::Store;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
+use crate::guard::Guard;
 use crate::map::Map;
 use crate::point::Share;
 use crate::rebalance::{build, build_max_move};
@@ -32,6 +33,9 @@ impl Store {
     /// reader notices the change. Publishes nothing when the newest epoch has this content already.
     /// Returns the map that is then in place.
     ///
+    /// That it takes back newer epochs needs no permission, since that is what it is for; the other
+    /// guards judge it like any change.
+    ///
     /// Errors: those of [`Store::open_epoch`] and of [`Store::publish`]; `NotFound` when there is
     /// no map.
     pub fn rollback(&self, epoch: u64) -> Result<Map> {
@@ -44,7 +48,8 @@ impl Store {
             },
             error => error,
         })?;
-        self.replace(Some(newest), again)
+        let store = self.clone().allowing(self.allow.and(Guard::TakeBack));
+        store.replace(Some(newest), again)
     }
 
     /// Publishes the next map unless it is the same as the newest, and returns the map in place.

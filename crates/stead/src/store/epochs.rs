@@ -12,17 +12,22 @@ use super::whole::{
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
 use crate::format::{peek, Peeked};
+use crate::guard::{self, Allow, Finding};
 use crate::lock::Lock;
 use crate::map::Map;
 
 /// How many epochs the history keeps by default.
 pub const KEEP: usize = 32;
 
+/// How many findings a refusal states; a message is one line, and `plan` states all.
+const SAID: usize = 3;
+
 /// A map file and its history.
 #[derive(Clone, Debug)]
 pub struct Store {
     map: PathBuf,
     keep: usize,
+    pub(super) allow: Allow,
 }
 
 impl Store {
@@ -32,7 +37,19 @@ impl Store {
         Store {
             map: map.to_owned(),
             keep: keep.max(1),
+            allow: Allow::NONE,
         }
+    }
+
+    /// Returns the same store, which lets changes pass that these guards would refuse.
+    #[must_use]
+    pub fn allowing(self, allow: Allow) -> Store {
+        Store { allow, ..self }
+    }
+
+    /// Returns the guards that this store lifts.
+    pub fn allow(&self) -> Allow {
+        self.allow
     }
 
     /// Returns the path of the map file.
@@ -73,7 +90,8 @@ impl Store {
     ///
     /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
     /// built on another map than `base`, or was built on the map that is there and `base` is
-    /// `None`; `Conflict` when another process was faster or is publishing right now; `Uncertain`
+    /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded` when
+    /// the change does harm that the store does not allow ([`Store::allowing`]); `Uncertain`
     /// when the new epoch is in place but its directory could not be synced. After any error but
     /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
@@ -93,6 +111,7 @@ impl Store {
 
     fn publish_locked(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.check_base(base, new)?;
+        self.guard(base, new)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
@@ -132,6 +151,52 @@ impl Store {
             let _ = fs::remove_file(path);
         }
         Ok(())
+    }
+
+    /// Returns what a change from `base`, the newest epoch, to `new` does that a guard refuses,
+    /// whether this store allows it or not: first the epochs that it takes back, in the order of
+    /// their numbers. A first map does no harm. Epochs of the history that cannot be read are left
+    /// out.
+    ///
+    /// Errors: `Identity` when the maps belong to different clusters.
+    pub fn findings(&self, base: Option<&Map>, new: &Map) -> Result<Vec<Finding>> {
+        let Some(base) = base else {
+            return Ok(Vec::new());
+        };
+        let older = self.history().unwrap_or_default().into_iter().rev();
+        let older = older
+            .filter(|epoch| *epoch < base.epoch())
+            .filter_map(|epoch| self.open_epoch(epoch).ok())
+            .filter(|map| map.map_id() == base.map_id());
+        let mut found = guard::taken_back(base, new, older);
+        found.reverse();
+        found.extend(guard::findings(base, new)?);
+        Ok(found)
+    }
+
+    /// Refuses a change with a finding that this store does not allow.
+    fn guard(&self, base: Option<&Map>, new: &Map) -> Result<()> {
+        let mut refused = self.findings(base, new)?;
+        refused.retain(|finding| !self.allow.lifts(finding.guard));
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let mut words: Vec<&str> = refused.iter().map(|finding| finding.guard.word()).collect();
+        words.dedup();
+        let texts: Vec<&str> = refused
+            .iter()
+            .map(|finding| &*finding.text)
+            .take(SAID)
+            .collect();
+        let more = match refused.len().saturating_sub(SAID) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        Err(Error::Guarded {
+            file: self.map.clone(),
+            problem: format!("the change {}{more}", texts.join("; it ")),
+            allow: words.join(","),
+        })
     }
 
     /// Puts a copy of a map into the history.

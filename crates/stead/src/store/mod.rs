@@ -14,7 +14,9 @@
 
 mod change;
 mod epochs;
+mod saved;
 mod whole;
 
 pub use epochs::{Store, KEEP};
+pub use saved::{Planned, SavedPlan};
 pub use whole::save;

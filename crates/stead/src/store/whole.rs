@@ -36,6 +36,19 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
     })
 }
 
+/// Writes bytes to a file, replacing the file that is there, whole or not at all. With a secret, only
+/// the owner may read the file, whoever could read the one before.
+pub(super) fn replace(path: &Path, epoch: u64, bytes: &[u8], secret: bool) -> Result<()> {
+    let directory = directory_of(path);
+    remove_leftovers(&directory, path);
+    let access = Access {
+        mode: if secret { 0o600 } else { 0o666 },
+        owner: None,
+    };
+    Temporary::write_bytes(&directory, path, epoch, bytes, access)?.rename(path)?;
+    sync_directory(&directory).map_err(|e| Error::io("sync", &directory, e))
+}
+
 /// Returns `Invalid` when the target is a symbolic link: renaming over it would replace the link,
 /// and leave the file that it points to unchanged. A directory is `Invalid`, too.
 pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
@@ -152,15 +165,25 @@ impl Temporary {
         map: &Map,
         access: Access,
     ) -> Result<Temporary> {
-        let temporary = Temporary::create(directory, target, map.epoch(), access)?;
+        Temporary::write_bytes(directory, target, map.epoch(), map.bytes(), access)
+    }
+
+    fn write_bytes(
+        directory: &Path,
+        target: &Path,
+        epoch: u64,
+        bytes: &[u8],
+        access: Access,
+    ) -> Result<Temporary> {
+        let temporary = Temporary::create(directory, target, epoch, access)?;
         let (path, mut file) = (&temporary.path, &temporary.file);
         access
             .set(file)
             .map_err(|e| Error::io("set the owner of", path, e))?;
-        file.write_all(map.bytes())
+        file.write_all(bytes)
             .map_err(|e| Error::io("write", path, e))?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-        match holds(path, map.bytes()) {
+        match holds(path, bytes) {
             Ok(true) => Ok(temporary),
             Ok(false) => {
                 let source = io::Error::other("what was read back is not what was written");

@@ -1,0 +1,142 @@
+//! What must be permitted before a map is published: the options, and the sentences of `plan`.
+
+use clap::Args;
+use serde::Serialize;
+use stead::guard::{needs, Finding, Need, Release};
+use stead::{Allow, Map};
+
+use crate::exit::{Failure, Result, CONFLICT, REFUSED};
+use crate::picture::columns;
+
+/// The options of the verbs that publish.
+#[derive(Args)]
+pub struct Permit {
+    /// Let a change pass that a guard refuses: drop-copies, lose-domain, move, take-back, with
+    /// commas between them
+    #[arg(long, value_name = "WORDS", value_parser = words, default_value = "", hide_default_value = true)]
+    allow: Allow,
+    /// Publish only if the newest epoch is N; 0 means that there is no map yet
+    #[arg(long, value_name = "N", value_parser = crate::input::whole)]
+    expect_epoch: Option<u64>,
+    /// Refuse a map that this release of stead, such as 0.1, cannot read
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    readers: Option<Release>,
+}
+
+fn words(text: &str) -> std::result::Result<Allow, String> {
+    Allow::parse(text).map_err(|error| error.to_string())
+}
+
+fn release(text: &str) -> std::result::Result<Release, &'static str> {
+    Release::parse(text).ok_or("write the version of a release, like 0.1 or 0.1.2")
+}
+
+impl Permit {
+    /// Returns the guards that are lifted.
+    pub fn allow(&self) -> Allow {
+        self.allow
+    }
+
+    /// Fails when the newest map is not the expected epoch.
+    pub fn check_epoch(&self, newest: Option<&Map>, map: &str) -> Result {
+        let now = newest.map_or(0, Map::epoch);
+        let named = |epoch: u64| match epoch {
+            0 => "no map".to_owned(),
+            epoch => format!("epoch {epoch}"),
+        };
+        match self.expect_epoch {
+            Some(expected) if expected != now => Err(Failure::new(
+                CONFLICT,
+                format!(
+                    "{map}: {} was expected, and {} is there; nothing was changed, plan again",
+                    named(expected),
+                    named(now)
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails when the release that reads the map does not know what the new map needs.
+    pub fn check_readers(&self, new: &Map, map: &str) -> Result {
+        let Some(release) = self.readers else {
+            return Ok(());
+        };
+        match needs(new).into_iter().rfind(|need| need.since > release) {
+            None => Ok(()),
+            Some(Need { since, what, .. }) => Err(Failure::new(
+                REFUSED,
+                format!(
+                    "{map}: stead {release} cannot read the new map, which needs stead {since} for \
+                     {what}; nothing was changed; update the readers first"
+                ),
+            )),
+        }
+    }
+}
+
+/// A finding in JSON.
+#[derive(Serialize)]
+pub struct FindingJson<'a> {
+    guard: &'static str,
+    finding: &'a str,
+}
+
+impl<'a> FindingJson<'a> {
+    /// Returns the JSON form of a finding.
+    pub fn of(finding: &'a Finding) -> FindingJson<'a> {
+        FindingJson {
+            guard: finding.guard.word(),
+            finding: &finding.text,
+        }
+    }
+}
+
+/// Returns the lines that say what a change does that needs permission, and who cannot read its
+/// map. They come before everything else that is said of a change.
+pub fn lines(findings: &[Finding], old: Option<&Map>, new: &Map) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in findings {
+        let text = format!("! {} (--allow {})", finding.text, finding.guard.word());
+        lines.extend(folded(&text, columns().min(80)));
+    }
+    let known = old.map(needs);
+    for need in needs(new) {
+        if known.as_ref().is_some_and(|known| !known.contains(&need)) {
+            let (since, what) = (need.since, need.what);
+            let text = format!("! hosts with stead before {since} cannot read the new map: {what}");
+            lines.extend(folded(&text, columns().min(80)));
+        }
+    }
+    lines
+}
+
+/// Breaks a text between words, so that no line is longer than `width` unless a word is. All lines
+/// but the first are indented.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().map(std::mem::take).unwrap_or_default();
+        lines.pop();
+        if line.trim().is_empty() {
+            lines.push(format!("{line}{word}"));
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            lines.push(format!("{line} {word}"));
+        } else {
+            lines.extend([line, format!("  {word}")]);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_sentence_is_broken_between_words() {
+        assert_eq!(folded("! a bb ccc", 80), ["! a bb ccc"]);
+        assert_eq!(folded("! a bb ccc dd", 6), ["! a bb", "  ccc", "  dd"]);
+        assert_eq!(folded("! abcdefgh i", 6), ["!", "  abcdefgh", "  i"]);
+    }
+}

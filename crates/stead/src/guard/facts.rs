@@ -1,0 +1,135 @@
+//! The facts of a fleet, one by one, as a map holds them: they tell what an epoch brought and what
+//! a fleet takes back.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use crate::map::{Map, Pin};
+use crate::policy::PolicyId;
+
+/// A thing that a fleet states.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Fact<'a> {
+    Replicas,
+    Spread,
+    MaxSlices,
+    /// Whether the node is in the fleet.
+    Node(&'a str),
+    Weight(&'a str),
+    Labels(&'a str),
+    Attributes(&'a str),
+    Policy(&'a str),
+    /// What lies on the points from here on: the key, if the pin is by key, and the last point.
+    Pin(u64, u64, Option<&'a [u8]>),
+}
+
+impl fmt::Display for Fact<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fact::Replicas => f.write_str("replicas"),
+            Fact::Spread => f.write_str("spread"),
+            Fact::MaxSlices => f.write_str("max_slices"),
+            Fact::Node(name) => write!(f, "node {name}"),
+            Fact::Weight(name) => write!(f, "weight of {name}"),
+            Fact::Labels(name) => write!(f, "labels of {name}"),
+            Fact::Attributes(name) => write!(f, "attributes of {name}"),
+            Fact::Policy(name) => write!(f, "policy {name}"),
+            Fact::Pin(_, _, Some(key)) => write!(f, "pin of {:?}", String::from_utf8_lossy(key)),
+            Fact::Pin(first, _, None) => write!(f, "pin at {first:016x}"),
+        }
+    }
+}
+
+/// A map, and its pins by what they pin.
+pub(super) struct Facts<'a> {
+    pub map: &'a Map,
+    pins: HashMap<(u64, u64, Option<&'a [u8]>), Pin<'a>>,
+    policies: HashMap<&'a str, PolicyId>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(map: &'a Map) -> Facts<'a> {
+        let policies = map.policies();
+        Facts {
+            map,
+            pins: map.pins().map(|pin| (place(&pin), pin)).collect(),
+            policies: policies.filter_map(|p| Some((p.name()?, p.id))).collect(),
+        }
+    }
+
+    /// Returns everything that one of two fleets states, or both.
+    pub(super) fn all(&self, other: &Facts<'a>) -> BTreeSet<Fact<'a>> {
+        let mut all = BTreeSet::from([Fact::Replicas, Fact::Spread, Fact::MaxSlices]);
+        for facts in [self, other] {
+            for name in facts.map.nodes().filter(|n| !n.leaving()).map(|n| n.name()) {
+                all.extend([
+                    Fact::Node(name),
+                    Fact::Weight(name),
+                    Fact::Labels(name),
+                    Fact::Attributes(name),
+                ]);
+            }
+            all.extend(facts.policies.keys().map(|name| Fact::Policy(name)));
+            all.extend(
+                facts
+                    .pins
+                    .keys()
+                    .map(|(first, last, key)| Fact::Pin(*first, *last, *key)),
+            );
+        }
+        all
+    }
+
+    /// Returns what the fleet states; `None` when it does not have the node, policy or pin.
+    pub(super) fn state(&self, fact: &Fact) -> Option<String> {
+        let node = |name: &str| self.map.node_named(name).filter(|node| !node.leaving());
+        match fact {
+            Fact::Replicas => Some(self.map.replicas().to_string()),
+            Fact::Spread => Some(self.map.spread().collect::<Vec<_>>().join(",")),
+            Fact::MaxSlices => Some(
+                self.map
+                    .max_slices()
+                    .map_or("none".to_owned(), |n| n.to_string()),
+            ),
+            Fact::Node(name) => node(name).map(|_| String::new()),
+            Fact::Weight(name) => node(name).map(|node| node.weight().to_string()),
+            Fact::Labels(name) => node(name).map(|node| joined(node.labels())),
+            Fact::Attributes(name) => node(name).map(|node| joined(node.attributes())),
+            Fact::Policy(name) => {
+                let policy = self.map.policy(*self.policies.get(name)?);
+                let weight = policy.weight().map_or("none".to_owned(), |w| w.to_string());
+                Some(format!(
+                    "{} {weight} {}",
+                    self.nodes(policy.id),
+                    policy.kind()
+                ))
+            }
+            Fact::Pin(first, last, key) => {
+                let pin = self.pins.get(&(*first, *last, *key))?;
+                let policy = self.map.policy(pin.slice.policy);
+                let to = match policy.name() {
+                    Some(name) => format!("policy {name}"),
+                    None => self.nodes(policy.id),
+                };
+                Some(format!("{to} {}", pin.short))
+            }
+        }
+    }
+
+    fn nodes(&self, policy: PolicyId) -> String {
+        let members = self.map.policy(policy).members();
+        let names: Vec<&str> = members.map(|node| self.map.node(node).name()).collect();
+        names.join(",")
+    }
+}
+
+fn place<'a>(pin: &Pin<'a>) -> (u64, u64, Option<&'a [u8]>) {
+    (pin.slice.first.0, pin.slice.last.0, pin.key)
+}
+
+/// Joins texts that have no control characters, so that nothing is confused.
+fn joined<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    pairs
+        .map(|(name, value)| format!("{name}\n{value}\n"))
+        .collect()
+}

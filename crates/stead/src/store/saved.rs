@@ -1,0 +1,256 @@
+//! A saved plan: a change that is reviewed in one place and made in another, exactly as it was.
+//! Normative: docs/plan-format.md.
+//!
+//! ```text
+//!   0  magic   8   89 53 54 50 0D 0A 1A 0A
+//!   8  version 4   1
+//!  12  flags   4   bit 0: there is a limit
+//!  16  limit   8   how many points of each copy one publish may move
+//!  24  length  8   the bytes of the map
+//!  32  map         the new map, whole
+//!   .  digest 32   SHA-256 of everything before
+//! ```
+//!
+//! The file has the new map rather than the fleet. So another version of stead cannot make another
+//! map of it, and the bytes that were reviewed are the bytes that are published. The map names its
+//! own parent and its own history, which is how a plan for another map, or for another epoch, is
+//! found out.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::epochs::Store;
+use super::whole::replace;
+use crate::error::{Error, Result, Status};
+use crate::map::Map;
+use crate::point::Share;
+
+const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'P', 0x0D, 0x0A, 0x1A, 0x0A];
+const VERSION: u32 = 1;
+/// Flag, bit 0: the fleet limits what one publish may move.
+const LIMITED: u32 = 1;
+const HEADER: usize = 32;
+const DIGEST: usize = 32;
+/// A larger file is refused before it is read: a map has at most 1 GiB.
+const MOST_BYTES: u64 = (1 << 30) + 64;
+
+/// A change that was planned, and is to be made exactly like that: the map that it publishes.
+#[derive(Debug)]
+pub struct SavedPlan {
+    /// The map to publish. When nothing was to change, it is the map that was there.
+    pub new: Map,
+}
+
+/// What a saved plan finds at the map file.
+#[derive(Debug)]
+pub enum Planned {
+    /// The map is as it was when the plan was made: this map, or none for a first map. The plan's
+    /// map can be published on it.
+    On(Option<Box<Map>>),
+    /// The plan was carried out already: its map is the newest epoch, or was followed by others. This
+    /// is the newest map.
+    Done(Box<Map>),
+}
+
+impl SavedPlan {
+    /// Whether bytes begin as a saved plan does, or as one that a text conversion damaged. The first
+    /// 8 bytes of a file suffice.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        bytes.get(1..4) == Some(b"STP")
+    }
+
+    /// Writes a plan to a file, whole or not at all. The plan has the map's secret, if there is one;
+    /// then only the file's owner may read it.
+    ///
+    /// An older plan is replaced. Returns `Invalid` when the file is there and is no saved plan.
+    pub fn write(new: &Map, path: &Path) -> Result<()> {
+        refuse_other(path)?;
+        let limit = new
+            .move_limit()
+            .and_then(|limit| u64::try_from(limit.0).ok());
+        let flags = if limit.is_some() { LIMITED } else { 0 };
+        let map = new.bytes();
+        let mut bytes = Vec::with_capacity(HEADER + map.len() + DIGEST);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(flags.to_le_bytes());
+        bytes.extend(limit.unwrap_or(0).to_le_bytes());
+        bytes.extend((map.len() as u64).to_le_bytes());
+        bytes.extend(map);
+        let digest = Sha256::digest(&bytes);
+        bytes.extend_from_slice(digest.as_slice());
+        replace(path, new.epoch(), &bytes, new.hash().is_secret())
+    }
+
+    /// Reads a plan and checks it, digest and map included.
+    ///
+    /// Errors: `Format` when the file is no saved plan, is damaged or is cut short; `Version` when
+    /// it needs a newer stead; `NotFound`, `Permission` and `Io` when it cannot be read.
+    pub fn read(path: &Path) -> Result<SavedPlan> {
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(path)
+            .map_err(|e| Error::io("open", path, e))?;
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| Error::io("read", path, e))?;
+        let wrong = |problem: String| Error::SavedPlan {
+            file: path.to_owned(),
+            problem,
+        };
+        let mut rest = bytes.as_slice();
+        if take(&mut rest) != Some(MAGIC) {
+            return Err(wrong("this is not a saved plan".to_owned()));
+        }
+        let header = (
+            take(&mut rest),
+            take(&mut rest),
+            take(&mut rest),
+            take(&mut rest),
+        );
+        let (Some(version), Some(flags), Some(limit), Some(length)) = header else {
+            return Err(wrong(cut(bytes.len())));
+        };
+        let (version, flags) = (u32::from_le_bytes(version), u32::from_le_bytes(flags));
+        let (limit, length) = (u64::from_le_bytes(limit), u64::from_le_bytes(length));
+        if version > VERSION || flags & !LIMITED != 0 {
+            return Err(Error::Version {
+                file: Some(path.to_owned()),
+                needs: format!(
+                    "the saved plan has format {version} with flags {flags:#x}, but this stead \
+                     only reads format {VERSION} with flags 0x0 and {LIMITED:#x}"
+                ),
+            });
+        }
+        if version != VERSION {
+            return Err(wrong(format!("there is no saved plan of format {version}")));
+        }
+        let (read, wanted) = (rest.len() as u64, length.saturating_add(DIGEST as u64));
+        if read < wanted {
+            return Err(wrong(cut(bytes.len())));
+        }
+        let digest = rest.len().saturating_sub(DIGEST);
+        let (map, digest) = rest.split_at(digest);
+        let hashed = bytes.len().saturating_sub(DIGEST);
+        let is_whole = bytes
+            .get(..hashed)
+            .is_some_and(|bytes| Sha256::digest(bytes).as_slice() == digest);
+        if read != wanted || !is_whole {
+            return Err(wrong(
+                "the digest does not match the bytes: the plan is damaged".to_owned(),
+            ));
+        }
+        let map = Map::from_bytes(map.to_vec()).map_err(|error| match error.status() {
+            Status::Version => error.in_file(path),
+            _ => wrong(format!("the map in the plan is wrong: {error}")),
+        })?;
+        let limit = (flags & LIMITED != 0).then_some(Share(u128::from(limit)));
+        Ok(SavedPlan {
+            new: map.with_move_limit(limit),
+        })
+    }
+}
+
+fn cut(length: usize) -> String {
+    format!("the plan is cut short: it ends after {length} bytes")
+}
+
+/// Takes the first bytes off a slice; `None` when it has fewer.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+/// Refuses to replace a file that is no saved plan: it may be the fleet or the map.
+fn refuse_other(path: &Path) -> Result<()> {
+    let refuse = |what: &str| {
+        Err(Error::Invalid {
+            problem: format!(
+                "{}: {what} is there already; name another file for the plan",
+                path.display()
+            ),
+        })
+    };
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("stat", path, e)),
+        Ok(meta) if meta.is_dir() => return refuse("a directory"),
+        Ok(meta) if !meta.is_file() => return refuse("something that is no regular file"),
+        Ok(_) => {}
+    }
+    let mut start = Vec::new();
+    let file = fs::File::open(path).map_err(|e| Error::io("open", path, e))?;
+    file.take(MAGIC.len() as u64)
+        .read_to_end(&mut start)
+        .map_err(|e| Error::io("read", path, e))?;
+    if start.is_empty() || SavedPlan::is_one(&start) {
+        return Ok(());
+    }
+    refuse("a file that is no saved plan")
+}
+
+impl Store {
+    /// Finds out whether a saved plan can be carried out here: publish `plan.new` on the map of
+    /// [`Planned::On`].
+    ///
+    /// Errors: `Identity` when the plan is for another map; `Conflict` when the map has changed since
+    /// the plan was made, or is missing; those of [`Store::current`].
+    pub fn planned(&self, plan: &SavedPlan) -> Result<Planned> {
+        self.refuse_symlink()?;
+        let new = &plan.new;
+        let Some(now) = self.current()? else {
+            if new.parent() == [0; 32] {
+                return Ok(Planned::On(None));
+            }
+            return Err(self.changed(format!(
+                "the plan is for the map that has epoch {}, and no map is there",
+                new.epoch().saturating_sub(1)
+            )));
+        };
+        if now.digest() == new.digest() {
+            return Ok(Planned::Done(Box::new(now)));
+        }
+        if now.name() != new.name() || (new.epoch() > 1 && now.map_id() != new.map_id()) {
+            return Err(Error::Identity {
+                problem: format!(
+                    "{}: the plan is for another map, of the cluster `{}`; give the map that it \
+                     was made for",
+                    self.path().display(),
+                    new.name()
+                ),
+            });
+        }
+        if now.digest() == new.parent() {
+            return Ok(Planned::On(Some(Box::new(now))));
+        }
+        let published = self.open_epoch(new.epoch()).ok();
+        if published.is_some_and(|published| published.digest() == new.digest()) {
+            return Ok(Planned::Done(Box::new(now)));
+        }
+        Err(self.changed(format!(
+            "the plan was made on {}, and epoch {} is there now",
+            match new.epoch() {
+                1 => "no map".to_owned(),
+                epoch => format!("epoch {}", epoch.saturating_sub(1)),
+            },
+            match now.epoch() {
+                epoch if epoch + 1 == new.epoch() => format!("{epoch}, made by somebody else,"),
+                epoch => epoch.to_string(),
+            }
+        )))
+    }
+
+    fn changed(&self, problem: String) -> Error {
+        Error::Conflict {
+            file: self.path().to_owned(),
+            problem: format!("{problem}; nothing was changed, plan again"),
+        }
+    }
+}
