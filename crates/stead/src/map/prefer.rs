@@ -33,7 +33,12 @@ impl Map {
     /// not fill the list. In a map with spread labels, the first call also reads all slices and
     /// labels.
     pub fn prefer(&self, key: &[u8], n: usize) -> Vec<NodeId> {
-        let point = self.point(key);
+        self.prefer_point(self.point(key), n)
+    }
+
+    /// Returns what [`Map::prefer`] returns for a key of this point.
+    #[inline]
+    pub(crate) fn prefer_point(&self, point: Point, n: usize) -> Vec<NodeId> {
         let mut list = List::new(n.min(self.nodes().len()));
         for node in self.locate_all_point(point) {
             list.push(node);
