@@ -152,7 +152,9 @@ fn first_up(map: &Map, point: Point, is_down: impl Fn(NodeId) -> bool) -> Option
     let all = map.nodes().len();
     let mut n = 8;
     loop {
-        let list = map.prefer_point(point, n);
+        let mut list = vec![NodeId(0); n];
+        let count = map.prefer_point_into(point, &mut list);
+        list.truncate(count);
         if let Some(node) = list.iter().find(|node| !is_down(**node)) {
             return Some(*node);
         }
