@@ -158,21 +158,22 @@ MAJOR, MINOR, PATCH = VERSION.split(".")
 LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"
 
 
+def verbs_of(program, *verb):
+    """Returns the verbs in the help of a program, or of a verb that has verbs."""
+    command = [os.path.join(TARGET, "release", program), *verb, "--help"]
+    help_text = Done(command).good().split("Usage:")[1].split("\nOptions:")[0]
+    return re.findall(r"^  ([a-z-]+) ", help_text, re.MULTILINE)
+
+
 def expected(lib="lib"):
     """Returns what must be installed, in the form of `below`. The verbs are taken from
     the program's help, the functions from the header.
     """
     verbs = []
     for program in PROGRAMS:
-        help_text = Done([os.path.join(TARGET, "release", program), "--help"]).good()
-        verbs += [
-            f"{program}-{verb}"
-            for verb in re.findall(
-                r"^  ([a-z]+) ",
-                help_text.split("Commands:\n")[1].split("\nOptions:")[0],
-                re.MULTILINE,
-            )
-        ]
+        verbs += [f"{program}-{verb}" for verb in verbs_of(program)]
+    # a verb with verbs of its own has a page for each of them, too
+    verbs += [f"stead-fleet-{verb}" for verb in verbs_of("stead", "fleet")]
     functions = re.findall(
         r"^(?!typedef)[a-z].*?\b(stead_\w+)\(",
         read(ROOT, "include", "stead.h"),

@@ -174,5 +174,6 @@ def perl():
 def program():
     """The verbs in the program's help."""
     text = output([built.program(), "--help"])
-    verbs = text.partition("Commands:\n")[2].partition("\n\n")[0]
-    return {f"stead {line.split()[0]}" for line in verbs.splitlines()} - {"stead help"}
+    verbs = text.partition("Usage:")[2].partition("\nOptions:")[0]
+    # the other lines are headings of groups
+    return {f"stead {verb}" for verb in re.findall(r"^  (\S+)", verbs, re.MULTILINE)}

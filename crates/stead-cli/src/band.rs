@@ -14,6 +14,14 @@ pub fn cells(
     runs: impl IntoIterator<Item = (Point, Point, usize)>,
     cells: usize,
 ) -> Vec<Option<usize>> {
+    parts(runs, cells).iter().map(|part| most(part)).collect()
+}
+
+/// Returns who has how many points of each cell.
+fn parts(
+    runs: impl IntoIterator<Item = (Point, Point, usize)>,
+    cells: usize,
+) -> Vec<Vec<(usize, u128)>> {
     let count = cells.max(1) as u128;
     let start = |cell: u128| cell * SPACE / count;
     let mut parts: Vec<Vec<(usize, u128)>> = vec![Vec::new(); count as usize];
@@ -31,7 +39,23 @@ pub fn cells(
             cell += 1;
         }
     }
-    parts.into_iter().map(|part| most(&part)).collect()
+    parts
+}
+
+/// Returns which part of each of `cells` equal cells of the space the runs cover, from 0 to 1. The
+/// runs do not overlap.
+pub fn density(runs: impl IntoIterator<Item = (Point, Point)>, cells: usize) -> Vec<f64> {
+    let parts = parts(
+        runs.into_iter().map(|(first, last)| (first, last, 0)),
+        cells,
+    );
+    let size = SPACE as f64 / parts.len() as f64;
+    let covered =
+        |part: &Vec<(usize, u128)>| part.iter().map(|(_, points)| *points as f64).sum::<f64>();
+    parts
+        .iter()
+        .map(|part| f64::min(covered(part) / size, 1.0))
+        .collect()
 }
 
 fn most(part: &[(usize, u128)]) -> Option<usize> {
@@ -67,6 +91,17 @@ mod tests {
         // pieces of one and the same are added up
         let pieces = [run(0, 9, 1), run(10, 24, 2), run(25, 34, 1)];
         assert_eq!(cells(pieces, 3), [Some(1), None, None]);
+    }
+
+    #[test]
+    fn the_density_of_a_cell_is_the_part_of_it_that_is_covered() {
+        let quarter = 1 << 62;
+        let runs = [
+            (Point(0), Point(quarter / 2 - 1)),
+            (Point(quarter), Point(3 * quarter - 1)),
+        ];
+        assert_eq!(density(runs, 4), [0.5, 1.0, 1.0, 0.0]);
+        assert_eq!(density(runs, 2), [0.75, 0.5]);
     }
 
     #[test]

@@ -5,34 +5,43 @@
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`,
-//! and `exit` (the exit codes, which docs/cli.md lists). `picture`, `matrix` and `band` draw,
-//! `records` reads the input in blocks, and `lines` finds the records there.
+//! and `exit` (the exit codes, which docs/cli.md lists). `records` reads the input in blocks, and
+//! `lines` finds the records there. `picture`, `matrix` and `band` draw. `down` and `loss` say what
+//! the failure of nodes costs. `draft`, `nodes_table`, `edit` and `rewrite` make and edit fleets,
+//! and `suggest` says what a wrong name may have meant.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines | matrix band output records | input | text | caps explain guards | change | verb | usage
+//! exit picture progress lines edit | matrix band suggest rewrite draft output records | input nodes_table down primaries | text | caps explain guards loss | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
 
-#[allow(dead_code)] // the verbs that draw come with the next commits
 mod band;
 mod caps;
 mod change;
+mod down;
+mod draft;
+mod edit;
 mod exit;
 mod explain;
 mod guards;
 mod input;
 mod lines;
+mod loss;
 #[allow(dead_code)] // `plan --moves` draws it
 mod matrix;
+mod nodes_table;
 mod output;
-#[allow(dead_code)] // `show` of a gradual change draws its progress
+#[allow(dead_code)] // `check` draws the progress of a gradual change
 mod picture;
+mod primaries;
 mod progress;
 mod records;
+mod rewrite;
+mod suggest;
 mod text;
 mod usage;
 mod verb;

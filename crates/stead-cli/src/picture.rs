@@ -82,6 +82,21 @@ impl Glyphs {
         picture + right
     }
 
+    /// Returns a character for a part from 0 to 1 of something: the darker, the more.
+    pub fn shade(self, part: f64) -> char {
+        let [none, some, half, most, all] = match self {
+            Glyphs::Unicode => ['·', '░', '▒', '▓', '█'],
+            Glyphs::Ascii => ['.', '-', '+', '*', '#'],
+        };
+        match part {
+            part if part <= 0.0 => none,
+            part if part <= 0.25 => some,
+            part if part <= 0.5 => half,
+            part if part <= 0.75 => most,
+            _ => all,
+        }
+    }
+
     /// Cuts a name after `width` characters, of which the last then shows that it was cut.
     pub fn cut(self, name: &str, width: usize) -> String {
         if name.chars().count() <= width {
@@ -102,6 +117,21 @@ pub fn part(part: f64) -> String {
         small if small > 0.0 && small < 0.005 => "< 0.01 %".to_owned(),
         hundredths => format!("{hundredths:.2} %"),
     }
+}
+
+/// Returns a line of at most 80 columns: `start`, as many of the items as fit after it, and how many
+/// more there are. At least one item is in it.
+pub fn listed(start: &str, items: &[String]) -> String {
+    const WIDTH: usize = 80 - " and 65536 more".len();
+    let mut line = start.to_owned();
+    for (i, item) in items.iter().enumerate() {
+        let gap = if i == 0 { "" } else { ", " };
+        if i > 0 && line.chars().count() + gap.len() + item.chars().count() > WIDTH {
+            return format!("{line} and {} more", items.len() - i);
+        }
+        line.extend([gap, item]);
+    }
+    line
 }
 
 /// Returns the columns of the terminal; 80 if standard output is none.
@@ -140,6 +170,17 @@ mod tests {
             parts.map(part),
             ["0.00 %", "< 0.01 %", "< 0.01 %", "0.01 %", "33.33 %", "100.00 %"]
         );
+    }
+
+    #[test]
+    fn a_list_fits_on_a_line() {
+        let names: Vec<String> = (0..70_000).map(|i| format!("n{i}")).collect();
+        assert_eq!(listed("down: ", &names[..3]), "down: n0, n1, n2");
+        let line = listed("down: ", &names);
+        assert!(line.len() <= 80 && line.ends_with(" more"), "{line}");
+        let long = ["x".repeat(100), "y".to_owned()];
+        assert_eq!(listed("", &long), format!("{} and 1 more", long[0]));
+        assert_eq!(listed("none", &[]), "none");
     }
 
     #[test]

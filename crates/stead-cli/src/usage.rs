@@ -1,8 +1,11 @@
 //! The command line. Help and version go to standard output; a mistake becomes an error of one
 //! line.
 
+use std::ffi::OsString;
+
+use clap::builder::Styles;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
@@ -30,21 +33,83 @@ struct Line {
 }
 
 const START: &str = "\
-Examples: a first map, a key, and then one more node in fleet.toml
+Examples: a first map, a key, one more node, and what a failure would cost
+  stead init -o fleet.toml
   stead apply fleet.toml members.map
   stead locate members.map frank
-  stead plan fleet.toml members.map    # after adding the node: what would move?
-  stead apply fleet.toml members.map";
+  stead fleet add-node fleet.toml db4
+  stead plan fleet.toml members.map    # what would move?
+  stead apply fleet.toml members.map
+  stead what-if members.map --down db4";
+
+/// The verbs by what one wants to do, in the order of use. A test makes sure that every verb is in
+/// one group.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Make and change",
+        &["init", "fleet", "plan", "apply", "ring"],
+    ),
+    ("Ask", &["locate", "path"]),
+    (
+        "Look and judge",
+        &["show", "who", "what-if", "load", "diff", "check"],
+    ),
+    ("Simulate and compare", &["simulate", "survey"]),
+    ("Go back", &["history", "rollback"]),
+];
 
 /// Returns the command line as clap describes it.
 pub fn command() -> Command {
-    Line::command()
+    let command = Line::command();
+    let groups = groups(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}\
+         {header}Options:{header:#}\n{{options}}{{after-help}}",
+        header = Styles::styled().get_header()
+    ))
+}
+
+/// Returns the verbs under the headings of their groups, each with the first line of its help.
+fn groups(command: &Command) -> String {
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let names = command.get_subcommands().map(Command::get_name);
+    let width = names.map(str::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for (group, verbs) in GROUPS {
+        text += &format!("{header}{group}:{header:#}\n");
+        for verb in verbs
+            .iter()
+            .filter_map(|verb| command.find_subcommand(verb))
+        {
+            let name = verb.get_name();
+            let space = " ".repeat(width - name.len());
+            let about = verb.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            text += &format!("  {literal}{name}{literal:#}{space}  {about}\n");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns the arguments of this process, with `help VERB ...` as `VERB ... --help`.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
+    arguments
 }
 
 /// Parses the arguments of this process. Returns `None` after it has printed the help or the
 /// version.
 pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
-    let error = match Line::try_parse() {
+    let line = command()
+        .try_get_matches_from(arguments())
+        .and_then(|matches| Line::from_arg_matches(&matches));
+    let error = match line {
         Ok(line) => return Ok(Some(line.verb)),
         Err(error) => error,
     };
@@ -90,6 +155,21 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_is_in_one_group_and_its_line_fits_on_a_terminal() {
+        let command = command();
+        for verb in command.get_subcommands() {
+            let name = verb.get_name();
+            let groups = GROUPS.iter().filter(|(_, verbs)| verbs.contains(&name));
+            assert_eq!(groups.count(), 1, "{name}");
+        }
+        let text = command.clone().render_long_help().to_string();
+        // clap wraps the prose, which begins at the left
+        for line in text.lines().filter(|line| line.starts_with("  ")) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
 
     #[test]

@@ -408,8 +408,8 @@ fn help_and_version_are_no_errors_and_wrong_usage_is_64() {
     );
     let help = dir.run(&["--help"]).ok();
     for verb in [
-        "plan", "apply", "locate", "show", "diff", "check", "path", "survey", "simulate",
-        "history", "rollback",
+        "init", "fleet", "plan", "apply", "ring", "locate", "path", "show", "who", "what-if",
+        "diff", "check", "simulate", "survey", "history", "rollback",
     ] {
         assert!(help.text().contains(&format!("  {verb} ")), "{verb}");
         let help = dir.run(&[verb, "--help"]).ok();
@@ -419,6 +419,11 @@ fn help_and_version_are_no_errors_and_wrong_usage_is_64() {
         );
     }
     assert!(help.text().contains("75  another process"));
+    let same = dir.run(&["help"]).ok();
+    assert_eq!(same.text(), help.text());
+    let plan = dir.run(&["plan", "--help"]).ok();
+    assert_eq!(dir.run(&["help", "plan"]).ok().text(), plan.text());
+    dir.run(&["help", "plam"]).fails(64, &["plan"]);
     for wrong in [
         &[][..],
         &["plam"],

@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load | baseline | stats simulate | store
+//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load outage | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -123,6 +123,8 @@ pub mod map;
 mod mmap;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod name;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod outage;
 pub mod path;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod plan;

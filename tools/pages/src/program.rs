@@ -29,6 +29,14 @@ fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<(
     program.build();
     for verb in program.get_subcommands() {
         page(directory, verb, &format!("{}(1)", program.get_name()))?;
+        // `stead fleet` has verbs of its own
+        for part in verb.get_subcommands() {
+            page(
+                directory,
+                part,
+                &format!("{}-{}(1)", program.get_name(), verb.get_name()),
+            )?;
+        }
     }
     page(directory, &program, see_also)
 }

@@ -4,9 +4,11 @@ mod apply;
 mod check;
 mod count;
 mod diff;
+mod fleet;
 mod history;
 mod load;
 mod loaded;
+mod init;
 mod locate;
 mod observed;
 mod path;
@@ -16,6 +18,8 @@ mod rollback;
 mod show;
 mod simulate;
 mod survey;
+mod what_if;
+mod who;
 
 use clap::Subcommand;
 
@@ -25,12 +29,16 @@ use crate::output::Out;
 /// The verbs. The first paragraph of each verb's own documentation is its line in `--help`.
 #[derive(Subcommand)]
 pub enum Verb {
+    Init(init::Init),
+    Fleet(fleet::Fleet),
     Plan(plan::Plan),
     Apply(apply::Apply),
     Locate(locate::Locate),
     Show(show::Show),
     Diff(diff::Diff),
     Check(check::Check),
+    Who(who::Who),
+    WhatIf(what_if::WhatIf),
     Path(path::Path),
     Load(load::Load),
     Survey(survey::Survey),
@@ -43,12 +51,16 @@ pub enum Verb {
 impl Verb {
     pub fn run(self, out: &mut Out) -> Result {
         match self {
+            Verb::Init(verb) => verb.run(out),
+            Verb::Fleet(verb) => verb.run(out),
             Verb::Plan(verb) => verb.run(out),
             Verb::Apply(verb) => verb.run(out),
             Verb::Locate(verb) => verb.run(out),
             Verb::Show(verb) => verb.run(out),
             Verb::Diff(verb) => verb.run(out),
             Verb::Check(verb) => verb.run(out),
+            Verb::Who(verb) => verb.run(out),
+            Verb::WhatIf(verb) => verb.run(out),
             Verb::Path(verb) => verb.run(out),
             Verb::Load(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),

@@ -17,6 +17,7 @@ use crate::caps;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
+use crate::primaries;
 use crate::text::{any_pinned, count, hash, percent, primary, Table};
 
 /// Show what a map contains
@@ -46,8 +47,11 @@ pub struct Show {
     /// Also list every slice, with the pins applied
     #[arg(long)]
     slices: bool,
+    /// Also draw the key space: who is the primary where
+    #[arg(long, conflicts_with = "json")]
+    band: bool,
     /// Print the fleet of the map instead: a fleet file that changes nothing when it is applied
-    #[arg(long, conflicts_with_all = ["json", "slices"])]
+    #[arg(long, conflicts_with_all = ["json", "slices", "band"])]
     fleet: bool,
 }
 
@@ -158,6 +162,10 @@ impl Show {
         holders(&map, &report).write(out)?;
         caps::write(&report, out)?;
         lists(&map, out)?;
+        if self.band {
+            out.line("")?;
+            primaries::write(&map, out)?;
+        }
         if self.slices {
             out.line("")?;
             let mut table = Table::new(&["first", "last", "share", "nodes", "policy"], &[2]);

@@ -41,7 +41,12 @@ impl Map {
 
     /// As [`Map::prefer`], into room for n nodes. Returns how many it wrote.
     pub fn prefer_into(&self, key: &[u8], nodes: &mut [NodeId]) -> usize {
-        let point = self.point(key);
+        self.prefer_point_into(self.point(key), nodes)
+    }
+
+    /// Writes what [`Map::prefer_into`] writes for a key of this point.
+    #[inline]
+    pub(crate) fn prefer_point_into(&self, point: Point, nodes: &mut [NodeId]) -> usize {
         let room = nodes.len().min(self.nodes().len());
         let mut list = List::new(nodes.get_mut(..room).unwrap_or_default());
         for node in self.locate_all_point(point) {

@@ -1,0 +1,385 @@
+//! `stead fleet EDIT FLEET ...`: edits a fleet file in place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use stead::fleet::{Node, PinTo};
+use stead::weight::Weight;
+use stead::Fleet as Read;
+
+use crate::edit::Edited;
+use crate::exit::{Failure, Result, FLEET, USAGE};
+use crate::input::shown;
+use crate::output::Out;
+use crate::rewrite;
+use crate::suggest::hint;
+use crate::text::count;
+
+/// Edit a fleet file in place; comments and order stay
+///
+/// The whole edited fleet is read before it is written: what a fleet must not be is refused, and
+/// the file stays as it was. No map is changed; `stead plan` shows what the edit would move.
+#[derive(Args)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples: one more node; an empty one, which can then be removed
+  stead fleet add-node fleet.toml db4 --weight 1.5 --label zone=b
+  stead fleet drain fleet.toml db1
+  stead plan fleet.toml members.map
+
+Exit codes:
+  0   done, or nothing to do
+  64  wrong usage, or a node that is not in the fleet, or is there already
+  66  the fleet is missing
+  74  reading or writing failed
+  75  somebody else changed the fleet meanwhile; nothing was written
+  77  permission denied
+  78  the fleet is wrong, or the edit would make it wrong"
+)]
+pub struct Fleet {
+    #[command(subcommand)]
+    edit: Edit,
+}
+
+/// The edits. The first paragraph of each is its line in `--help`.
+#[derive(Subcommand)]
+enum Edit {
+    AddNode(AddNode),
+    RemoveNode(Nodes),
+    SetWeight(SetWeight),
+    Drain(Drained),
+    SetLabel(SetLabel),
+}
+
+/// Add nodes
+///
+/// They are written after the last node of the fleet.
+#[derive(Args)]
+struct AddNode {
+    /// The fleet file, in TOML
+    fleet: PathBuf,
+    /// The names of the new nodes
+    #[arg(required = true, value_name = "NODE")]
+    nodes: Vec<String>,
+    /// The weight of each
+    #[arg(long, value_parser = weight)]
+    weight: Option<String>,
+    /// A label of each; may be given more than once
+    #[arg(long, value_name = "LABEL=VALUE", value_parser = pair)]
+    label: Vec<(String, String)>,
+    /// An attribute of each, such as address=10.0.0.4; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    attribute: Vec<(String, String)>,
+    #[command(flatten)]
+    print: Print,
+}
+
+/// Remove nodes; their points move to the others
+///
+/// A node that a policy or a pin names is not removed. To empty a node first, drain it.
+#[derive(Args)]
+struct Nodes {
+    /// The fleet file, in TOML
+    fleet: PathBuf,
+    /// The names of the nodes
+    #[arg(required = true, value_name = "NODE")]
+    nodes: Vec<String>,
+    #[command(flatten)]
+    print: Print,
+}
+
+/// Set the weight of a node
+#[derive(Args)]
+struct SetWeight {
+    /// The fleet file, in TOML
+    fleet: PathBuf,
+    /// The name of the node
+    node: String,
+    /// The weight: 0 to 1000000 with at most 6 places
+    #[arg(value_parser = weight)]
+    weight: String,
+    #[command(flatten)]
+    print: Print,
+}
+
+/// Set the weight of nodes to 0, so that their points move to the others
+///
+/// Policies and pins that name a drained node still do so, and the output says which.
+#[derive(Args)]
+struct Drained {
+    #[command(flatten)]
+    nodes: Nodes,
+}
+
+/// Set labels of a node, or with LABEL= remove them
+#[derive(Args)]
+struct SetLabel {
+    /// The fleet file, in TOML
+    fleet: PathBuf,
+    /// The name of the node
+    node: String,
+    /// The labels
+    #[arg(required = true, value_name = "LABEL=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    #[command(flatten)]
+    print: Print,
+}
+
+#[derive(Args)]
+struct Print {
+    /// Print the edited fleet, and write nothing
+    #[arg(long)]
+    print: bool,
+}
+
+fn weight(text: &str) -> std::result::Result<String, String> {
+    let weight = Weight::parse(text);
+    weight
+        .map(|weight| weight.to_string())
+        .map_err(|wrong| format!("it {wrong}"))
+}
+
+fn pair(text: &str) -> std::result::Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    match name {
+        "" => Err("write a name before the ="),
+        name => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+impl Fleet {
+    pub fn run(self, out: &mut Out) -> Result {
+        match self.edit {
+            Edit::AddNode(edit) => edit.run(out),
+            Edit::RemoveNode(edit) => edit.remove(out),
+            Edit::SetWeight(edit) => edit.run(out),
+            Edit::Drain(edit) => edit.nodes.drain(out),
+            Edit::SetLabel(edit) => edit.run(out),
+        }
+    }
+}
+
+impl AddNode {
+    fn run(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        let borrowed = |pairs: &[(String, String)]| -> Vec<(String, String)> { pairs.to_vec() };
+        let (labels, attributes) = (borrowed(&self.label), borrowed(&self.attribute));
+        let [labels, attributes] = [&labels, &attributes].map(|pairs| {
+            pairs
+                .iter()
+                .map(|(n, v)| (n.as_str(), v.as_str()))
+                .collect::<Vec<_>>()
+        });
+        let weight = self.weight.as_deref();
+        for name in &self.nodes {
+            if let Some(node) = file.fleet.nodes.iter().find(|node| node.name == *name) {
+                let problem = format!("node `{name}` is there already; choose another name");
+                return Err(file.wrong(node.line, problem));
+            }
+            file.edited.add_node(name, weight, &labels, &attributes);
+        }
+        let mut said = format!(
+            "added {}, weight {}",
+            self.nodes.join(", "),
+            weight.unwrap_or("1")
+        );
+        for (label, value) in &labels {
+            said += &format!(", {label}={value}");
+        }
+        file.write(&said, &self.print, out)
+    }
+}
+
+impl Nodes {
+    fn remove(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        for name in &self.nodes {
+            file.node(name)?;
+            if let Some((line, what)) = file.naming(name).into_iter().next() {
+                let problem = format!(
+                    "{what} names node `{name}`; take it out there first, then remove the node"
+                );
+                return Err(Failure::new(
+                    FLEET,
+                    format!("{}:{line}: {problem}", file.name()),
+                ));
+            }
+            file.edited.remove_node(name);
+        }
+        file.write(
+            &format!("removed {}", self.nodes.join(", ")),
+            &self.print,
+            out,
+        )
+    }
+
+    fn drain(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        let mut still = Vec::new();
+        let mut drained = Vec::new();
+        for name in &self.nodes {
+            if file.node(name)?.weight != Weight::ZERO {
+                file.edited.set_weight(name, "0");
+                drained.push(name.as_str());
+            }
+            for (line, what) in file.naming(name) {
+                still.push(format!("{}:{line}: {what} still names {name}", file.name()));
+            }
+        }
+        match drained.is_empty() {
+            true => file.nothing("every one of them has weight 0", &self.print, out)?,
+            false => {
+                let said = format!("drained {}: weight 0", drained.join(", "));
+                file.write(&said, &self.print, out)?;
+            }
+        }
+        match self.print.print {
+            true => Ok(()),
+            false => still.iter().try_for_each(|line| out.line(line)),
+        }
+    }
+}
+
+impl SetWeight {
+    fn run(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        let before = file.node(&self.node)?.weight.to_string();
+        if before == self.weight {
+            return file.nothing(
+                &format!("{} has weight {before}", self.node),
+                &self.print,
+                out,
+            );
+        }
+        file.edited.set_weight(&self.node, &self.weight);
+        let said = format!("weight of {}: {before} -> {}", self.node, self.weight);
+        file.write(&said, &self.print, out)
+    }
+}
+
+impl SetLabel {
+    fn run(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        let before = file.node(&self.node)?.labels.clone();
+        let mut said = Vec::new();
+        for (label, value) in &self.labels {
+            let value = Some(value.as_str()).filter(|value| !value.is_empty());
+            let old = before.get(label).map(String::as_str);
+            if old == value {
+                continue;
+            }
+            file.edited.set_label(&self.node, label, value);
+            let [old, new] = [old, value].map(|value| value.unwrap_or("none"));
+            said.push(format!("{label} of {}: {old} -> {new}", self.node));
+        }
+        match said.is_empty() {
+            true => file.nothing(&format!("{} has these labels", self.node), &self.print, out),
+            false => file.write(&said.join(", "), &self.print, out),
+        }
+    }
+}
+
+/// A fleet file that is edited.
+struct FleetFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// the fleet before the edit
+    fleet: Read,
+    edited: Edited,
+}
+
+impl FleetFile {
+    fn read(path: &Path) -> Result<FleetFile> {
+        let fleet = Read::read(path)?;
+        let bytes = fs::read(path).map_err(|e| stead::Error::io("read", path, e))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let json = text
+            .trim_start_matches('\u{feff}')
+            .trim_start()
+            .starts_with('{')
+            || path
+                .extension()
+                .is_some_and(|extension| extension == "json");
+        let edited = Edited::parse(&text).filter(|_| !json);
+        let edited = edited.ok_or_else(|| {
+            Failure::new(
+                USAGE,
+                format!(
+                    "{}: this fleet is JSON, and `stead fleet` edits TOML only; edit it with a \
+                     program such as jq",
+                    path.display()
+                ),
+            )
+        })?;
+        Ok(FleetFile {
+            path: path.to_owned(),
+            fleet,
+            edited,
+            bytes,
+        })
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn wrong(&self, line: usize, problem: String) -> Failure {
+        Failure::new(USAGE, format!("{}:{line}: {problem}", self.name()))
+    }
+
+    fn node(&self, name: &str) -> Result<&Node> {
+        let node = self.fleet.nodes.iter().find(|node| node.name == name);
+        node.ok_or_else(|| {
+            let names = self.fleet.nodes.iter().map(|node| node.name.as_str());
+            let hint = hint(name, names);
+            Failure::new(USAGE, format!("{}: no node `{name}`{hint}", self.name()))
+        })
+    }
+
+    /// Returns the policies and pins that name a node, each with its line and in words.
+    fn naming(&self, name: &str) -> Vec<(usize, String)> {
+        let policies = self.fleet.policies.iter();
+        let policies = policies
+            .filter(|policy| policy.nodes.iter().any(|node| node == name))
+            .map(|policy| (policy.line, format!("policy `{}`", policy.name)));
+        let pins = self.fleet.pins.iter().filter_map(|pin| match &pin.to {
+            PinTo::Nodes(nodes) if nodes.iter().any(|node| node == name) => {
+                Some((pin.line, pin_in_words(&pin.what)))
+            }
+            _ => None,
+        });
+        let mut all: Vec<(usize, String)> = policies.chain(pins).collect();
+        all.sort();
+        all
+    }
+
+    /// Reads the edited fleet, and writes it if it breaks no rule.
+    fn write(&self, said: &str, print: &Print, out: &mut Out) -> Result {
+        let text = self.edited.text();
+        // the name has the same directory, so that a secret_file is found
+        let edited = Read::parse(&text, &format!("{} (as edited)", self.name()))
+            .map_err(|error| Failure::from(error).at("refused, nothing was written"))?;
+        if print.print {
+            return out.bytes(text.as_bytes());
+        }
+        rewrite::replace(&self.path, &self.bytes, &text)?;
+        let nodes = count(edited.nodes.len(), "node");
+        out.line(format_args!("{}: {said}; now {nodes}", self.name()))
+    }
+
+    fn nothing(&self, why: &str, print: &Print, out: &mut Out) -> Result {
+        match print.print {
+            true => out.bytes(&self.bytes),
+            false => out.line(format_args!("{}: nothing to do, {why}", self.name())),
+        }
+    }
+}
+
+fn pin_in_words(what: &stead::fleet::Pinned) -> String {
+    match what {
+        stead::fleet::Pinned::Key(key) => format!("the pin of key {}", shown(key)),
+        stead::fleet::Pinned::Range { .. } => "a pin by range".to_owned(),
+    }
+}
