@@ -13,6 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from judging import (
+    ALLOW,
     HERE,
     Random,
     build_program,
@@ -122,7 +123,8 @@ def roll_back(stead, path):
     before = os.path.join(f"{path}.history", str(kept[-2]["epoch"]))
     wanted = places(stead, before)
     old = read(path)
-    report = json.loads(run(stead, "rollback", path, str(kept[-2]["epoch"]), "--json"))
+    back = str(kept[-2]["epoch"])
+    report = json.loads(run(stead, "rollback", path, back, "--json", *ALLOW))
     verdict = judge.judge(read(path), old)
     problems = list(verdict["problems"])
     if [verdict["moved"], verdict["lower_bound"]] != [

@@ -16,6 +16,9 @@ import stead_reference as reference
 from built import program as build_program  # noqa: F401  for those that import this
 from comparison import same_nodes
 
+# random histories drop copies and nodes on purpose
+ALLOW = ["--allow", "drop-copies,lose-domain,move,take-back"]
+
 KEYS = [b"key-%d" % i for i in range(400)] + [
     b"justin",
     b"",
@@ -82,7 +85,7 @@ def step(stead, scratch, text, path, amounts, *options):
         run(stead, "plan", fleet_file, path, "--json", "--moves", *options)
     )
     applied = json.loads(
-        run(stead, "apply", fleet_file, path, "--json", "--moves", *options)
+        run(stead, "apply", fleet_file, path, "--json", "--moves", *options, *ALLOW)
     )
     new = read(path)
     m = reference.read_map(new)

@@ -235,13 +235,14 @@ enum { BUILD, BUILD_FILE, APPLY, APPLY_FILE };
 static SV *build(pTHX_ SV *class, I32 ax, I32 items, int act) {
     static const char *const usage[] = {"build(FLEET, PREVIOUS)", "build_file(PATH, PREVIOUS)", "apply(FLEET, PATH)",
                                         "apply_file(FLEET, PATH)"};
+    static const char *const known[] = {" max_move name ", " max_move ", " max_move name allow ", " max_move allow "};
     const bool is_file = act == BUILD_FILE || act == APPLY_FILE, applies = act == APPLY || act == APPLY_FILE;
     stead_error error;
     stead_map *map = NULL;
     held_map *previous = NULL;
     const char *at = NULL;
     SV *places = NULL, *value;
-    const char *max_move, *name = NULL, *path = NULL;
+    const char *max_move, *allow, *name = NULL, *path = NULL;
     bytes fleet = {NULL, 0, ""};
     int32_t status;
     bool one_line = FALSE;
@@ -254,7 +255,9 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 items, int act) {
         at = c_string(aTHX_ ARGUMENT(2), "the path of a map");
     else if (items > 2)
         previous = map_or_none(aTHX_ ARGUMENT(2), "previous");
-    only(aTHX_ ax, 3, items, is_file ? " max_move " : " max_move name ");
+    only(aTHX_ ax, 3, items, known[act]);
+    value = option(aTHX_ ax, 3, items, "allow");
+    allow = value ? c_string(aTHX_ value, "allow") : NULL;
     value = option(aTHX_ ax, 3, items, "max_move");
     max_move = value ? c_string(aTHX_ value, "max_move") : NULL;
     if (is_file)
@@ -293,10 +296,10 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 items, int act) {
             status = stead_map_build_file(path, previous ? previous->map : NULL, max_move, &map, &error);
             break;
         case APPLY:
-            status = stead_map_apply(fleet.text, fleet.length, name, at, max_move, &map, &error);
+            status = stead_map_apply(fleet.text, fleet.length, name, at, max_move, allow, &map, &error);
             break;
         default:
-            status = stead_map_apply_file(path, at, max_move, &map, &error);
+            status = stead_map_apply_file(path, at, max_move, allow, &map, &error);
         }
         RESTORE_ERRNO;
     }
@@ -689,8 +692,6 @@ open_epoch(class, path, epoch)
     SV *class
     SV *path
     SV *epoch
-  ALIAS:
-    rollback = 1
   PREINIT:
     stead_error error;
     stead_map *map;
@@ -702,11 +703,40 @@ open_epoch(class, path, epoch)
     name = c_string(aTHX_ path, "the path of a map");
     {
         dSAVE_ERRNO;
-        status = (ix ? stead_map_rollback : stead_map_open_epoch)(name, number, &map, &error);
+        status = stead_map_open_epoch(name, number, &map, &error);
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK)
         fail(aTHX_ &error);
+    XPUSHs(new_map(aTHX_ class, map));
+
+void
+rollback(class, path, epoch, ...)
+    SV *class
+    SV *path
+    SV *epoch
+  PREINIT:
+    stead_error error;
+    stead_map *map;
+    const char *name, *allow;
+    UV number;
+    SV *value;
+    int32_t status;
+  PPCODE:
+    keep(aTHX_ ax, items);
+    only(aTHX_ ax, 3, items, " allow ");
+    value = option(aTHX_ ax, 3, items, "allow");
+    allow = value ? c_string(aTHX_ value, "allow") : NULL;
+    number = unsigned_of(aTHX_ epoch, "an epoch");
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = stead_map_rollback(name, number, allow, &map, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    SP = PL_stack_base + ax - 1;
     XPUSHs(new_map(aTHX_ class, map));
 
 void
@@ -1033,21 +1063,25 @@ to_bytes(map)
     mXPUSHp((const char *)data, length);
 
 void
-publish(map, path, previous = &PL_sv_undef)
+publish(map, path, ...)
     held_map *map
     SV *path
-    SV *previous
   PREINIT:
     stead_error error;
-    const char *name;
+    const char *name, *allow;
     held_map *before;
+    SV *value;
     int32_t status;
   PPCODE:
+    keep(aTHX_ ax, items);
+    only(aTHX_ ax, 3, items, " allow ");
+    value = option(aTHX_ ax, 3, items, "allow");
+    allow = value ? c_string(aTHX_ value, "allow") : NULL;
     name = c_string(aTHX_ path, "the path of a map");
-    before = map_or_none(aTHX_ previous, "previous");
+    before = items > 2 ? map_or_none(aTHX_ ARGUMENT(2), "previous") : NULL;
     {
         dSAVE_ERRNO;
-        status = stead_map_publish(map->map, before ? before->map : NULL, name, &error);
+        status = stead_map_publish(map->map, before ? before->map : NULL, name, allow, &error);
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK)

@@ -163,24 +163,27 @@ ZEND_METHOD(Stead_Map, spread) {
 }
 
 ZEND_METHOD(Stead_Map, publish) {
-  zend_string *path;
+  zend_string *path, *allow = NULL;
   zend_object *previous = NULL;
   stead_error error;
   bool good = true;
 
   STEAD_NOT_NULL(1, "string");
-  ZEND_PARSE_PARAMETERS_START(1, 2)
+  ZEND_PARSE_PARAMETERS_START(1, 3)
   Z_PARAM_STR(path)
   Z_PARAM_OPTIONAL
   Z_PARAM_OBJ_OF_CLASS_OR_NULL(previous, stead_ce_map)
+  Z_PARAM_STR_OR_NULL(allow)
   ZEND_PARSE_PARAMETERS_END();
   STEAD_THIS_MAP
   stead_map *before = stead_map_given(previous, &good);
-  if (!good || !stead_ends(path, "the path")) {
+  if (!good || (allow != NULL && !stead_ends(allow, "allow")) ||
+      !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
-  if (stead.stead_map_publish(self->map, before, ZSTR_VAL(path), &error) !=
-      STEAD_OK) {
+  if (stead.stead_map_publish(self->map, before, ZSTR_VAL(path),
+                              allow == NULL ? NULL : ZSTR_VAL(allow),
+                              &error) != STEAD_OK) {
     stead_fail(&error);
   }
 }

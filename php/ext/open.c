@@ -49,9 +49,7 @@ ZEND_METHOD(Stead_Map, openUncached) {
   returned(return_value, status, map, &error);
 }
 
-/* Calls one of the two functions that take a path and an epoch. */
-static void of_epoch(INTERNAL_FUNCTION_PARAMETERS,
-                     __typeof__(stead_map_open_epoch) *made) {
+ZEND_METHOD(Stead_Map, openEpoch) {
   zend_string *path;
   zend_long epoch;
   stead_map *map;
@@ -66,16 +64,33 @@ static void of_epoch(INTERNAL_FUNCTION_PARAMETERS,
   if (!stead_loaded() || !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
-  int32_t status = made(ZSTR_VAL(path), (uint64_t)epoch, &map, &error);
+  int32_t status =
+      stead.stead_map_open_epoch(ZSTR_VAL(path), (uint64_t)epoch, &map, &error);
   returned(return_value, status, map, &error);
 }
 
-ZEND_METHOD(Stead_Map, openEpoch) {
-  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_open_epoch);
-}
-
 ZEND_METHOD(Stead_Map, rollback) {
-  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_rollback);
+  zend_string *path, *allow = NULL;
+  zend_long epoch;
+  stead_map *map;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  STEAD_NOT_NULL(2, "int");
+  ZEND_PARSE_PARAMETERS_START(2, 3)
+  Z_PARAM_STR(path)
+  Z_PARAM_LONG(epoch)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_STR_OR_NULL(allow)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded() || (allow != NULL && !stead_ends(allow, "allow")) ||
+      !stead_ends(path, "the path")) {
+    RETURN_THROWS();
+  }
+  int32_t status = stead.stead_map_rollback(
+      ZSTR_VAL(path), (uint64_t)epoch, allow == NULL ? NULL : ZSTR_VAL(allow),
+      &map, &error);
+  returned(return_value, status, map, &error);
 }
 
 ZEND_METHOD(Stead_Map, history) {
@@ -224,7 +239,8 @@ ZEND_METHOD(Stead_Map, buildFile) {
 }
 
 ZEND_METHOD(Stead_Map, apply) {
-  zend_string *text = NULL, *path, *max_move = NULL, *name = NULL;
+  zend_string *text = NULL, *path, *max_move = NULL, *name = NULL,
+              *allow = NULL;
   HashTable *array = NULL;
   stead_fleet_text written = {0};
   stead_map *map;
@@ -232,12 +248,13 @@ ZEND_METHOD(Stead_Map, apply) {
 
   STEAD_NOT_NULL(1, "array|string");
   STEAD_NOT_NULL(2, "string");
-  ZEND_PARSE_PARAMETERS_START(2, 4)
+  ZEND_PARSE_PARAMETERS_START(2, 5)
   Z_PARAM_ARRAY_HT_OR_STR(array, text)
   Z_PARAM_STR(path)
   Z_PARAM_OPTIONAL
   Z_PARAM_STR_OR_NULL(max_move)
   Z_PARAM_STR_OR_NULL(name)
+  Z_PARAM_STR_OR_NULL(allow)
   ZEND_PARSE_PARAMETERS_END();
   if (!stead_loaded()) {
     RETURN_THROWS();
@@ -245,13 +262,14 @@ ZEND_METHOD(Stead_Map, apply) {
   if ((array == NULL || stead_fleet_write(&written, array)) &&
       (name == NULL || stead_ends(name, "the fleet's name")) &&
       (max_move == NULL || stead_ends(max_move, "maxMove")) &&
+      (allow == NULL || stead_ends(allow, "allow")) &&
       stead_ends(path, "the path")) {
     const zend_string *fleet = array != NULL ? written.text : text;
     const char *named = name == NULL ? "fleet" : ZSTR_VAL(name);
-    if (stead.stead_map_apply(ZSTR_VAL(fleet), ZSTR_LEN(fleet), named,
-                              ZSTR_VAL(path),
-                              max_move == NULL ? NULL : ZSTR_VAL(max_move),
-                              &map, &error) == STEAD_OK) {
+    if (stead.stead_map_apply(
+            ZSTR_VAL(fleet), ZSTR_LEN(fleet), named, ZSTR_VAL(path),
+            max_move == NULL ? NULL : ZSTR_VAL(max_move),
+            allow == NULL ? NULL : ZSTR_VAL(allow), &map, &error) == STEAD_OK) {
       returned(return_value, STEAD_OK, map, &error);
     } else {
       fail_fleet(&error, array != NULL ? &written : NULL, text, named,
@@ -262,26 +280,29 @@ ZEND_METHOD(Stead_Map, apply) {
 }
 
 ZEND_METHOD(Stead_Map, applyFile) {
-  zend_string *fleet, *path, *max_move = NULL;
+  zend_string *fleet, *path, *max_move = NULL, *allow = NULL;
   stead_map *map;
   stead_error error;
 
   STEAD_NOT_NULL(1, "string");
   STEAD_NOT_NULL(2, "string");
-  ZEND_PARSE_PARAMETERS_START(2, 3)
+  ZEND_PARSE_PARAMETERS_START(2, 4)
   Z_PARAM_STR(fleet)
   Z_PARAM_STR(path)
   Z_PARAM_OPTIONAL
   Z_PARAM_STR_OR_NULL(max_move)
+  Z_PARAM_STR_OR_NULL(allow)
   ZEND_PARSE_PARAMETERS_END();
   if (!stead_loaded() ||
       (max_move != NULL && !stead_ends(max_move, "maxMove")) ||
+      (allow != NULL && !stead_ends(allow, "allow")) ||
       !stead_ends(fleet, "the fleet's path") || !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
   int32_t status = stead.stead_map_apply_file(
       ZSTR_VAL(fleet), ZSTR_VAL(path),
-      max_move == NULL ? NULL : ZSTR_VAL(max_move), &map, &error);
+      max_move == NULL ? NULL : ZSTR_VAL(max_move),
+      allow == NULL ? NULL : ZSTR_VAL(allow), &map, &error);
   returned(return_value, status, map, &error);
 }
 

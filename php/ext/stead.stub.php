@@ -75,13 +75,13 @@ final class Map implements \JsonSerializable
 
     public static function buildFile(string $path, ?Map $previous = null, ?string $maxMove = null): Map {}
 
-    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null): Map {}
+    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null, ?string $allow = null): Map {}
 
-    public static function applyFile(string $fleet, string $path, ?string $maxMove = null): Map {}
+    public static function applyFile(string $fleet, string $path, ?string $maxMove = null, ?string $allow = null): Map {}
 
     public static function history(string $path): array {}
 
-    public static function rollback(string $path, int $epoch): Map {}
+    public static function rollback(string $path, int $epoch, ?string $allow = null): Map {}
 
     public static function peek(string $path): array {}
 
@@ -129,7 +129,7 @@ final class Map implements \JsonSerializable
 
     public function slices(): array {}
 
-    public function publish(string $path, ?Map $previous = null): void {}
+    public function publish(string $path, ?Map $previous = null, ?string $allow = null): void {}
 
     public function save(string $path): void {}
 

@@ -147,7 +147,11 @@ int32_t stead_map_open_uncached(const char *path, stead_map **map, stead_error *
 
 int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead_error *error);
 
-int32_t stead_map_publish(const stead_map *map, const stead_map *previous, const char *path, stead_error *error);
+int32_t stead_map_publish(const stead_map *map,
+                          const stead_map *previous,
+                          const char *path,
+                          const char *allow,
+                          stead_error *error);
 
 int32_t stead_map_save(const stead_map *map, const char *path, stead_error *error);
 
@@ -160,12 +164,14 @@ int32_t stead_map_apply(const void *fleet,
                         const char *name,
                         const char *path,
                         const char *max_move,
+                        const char *allow,
                         stead_map **map,
                         stead_error *error);
 
 int32_t stead_map_apply_file(const char *fleet,
                              const char *path,
                              const char *max_move,
+                             const char *allow,
                              stead_map **map,
                              stead_error *error);
 
@@ -173,7 +179,7 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
-int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+int32_t stead_map_rollback(const char *path, uint64_t epoch, const char *allow, stead_map **map, stead_error *error);
 
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 

@@ -157,29 +157,34 @@ final class Map implements \JsonSerializable
      * @param string|array<mixed> $fleet as in build
      * @param ?string $maxMove as in build
      * @param ?string $name as in build
+     * @param ?string $allow the words of guards that may not refuse the change, with commas between
+     *     them: 'drop-copies', 'lose-domain', 'move', 'take-back'
      * @throws Exception\ConflictException if another process published meanwhile: apply again
+     * @throws Exception\GuardedException if a guard refuses the change; nothing was changed
      */
-    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null): Map
+    public static function apply(string|array $fleet, string $path, ?string $maxMove = null, ?string $name = null, ?string $allow = null): Map
     {
         $ffi = Ffi::load();
         $array = \is_array($fleet) ? new Fleet($fleet) : null;
         $text = $array === null ? $fleet : $array->text;
         $name = Text::ended($name ?? 'fleet', "the fleet's name");
         $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
+        $allow = $allow === null ? null : Text::ended($allow, 'allow');
         $path = Text::ended($path, 'the path');
-        if ($ffi->c->stead_map_apply($text, \strlen($text), $name, $path, $maxMove, $ffi->map, $ffi->error) === 0) {
+        if ($ffi->c->stead_map_apply($text, \strlen($text), $name, $path, $maxMove, $allow, $ffi->map, $ffi->error) === 0) {
             return new self($ffi);
         }
         self::failFleet($ffi, $array, $text, $name, 'applyFile');
     }
 
     /** Does the same as apply, for a fleet file. */
-    public static function applyFile(string $fleet, string $path, ?string $maxMove = null): Map
+    public static function applyFile(string $fleet, string $path, ?string $maxMove = null, ?string $allow = null): Map
     {
         $ffi = Ffi::load();
+        $allow = $allow === null ? null : Text::ended($allow, 'allow');
         $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
         [$fleet, $path] = [Text::ended($fleet, "the fleet's path"), Text::ended($path, 'the path')];
-        if ($ffi->c->stead_map_apply_file($fleet, $path, $maxMove, $ffi->map, $ffi->error) !== 0) {
+        if ($ffi->c->stead_map_apply_file($fleet, $path, $maxMove, $allow, $ffi->map, $ffi->error) !== 0) {
             $ffi->fail();
         }
         return new self($ffi);
@@ -214,15 +219,17 @@ final class Map implements \JsonSerializable
     /**
      * Goes back to an old epoch of a map file: publishes its content as the next epoch, because the
      * numbers of epochs only go up. If the newest epoch has this content already, nothing is written.
-     * Returns the map that is at path afterwards. Restore the fleet as well, or the next apply undoes
-     * the rollback.
+     * Returns the map that is at path afterwards. Restore the fleet as well, or a guard refuses it the
+     * next time.
      *
      * @param int $epoch a number that history lists
+     * @param ?string $allow as in apply; 'take-back' is never needed here
      */
-    public static function rollback(string $path, int $epoch): Map
+    public static function rollback(string $path, int $epoch, ?string $allow = null): Map
     {
         $ffi = Ffi::load();
-        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $ffi->map, $ffi->error) !== 0) {
+        $allow = $allow === null ? null : Text::ended($allow, 'allow');
+        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $allow, $ffi->map, $ffi->error) !== 0) {
             $ffi->fail();
         }
         return new self($ffi);
@@ -529,10 +536,13 @@ final class Map implements \JsonSerializable
      *     path; null if there is no map at path yet
      * @throws Exception\ConflictException if another process published meanwhile; nothing was
      *     changed, so build again on the new map
+     * @param ?string $allow as in apply
+     * @throws Exception\GuardedException if a guard refuses the change; nothing was changed
      */
-    public function publish(string $path, ?Map $previous = null): void
+    public function publish(string $path, ?Map $previous = null, ?string $allow = null): void
     {
-        if ($this->c->stead_map_publish($this->map, $previous?->map, Text::ended($path, 'the path'), $this->ffi->error) !== 0) {
+        $allow = $allow === null ? null : Text::ended($allow, 'allow');
+        if ($this->c->stead_map_publish($this->map, $previous?->map, Text::ended($path, 'the path'), $allow, $this->ffi->error) !== 0) {
             $this->ffi->fail();
         }
     }

@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stead\Tests;
 
 use Stead\Exception\FleetException;
+use Stead\Exception\GuardedException;
 use Stead\Exception\InvalidException;
 use Stead\Exception\NotFoundException;
 use Stead\Exception\PathNameException;
@@ -65,6 +66,32 @@ final class StoreTest extends Cases
             $this->thrown(fn () => Map::openEpoch($path, $epoch), InvalidException::class);
             $this->thrown(fn () => Map::rollback($path, $epoch), InvalidException::class);
         }
+    }
+
+    public function testHarmIsRefusedUnlessItIsAllowed(): void
+    {
+        [$path, $file] = [$this->path('members.map'), $this->path('fleet.toml')];
+        $single = self::fleet('db1', 'db2');
+        $pair = $single + ['replicas' => 2];
+        file_put_contents($file, "name = 'members'\nnode = [{ name = 'db1' }, { name = 'db2' }]\n");
+        $first = Map::apply($pair, $path);
+        $second = Map::build($single, $first);
+        $says = ['drops copies of 100.00 % of the points', 'allow drop-copies'];
+        $this->thrown(fn () => Map::apply($single, $path), GuardedException::class, ...$says);
+        $this->thrown(fn () => Map::applyFile($file, $path), GuardedException::class, ...$says);
+        $this->thrown(fn () => $second->publish($path, $first), GuardedException::class, ...$says);
+        $this->thrown(fn () => Map::apply($single, $path, allow: 'move,take-back'), GuardedException::class);
+        $this->thrown(fn () => Map::apply($single, $path, allow: 'drop'), InvalidException::class, '`drop` is not the word of a guard');
+        foreach ([fn () => Map::apply($single, $path, allow: "move\0"), fn () => Map::applyFile($file, $path, allow: "move\0"), fn () => Map::rollback($path, 1, "move\0"), fn () => $second->publish($path, $first, "move\0")] as $call) {
+            $this->thrown($call, InvalidException::class, 'allow has a NUL byte');
+        }
+        self::assertSame([1], Map::history($path));
+        $second->publish($path, $first, 'drop-copies');
+        self::assertSame(3, Map::apply($pair, $path, allow: 'take-back')->epoch());
+        $this->thrown(fn () => Map::rollback($path, 2), GuardedException::class, ...$says);
+        self::assertSame(4, Map::rollback($path, 2, 'drop-copies')->epoch());
+        self::assertSame(5, Map::apply($pair, $path, allow: 'take-back')->epoch());
+        self::assertSame(6, Map::applyFile($file, $path, allow: 'drop-copies,take-back')->epoch());
     }
 
     public function testAPublishWithoutItsPreviousMapSaysWhatToGive(): void

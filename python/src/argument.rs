@@ -11,6 +11,7 @@ use pyo3::PyTypeInfo;
 
 use stead::fleet::part;
 use stead::point::Share;
+use stead::Allow;
 
 use crate::error::{invalid, type_name, whole};
 use crate::imported::imported;
@@ -99,6 +100,16 @@ pub(crate) fn threads(value: Option<&Bound<'_, PyAny>>) -> PyResult<NonZeroUsize
     let wanted = NonZeroUsize::new(wanted);
     let wanted = wanted.ok_or_else(|| invalid(value.py(), format!("threads is not {range}")))?;
     Ok(wanted.min(most))
+}
+
+/// The guards that are lifted; none by default.
+pub(crate) fn allow(value: Option<&Bound<'_, PyAny>>) -> PyResult<Allow> {
+    let Some(value) = value else {
+        return Ok(Allow::NONE);
+    };
+    let remedy = "; write words with commas between them, such as allow=\"drop-copies\"";
+    let words = text("allow", value, remedy)?;
+    Allow::parse(words).map_err(|error| invalid(value.py(), error.to_string()))
 }
 
 /// The part of all copies that may move in an epoch.

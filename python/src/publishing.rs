@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use stead::point::Share;
 use stead::{Fleet, Store};
 
-use crate::argument::{flag, max_move, optional, path, text, wrong};
+use crate::argument::{allow, flag, max_move, optional, path, text, wrong};
 use crate::error::{whole, Raise};
 use crate::fleet;
 use crate::fleet::Source;
@@ -162,7 +162,7 @@ impl Map {
     /// Builds the map of a fleet on the map at path, or a first map if there is no file, and
     /// publishes it if it differs. Returns the map that is then at path.
     ///
-    /// fleet, max_move and name are those of Map.build, and path is that of publish.
+    /// fleet, max_move and name are those of Map.build, and path and allow are those of publish.
     ///
     /// Raises the exceptions of Map.build and of publish. After a ConflictError, call it again.
     ///
@@ -172,18 +172,20 @@ impl Map {
     /// >>> stead.Map.apply(fleet, "members.map").epoch  # nothing changed
     /// 2
     #[staticmethod]
-    #[pyo3(signature = (fleet, path, *, max_move = None, name = None))]
+    #[pyo3(signature = (fleet, path, *, max_move = None, name = None, allow = None))]
     fn apply(
         py: Python<'_>,
         fleet: &Bound<'_, PyAny>,
         path: &Bound<'_, PyAny>,
         max_move: Option<&Bound<'_, PyAny>>,
         name: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
+        let allow = self::allow(allow)?;
         let name = name.map(|name| text("name", name, "")).transpose()?;
         let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
-        let applied = py.detach(|| store(&path).apply(&fleet, most));
+        let applied = py.detach(|| store(&path).allowing(allow).apply(&fleet, most));
         source.raise(py, applied).map(|map| Map::new(Arc::new(map)))
     }
 
@@ -195,16 +197,18 @@ impl Map {
     /// >>> stead.Map.apply_file("fleet.toml", "members.map").epoch
     /// 2
     #[staticmethod]
-    #[pyo3(signature = (fleet_path, path, *, max_move = None))]
+    #[pyo3(signature = (fleet_path, path, *, max_move = None, allow = None))]
     fn apply_file(
         py: Python<'_>,
         fleet_path: &Bound<'_, PyAny>,
         path: &Bound<'_, PyAny>,
         max_move: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let fleet_path = self::path("fleet_path", fleet_path)?;
         let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
-        py.detach(|| store(&path).apply(&Fleet::read(&fleet_path)?, most))
+        let store = store(&path).allowing(self::allow(allow)?);
+        py.detach(|| store.apply(&Fleet::read(&fleet_path)?, most))
             .raise(py)
             .map(|map| Map::new(Arc::new(map)))
     }
@@ -244,6 +248,8 @@ impl Map {
     /// change, and returns the map that is then at path. Publishes nothing if the newest epoch has
     /// this content already.
     ///
+    /// allow: as in publish; "take-back" is never needed here.
+    ///
     /// Raises the exceptions of Map.open_epoch and of publish.
     ///
     /// >>> fleet["node"].append({"name": "db3"})
@@ -252,13 +258,16 @@ impl Map {
     /// >>> back.epoch, back.same(members)
     /// (3, True)
     #[staticmethod]
+    #[pyo3(signature = (path, epoch, *, allow = None))]
     fn rollback(
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         epoch: &Bound<'_, PyAny>,
+        allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
-        py.detach(|| store(&path).rollback(epoch))
+        let store = store(&path).allowing(self::allow(allow)?);
+        py.detach(|| store.rollback(epoch))
             .raise(py)
             .map(|map| Map::new(Arc::new(map)))
     }
@@ -286,8 +295,12 @@ impl Map {
     /// The history is the directory path + ".history", with a map file for each of the newest 32
     /// epochs. Map.history, Map.open_epoch and Map.rollback use it.
     ///
+    /// allow: the words of guards that may not refuse the change, with commas between them:
+    /// "drop-copies", "lose-domain", "move", "take-back". docs/guards.md says what each refuses.
+    ///
     /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
-    /// again on the new map. Raises UncertainError if the map is in place, but a power cut may
+    /// again on the new map. Raises GuardedError if a guard refuses the change, and nothing was
+    /// changed either. Raises UncertainError if the map is in place, but a power cut may
     /// lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
     /// symbolic link.
     ///
@@ -297,16 +310,18 @@ impl Map {
     /// >>> after.publish("members.map", before)
     /// >>> stead.Map.open("members.map").epoch
     /// 2
-    #[pyo3(signature = (path, previous = None))]
+    #[pyo3(signature = (path, previous = None, *, allow = None))]
     fn publish(
         &self,
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         previous: Option<&Bound<'_, PyAny>>,
+        allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let path = self::path("path", path)?;
         let previous = optional::<Map>("previous", previous)?.map(|map| Arc::clone(&map.get().map));
-        py.detach(|| store(&path).publish(previous.as_deref(), &self.map))
+        let store = store(&path).allowing(self::allow(allow)?);
+        py.detach(|| store.publish(previous.as_deref(), &self.map))
             .raise(py)
     }
 

@@ -274,6 +274,46 @@ def test_history_lists_epochs_and_rollback_publishes_one_again(path, members, gr
             call(f"{path}.none")
 
 
+def test_harm_is_refused_unless_it_is_allowed(tmp_path):
+    path, file = tmp_path / "guarded.map", tmp_path / "guarded.toml"
+    single = {"name": "g", "node": [{"name": "a"}, {"name": "b"}]}
+    pair = single | {"replicas": 2}
+    file.write_text("name = 'g'\nnode = [{ name = 'a' }, { name = 'b' }]\n")
+    first = stead.Map.apply(pair, path)
+    second = stead.Map.build(single, first)
+    drops = "drops copies of 100.00 % of the points.*if you mean it, allow drop-copies$"
+    for call in (
+        lambda **allow: stead.Map.apply(single, path, **allow),
+        lambda **allow: stead.Map.apply_file(file, path, **allow),
+        lambda **allow: second.publish(path, first, **allow),
+    ):
+        with pytest.raises(stead.GuardedError, match=drops):
+            call()
+        with pytest.raises(stead.GuardedError, match=drops):
+            call(allow="move,lose-domain")
+        with pytest.raises(stead.InvalidError, match="`drop` is not the word of a"):
+            call(allow="drop")
+        with pytest.raises(TypeError, match="allow is a str, not list"):
+            call(allow=["drop-copies"])
+    assert stead.Map.history(path) == [1]
+    second.publish(path, first, allow="drop-copies")
+    with pytest.raises(stead.GuardedError, match="takes back epoch 2: replicas, 1 ->"):
+        stead.Map.apply(pair, path)
+    assert stead.Map.apply(pair, path, allow="take-back").epoch == 3
+    with pytest.raises(stead.GuardedError, match=drops):
+        stead.Map.rollback(path, 2)
+    assert stead.Map.rollback(path, 2, allow="drop-copies").epoch == 4
+    assert stead.Map.apply_file(file, path).epoch == 4
+    limited = single | {"node": [*single["node"], {"name": "c"}]}
+    limited |= {"guard": {"move": "10%"}}
+    with pytest.raises(stead.GuardedError, match="the fleet permits 10% in one step"):
+        stead.Map.apply(limited, path)
+    base = stead.Map.open(path)
+    with pytest.raises(stead.GuardedError, match="allow move$"):
+        stead.Map.build(limited, base).publish(path, base)
+    assert stead.Map.apply(limited, path, allow="move").epoch == 5
+
+
 def test_peek_reads_the_header_alone(path, members, tmp_path):
     assert stead.Map.peek(path) == (members.epoch, members.digest)
     damaged = bytearray(members.to_bytes())

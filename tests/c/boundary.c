@@ -98,20 +98,20 @@ int main(int argc, char **argv) {
   STATUS(stead_map_open_uncached, path, &out.map, at);
   stead_map *fifth = out.map;
   const char *applied = in(scratch, "applied.map");
-  STATUS(stead_map_apply, fleet, strlen(fleet), NULL, applied, NULL, &out.map,
-         at);
+  STATUS(stead_map_apply, fleet, strlen(fleet), NULL, applied, NULL, NULL,
+         &out.map, at);
   stead_map *sixth = out.map;
-  STATUS(stead_map_apply_file, file, applied, NULL, &out.map, at);
+  STATUS(stead_map_apply_file, file, applied, NULL, NULL, &out.map, at);
   stead_map *seventh = out.map;
   if (armed)
     save_as(map, applied);
   STATUS(stead_map_history, applied, &out.number, 1, &out.count, at);
   STATUS(stead_map_open_epoch, applied, 1, &out.map, at);
   stead_map *eighth = out.map;
-  STATUS(stead_map_rollback, applied, 1, &out.map, at);
+  STATUS(stead_map_rollback, applied, 1, NULL, &out.map, at);
   stead_map *ninth = out.map;
   STATUS(stead_map_peek, path, &out.number, out.digest, at);
-  STATUS(stead_map_publish, next, map, path, at);
+  STATUS(stead_map_publish, next, map, path, NULL, at);
   STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
   stead_map *shared = NULL;
   VALUE(IS_NULL, shared = stead_map_share, map);

@@ -130,7 +130,7 @@ static void check_growing(const char *head, const char *file) {
   const char *path = in(scratch, file);
   char *three = fleet_of(3, head), *four = fleet_of(4, head);
   stead_map *first = built(three, NULL);
-  GIVES(stead_map_publish(first, NULL, path, at));
+  GIVES(stead_map_publish(first, NULL, path, NULL, at));
   stead_map *there = opened(path, 0);
   IS(stead_map_same(there, first), 1);
   stead_map *second = built(four, there);
@@ -139,7 +139,7 @@ static void check_growing(const char *head, const char *file) {
   CHECK(check_plan(second, there) > 0);
   CHECK(check_plan(second, second) == 0);
   IS(stead_map_epoch(there), 1);
-  GIVES(stead_map_publish(second, there, path, at));
+  GIVES(stead_map_publish(second, there, path, NULL, at));
   GIVES(stead_map_peek(path, &out.number, out.digest, at));
   IS(out.number, 2);
   stead_map *now = opened(path, 0);
@@ -202,19 +202,19 @@ static void check_conflicts(void) {
   stead_map *other =
       built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"c\"}]", base);
   REFUSES(STEAD_CONFLICT,
-          stead_map_publish(one, base, path,
+          stead_map_publish(one, base, path, NULL,
                             at)); // the map that it was built on is not there
-  GIVES(stead_map_publish(base, NULL, path, at));
-  REFUSES(STEAD_CONFLICT,
-          stead_map_publish(base, NULL, path, at)); // there is a map already
-  GIVES(stead_map_publish(one, base, path, at));
-  REFUSES(STEAD_CONFLICT, stead_map_publish(other, base, path, at));
+  GIVES(stead_map_publish(base, NULL, path, NULL, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(base, NULL, path, NULL,
+                                            at)); // there is a map already
+  GIVES(stead_map_publish(one, base, path, NULL, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(other, base, path, NULL, at));
   stead_map *now = opened(path, 0);
   IS(stead_map_same(now, one), 1);
   stead_map *again = built(
       "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]",
       now);
-  GIVES(stead_map_publish(again, now, path, at));
+  GIVES(stead_map_publish(again, now, path, NULL, at));
   stead_map *all[] = {base, one, other, now, again};
   for (size_t i = 0; i < 5; i++)
     stead_map_free(all[i]);
@@ -231,17 +231,17 @@ static void check_not_built_on(void) {
       "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]",
       second);
   stead_map *alien = built("name = \"other\"\nnode = [{name = \"a\"}]", NULL);
-  GIVES(stead_map_publish(first, NULL, path, at));
+  GIVES(stead_map_publish(first, NULL, path, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "not built on",
-               stead_map_publish(third, first, path, at));
+               stead_map_publish(third, first, path, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "not built on",
-               stead_map_publish(first, first, path, at));
+               stead_map_publish(first, first, path, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "not built on",
-               stead_map_publish(alien, first, path, at));
-  GIVES(stead_map_publish(second, first, path, at));
+               stead_map_publish(alien, first, path, NULL, at));
+  GIVES(stead_map_publish(second, first, path, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "not built on",
-               stead_map_publish(first, second, path, at));
-  GIVES(stead_map_publish(third, second, path, at));
+               stead_map_publish(first, second, path, NULL, at));
+  GIVES(stead_map_publish(third, second, path, NULL, at));
   stead_map *all[] = {first, second, third, alien};
   for (size_t i = 0; i < 4; i++)
     stead_map_free(all[i]);
@@ -257,7 +257,8 @@ struct publisher {
 static void *publish_one(void *given) {
   struct publisher *self = given;
   pthread_barrier_wait(self->start);
-  self->status = stead_map_publish(self->map, self->base, self->path, NULL);
+  self->status =
+      stead_map_publish(self->map, self->base, self->path, NULL, NULL);
   return NULL;
 }
 
@@ -267,7 +268,7 @@ static void check_race(void) {
   enum { PUBLISHERS = 8 };
   const char *path = in(scratch, "race.map");
   stead_map *base = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-  GIVES(stead_map_publish(base, NULL, path, at));
+  GIVES(stead_map_publish(base, NULL, path, NULL, at));
   for (int round = 0; round < rounds; round++) {
     struct publisher all[PUBLISHERS];
     pthread_t threads[PUBLISHERS];
@@ -419,7 +420,8 @@ static void check_json_and_secrets(void) {
   GIVES(stead_map_build(fleet, strlen(fleet), in(scratch, "s.toml"), NULL, NULL,
                         &out.map, at)); // key.hex is beside s.toml
   stead_map *secret = out.map;
-  GIVES(stead_map_publish(secret, NULL, in(scratch, "secret-hash.map"), at));
+  GIVES(stead_map_publish(secret, NULL, in(scratch, "secret-hash.map"), NULL,
+                          at));
   struct stat meta;
   CHECK(stat(in(scratch, "secret-hash.map"), &meta) == 0 &&
         (meta.st_mode & 0777) == 0600);

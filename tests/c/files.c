@@ -66,11 +66,11 @@ static void check_path_arguments(void) {
   REFUSES_WITH(STEAD_INVALID, "path is NULL", stead_map_save(map, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "path is empty", stead_map_save(map, "", at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_publish(NULL, NULL, in(scratch, "x"), at));
+               stead_map_publish(NULL, NULL, in(scratch, "x"), NULL, at));
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
-               stead_map_publish(map, NULL, NULL, at));
+               stead_map_publish(map, NULL, NULL, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "path is empty",
-               stead_map_publish(map, NULL, "", at));
+               stead_map_publish(map, NULL, "", NULL, at));
   stead_map_free(map);
 }
 
@@ -157,8 +157,8 @@ static void check_long_paths(void) {
   CHECK(strstr(error.message, "/text.map: byte ") != NULL &&
         strstr(error.message, "restore") != NULL);
   sprintf(end, "/published.map");
-  GIVES(stead_map_publish(map, NULL, long_path, at));
-  REFUSES(STEAD_CONFLICT, stead_map_publish(map, NULL, long_path, at));
+  GIVES(stead_map_publish(map, NULL, long_path, NULL, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(map, NULL, long_path, NULL, at));
   CHECK(strstr(error.message, "/published.map") != NULL);
   stead_map_free(map);
 }
@@ -222,19 +222,19 @@ static int without_rights(void) {
     return 15;
   if (!DENIED(stead_map_save(map, closed, &error)))
     return 16;
-  if (!DENIED(stead_map_publish(map, NULL, closed, &error)))
+  if (!DENIED(stead_map_publish(map, NULL, closed, NULL, &error)))
     return 17;
   static const char fleet[] = "name = \"m\"\nnode = [{name = \"a\"}]";
-  if (!DENIED(stead_map_apply(fleet, sizeof fleet - 1, NULL, path, NULL,
+  if (!DENIED(stead_map_apply(fleet, sizeof fleet - 1, NULL, path, NULL, NULL,
                               &out.map, &error)) ||
-      !DENIED(stead_map_apply_file(in(scratch, "secret.toml"), path, NULL,
+      !DENIED(stead_map_apply_file(in(scratch, "secret.toml"), path, NULL, NULL,
                                    &out.map, &error)))
     return 18;
   if (!DENIED(stead_map_history(path, NULL, 0, &out.count, &error)))
     return 19;
   if (!DENIED(stead_map_open_epoch(path, 1, &out.map, &error)))
     return 20;
-  if (!DENIED(stead_map_rollback(path, 1, &out.map, &error)))
+  if (!DENIED(stead_map_rollback(path, 1, NULL, &out.map, &error)))
     return 21;
   stead_map_free(map);
   fflush(stdout);
@@ -267,16 +267,16 @@ static void check_saving(void) {
   REFUSES(STEAD_NOT_FOUND, stead_map_save(map, in(scratch, "none/x.map"), at));
   IS(error.os_errno, ENOENT);
   REFUSES(STEAD_NOT_FOUND,
-          stead_map_publish(map, NULL, in(scratch, "none/x.map"), at));
+          stead_map_publish(map, NULL, in(scratch, "none/x.map"), NULL, at));
   IS(error.os_errno, ENOENT);
   REFUSES_WITH(STEAD_INVALID, "a directory", stead_map_save(map, scratch, at));
   const char *link = in(scratch, "link.map");
   CHECK(symlink("open.map", link) == 0);
   REFUSES_WITH(STEAD_INVALID, "symbolic link", stead_map_save(map, link, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
-               stead_map_publish(map, NULL, link, at));
-  REFUSES(STEAD_IO,
-          stead_map_publish(map, NULL, in(scratch, "open.map/x.map"), at));
+               stead_map_publish(map, NULL, link, NULL, at));
+  REFUSES(STEAD_IO, stead_map_publish(map, NULL, in(scratch, "open.map/x.map"),
+                                      NULL, at));
   IS(error.os_errno, ENOTDIR);
   GIVES(stead_map_save(map, in(scratch, "saved.map"), at));
   REFUSES(STEAD_IO, stead_map_save(map, in(scratch, "saved.map/x"), at));

@@ -234,7 +234,7 @@ static void *publish(void *nothing) {
   while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
     stead_map *next =
         built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", now);
-    int32_t status = stead_map_publish(next, now, published, &error);
+    int32_t status = stead_map_publish(next, now, published, NULL, &error);
     conflicts += status == STEAD_CONFLICT;
     epochs++;
     if (status == STEAD_OK) {
@@ -258,7 +258,7 @@ static void publishing(void) {
   pid_t children[40];
   stead_map *map = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
   snprintf(published, sizeof published, "%s/published.map", scratch);
-  CHECK(stead_map_publish(map, NULL, published, &error) == STEAD_OK);
+  CHECK(stead_map_publish(map, NULL, published, NULL, &error) == STEAD_OK);
   stead_map_free(map);
   stop = 0;
   CHECK(pthread_create(&thread, NULL, publish, NULL) == 0);

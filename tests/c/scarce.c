@@ -83,12 +83,12 @@ int main(int argc, char **argv) {
   REFUSES_WITH(STEAD_MEMORY, "large.map",
                stead_map_open_epoch(path, 1, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
-               stead_map_rollback(path, 1, &out.map, at));
+               stead_map_rollback(path, 1, NULL, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
-               stead_map_apply_file(fleet, path, NULL, &out.map, at));
+               stead_map_apply_file(fleet, path, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
                stead_map_apply("name = \"large\"\nnode = [{name = \"n0\"}]\n",
-                               37, NULL, path, NULL, &out.map, at));
+                               37, NULL, path, NULL, NULL, &out.map, at));
 
   allow(64 * MIB); // the control: there was nothing else to refuse
   stead_map *again = opened(path, STEAD_OPEN_COPY);

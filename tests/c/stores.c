@@ -18,7 +18,7 @@ static const char two[] = "name = \"m\"\nnode = [{name = \"a\"}, {name = "
                             "\"b\"}, {name = \"c\"}]\n";
 
 static void apply(const char *fleet, const char *path, uint64_t epoch) {
-  GIVES(stead_map_apply(TEXT(fleet), NULL, path, NULL, &out.map, at));
+  GIVES(stead_map_apply(TEXT(fleet), NULL, path, NULL, NULL, &out.map, at));
   stead_map *there = opened(path, 0);
   IS(stead_map_same(out.map, there), 1); // the handle is of what is there
   IS(stead_map_epoch(out.map), epoch);
@@ -33,10 +33,11 @@ static void check_applying(void) {
   apply(two, path, 1); // nothing changes
   apply(three, path, 2);
   write_file(file, TEXT(two));
-  GIVES(stead_map_apply_file(file, path, NULL, &out.map, at));
+  GIVES(stead_map_apply_file(file, path, NULL, "take-back", &out.map, at));
   IS(stead_map_epoch(out.map), 3);
   stead_map_free(out.map);
-  GIVES(stead_map_apply(TEXT(three), "f", path, "5%", &out.map, at));
+  GIVES(
+      stead_map_apply(TEXT(three), "f", path, "5%", "take-back", &out.map, at));
   IS(stead_map_epoch(out.map), 4); // a step towards it
   stead_map_free(out.map);
 
@@ -58,11 +59,11 @@ static void check_applying(void) {
   }
   GIVES(stead_map_open_epoch(path, 2, &out.map, at));
   stead_map *second = out.map;
-  GIVES(stead_map_rollback(path, 2, &out.map, at));
+  GIVES(stead_map_rollback(path, 2, NULL, &out.map, at));
   IS(stead_map_epoch(out.map), 5);
   IS(stead_map_same(out.map, second), 1);
   stead_map_free(out.map);
-  GIVES(stead_map_rollback(path, 2, &out.map, at)); // it is there already
+  GIVES(stead_map_rollback(path, 2, NULL, &out.map, at)); // it is there already
   IS(stead_map_epoch(out.map), 5);
   stead_map_free(out.map);
   stead_map_free(second);
@@ -72,28 +73,30 @@ static void check_store_arguments(void) {
   const char *path = in(scratch, "arguments.map");
   apply(two, path, 1);
   REFUSES_WITH(STEAD_INVALID, "fleet is NULL",
-               stead_map_apply(NULL, 1, NULL, path, NULL, &out.map, at));
-  REFUSES_WITH(STEAD_INVALID, "path is NULL",
-               stead_map_apply(TEXT(two), NULL, NULL, NULL, &out.map, at));
+               stead_map_apply(NULL, 1, NULL, path, NULL, NULL, &out.map, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "path is NULL",
+      stead_map_apply(TEXT(two), NULL, NULL, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "path is empty",
-               stead_map_apply(TEXT(two), NULL, "", NULL, &out.map, at));
-  REFUSES_WITH(STEAD_INVALID, "name is not UTF-8",
-               stead_map_apply(TEXT(two), "\xFF", path, NULL, &out.map, at));
+               stead_map_apply(TEXT(two), NULL, "", NULL, NULL, &out.map, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "name is not UTF-8",
+      stead_map_apply(TEXT(two), "\xFF", path, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "max_move",
-               stead_map_apply(TEXT(two), NULL, path, "5", &out.map, at));
+               stead_map_apply(TEXT(two), NULL, path, "5", NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_apply(TEXT(two), NULL, path, NULL, NULL, at));
+               stead_map_apply(TEXT(two), NULL, path, NULL, NULL, NULL, at));
   REFUSES_WITH(
       STEAD_INVALID, "not aligned",
-      stead_map_apply(TEXT(two), NULL, path, NULL, ODD(stead_map *), at));
+      stead_map_apply(TEXT(two), NULL, path, NULL, NULL, ODD(stead_map *), at));
   REFUSES_WITH(STEAD_INVALID, "fleet is NULL",
-               stead_map_apply_file(NULL, path, NULL, &out.map, at));
+               stead_map_apply_file(NULL, path, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "fleet is empty",
-               stead_map_apply_file("", path, NULL, &out.map, at));
+               stead_map_apply_file("", path, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
-               stead_map_apply_file("f", NULL, NULL, &out.map, at));
+               stead_map_apply_file("f", NULL, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_apply_file("f", path, NULL, NULL, at));
+               stead_map_apply_file("f", path, NULL, NULL, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
                stead_map_history(NULL, NULL, 0, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "epochs is NULL",
@@ -109,28 +112,31 @@ static void check_store_arguments(void) {
   static const uint64_t none[] = {0, 2, UINT64_MAX};
   for (size_t i = 0; i < 3; i++) {
     REFUSES(STEAD_INVALID, stead_map_open_epoch(path, none[i], &out.map, at));
-    REFUSES(STEAD_INVALID, stead_map_rollback(path, none[i], &out.map, at));
+    REFUSES(STEAD_INVALID,
+            stead_map_rollback(path, none[i], NULL, &out.map, at));
   }
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
-               stead_map_rollback(NULL, 1, &out.map, at));
+               stead_map_rollback(NULL, 1, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_rollback(path, 1, NULL, at));
+               stead_map_rollback(path, 1, NULL, NULL, at));
   const char *link = in(scratch, "arguments-link.map");
   CHECK(symlink("arguments.map", link) == 0);
+  REFUSES_WITH(
+      STEAD_INVALID, "symbolic link",
+      stead_map_apply(TEXT(three), NULL, link, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
-               stead_map_apply(TEXT(three), NULL, link, NULL, &out.map, at));
-  REFUSES_WITH(STEAD_INVALID, "symbolic link",
-               stead_map_rollback(link, 1, &out.map, at));
+               stead_map_rollback(link, 1, NULL, &out.map, at));
 }
 
 // Every function that reads the map file refuses this path in the same way.
 static void refuse_store(const char *path, int32_t wanted) {
   const char *file = in(scratch, "refused.toml");
   write_file(file, TEXT(two));
-  REFUSES(wanted, stead_map_apply(TEXT(two), NULL, path, NULL, &out.map, at));
-  REFUSES(wanted, stead_map_apply_file(file, path, NULL, &out.map, at));
+  REFUSES(wanted,
+          stead_map_apply(TEXT(two), NULL, path, NULL, NULL, &out.map, at));
+  REFUSES(wanted, stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
   REFUSES(wanted, stead_map_open_epoch(path, 1, &out.map, at));
-  REFUSES(wanted, stead_map_rollback(path, 1, &out.map, at));
+  REFUSES(wanted, stead_map_rollback(path, 1, NULL, &out.map, at));
 }
 
 static void check_stores_refused(void) {
@@ -160,7 +166,7 @@ static void check_stores_refused(void) {
   REFUSES(STEAD_NOT_FOUND, stead_map_history(nowhere, NULL, 0, &out.count, at));
   path = in(scratch, "refused-2.map");
   REFUSES(STEAD_NOT_FOUND, stead_map_apply_file(in(scratch, "no.toml"), path,
-                                                NULL, &out.map, at));
+                                                NULL, NULL, &out.map, at));
 
   static const char *fleets[] = {
       "name = \"m\"\nnode = 5\n",
@@ -172,9 +178,10 @@ static void check_stores_refused(void) {
   file = in(scratch, "refused-2.toml");
   for (size_t i = 0; i < 3; i++) {
     REFUSES(wanted[i], stead_map_apply(TEXT(fleets[i]), "f.toml", path, NULL,
-                                       &out.map, at));
+                                       NULL, &out.map, at));
     write_file(file, TEXT(fleets[i]));
-    REFUSES(wanted[i], stead_map_apply_file(file, path, NULL, &out.map, at));
+    REFUSES(wanted[i],
+            stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
   }
   // an epoch that somebody replaced by that of another map
   map = built("name = \"other\"\nnode = [{name = \"a\"}]\n", NULL);
@@ -183,7 +190,7 @@ static void check_stores_refused(void) {
   snprintf(epoch, sizeof epoch, "%s.history/1", path);
   CHECK(unlink(epoch) == 0);
   save_as(map, epoch);
-  REFUSES(STEAD_IDENTITY, stead_map_rollback(path, 1, &out.map, at));
+  REFUSES(STEAD_IDENTITY, stead_map_rollback(path, 1, NULL, &out.map, at));
   stead_map_free(map);
 }
 
@@ -197,8 +204,8 @@ struct applier {
 static void *apply_one(void *given) {
   struct applier *self = given;
   stead_map *map = NULL;
-  self->status =
-      stead_map_apply(TEXT(self->fleet), NULL, self->path, NULL, &map, NULL);
+  self->status = stead_map_apply(TEXT(self->fleet), NULL, self->path, NULL,
+                                 NULL, &map, NULL);
   self->epoch = stead_map_epoch(map);
   stead_map_free(map);
   return NULL;
@@ -327,6 +334,55 @@ static void check_path_names(void) {
           stead_path_name(path, length, "0", out.path, 255, &out.count, at));
 }
 
+// Every function that publishes refuses to drop copies, and the word lets it.
+static void check_guards(void) {
+  static const char pair[] = "name = \"m\"\nreplicas = 2\nnode = [{name = "
+                             "\"a\"}, {name = \"b\"}]\n";
+  const char *path = in(scratch, "guarded.map"),
+             *file = in(scratch, "guarded.toml");
+  apply(pair, path, 1);
+  write_file(file, TEXT(two));
+  REFUSES_WITH(
+      STEAD_GUARDED, "if you mean it, allow drop-copies",
+      stead_map_apply(TEXT(two), NULL, path, NULL, NULL, &out.map, at));
+  REFUSES(STEAD_GUARDED,
+          stead_map_apply(TEXT(two), NULL, path, NULL,
+                          "lose-domain,move,take-back", &out.map, at));
+  REFUSES(STEAD_GUARDED,
+          stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "`drop` is not the word of a guard",
+      stead_map_apply(TEXT(two), NULL, path, NULL, "drop", &out.map, at));
+  REFUSES(STEAD_INVALID,
+          stead_map_apply_file(file, path, NULL, "move, move", &out.map, at));
+  REFUSES(STEAD_INVALID, stead_map_rollback(path, 1, "\xFF", &out.map, at));
+
+  stead_map *base = opened(path, 0);
+  GIVES(stead_map_build(TEXT(two), NULL, base, NULL, &out.map, at));
+  stead_map *next = out.map;
+  REFUSES_WITH(STEAD_GUARDED, "drops copies of 100.00 % of the points",
+               stead_map_publish(next, base, path, NULL, at));
+  REFUSES(STEAD_INVALID, stead_map_publish(next, base, path, "all", at));
+  GIVES(stead_map_publish(next, base, path, "drop-copies", at));
+  stead_map_free(next);
+  stead_map_free(base);
+
+  REFUSES_WITH(
+      STEAD_GUARDED, "takes back epoch 2: replicas, 1 -> 2",
+      stead_map_apply(TEXT(pair), NULL, path, NULL, NULL, &out.map, at));
+  GIVES(
+      stead_map_apply(TEXT(pair), NULL, path, NULL, "take-back", &out.map, at));
+  stead_map_free(out.map);
+  REFUSES_WITH(STEAD_GUARDED, "drop-copies",
+               stead_map_rollback(path, 2, NULL, &out.map, at));
+  GIVES(stead_map_rollback(path, 2, "drop-copies", &out.map, at));
+  IS(stead_map_epoch(out.map), 4);
+  stead_map_free(out.map);
+  GIVES(stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
+  IS(stead_map_epoch(out.map), 4); // no change needs no word
+  stead_map_free(out.map);
+}
+
 static void check_surveys(void) {
   const uint64_t offsets[] = {0, 5, 8, 14}, falls[] = {0, 5, 4, 14};
   GIVES(
@@ -357,6 +413,7 @@ void check_stores(void) {
   check_store_arguments();
   check_stores_refused();
   check_applying_at_once();
+  check_guards();
   check_fleet();
   check_path_names();
   check_surveys();

@@ -184,7 +184,7 @@ static void *publish_epochs(void *given) {
   stead_map *now = opened(state->path, 0);
   for (int epoch = 2; epoch <= state->epochs; epoch++) {
     stead_map *next = epoch_map(state, epoch, now);
-    IS(stead_map_publish(next, now, state->path, NULL), STEAD_OK);
+    IS(stead_map_publish(next, now, state->path, NULL, NULL), STEAD_OK);
     stead_map_free(now);
     now = next;
   }
@@ -249,7 +249,7 @@ static void check_publishing(void) {
   state->path = in(scratch, "epochs.map");
   state->epochs = rounds > 1 ? EPOCHS : 20;
   stead_map *first = epoch_map(state, 1, NULL);
-  GIVES(stead_map_publish(first, NULL, state->path, at));
+  GIVES(stead_map_publish(first, NULL, state->path, NULL, at));
   state->file_epoch = stead_map_epoch(first);
   for (int i = 0; i < FILES; i++) { // more than the cache keeps
     snprintf(state->files[i], sizeof state->files[i], "%s/other-%d.map",

@@ -70,7 +70,8 @@ class Step:
 
 def apply(program, directory, fleet, max_move, path):
     """Runs `stead apply`; returns what it complains of."""
-    step = [] if max_move == "-" else ["--max-move", max_move]
+    step = ["--allow", "drop-copies,lose-domain,move,take-back"]
+    step += [] if max_move == "-" else ["--max-move", max_move]
     code, _, said = done([program, "apply", fleet, path, *step], cwd=directory)
     return said if code else ""
 

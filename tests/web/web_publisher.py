@@ -17,6 +17,8 @@ SIZES = [3, 4, 5, 6, 5, 4]
 # A map of 400 KB, so that 50 maps that are kept are visible in a worker's memory; an
 # attribute has at most 4095 bytes.
 BALLAST = "".join(f', b{i} = "{"x" * 4000}"' for i in range(100))
+# it removes the databases that it added before
+ALLOW = ["--allow", "take-back"]
 STEAD = None
 
 
@@ -60,7 +62,7 @@ class Publisher:
         self.write_fleet(size or SIZES[number % len(SIZES)])
         begun = time.monotonic()
         subprocess.run(
-            [STEAD, "apply", self.scratch / "fleet.toml", self.map],
+            [STEAD, "apply", self.scratch / "fleet.toml", self.map, *ALLOW],
             stdout=subprocess.DEVNULL,
             check=True,
         )
@@ -81,7 +83,7 @@ class Publisher:
         shutil.copyfile(self.map, new)
         self.write_fleet(size)
         subprocess.run(
-            [STEAD, "apply", self.scratch / "fleet.toml", new],
+            [STEAD, "apply", self.scratch / "fleet.toml", new, *ALLOW],
             stdout=subprocess.DEVNULL,
             check=True,
         )

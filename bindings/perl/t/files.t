@@ -87,7 +87,14 @@ my $third = Stead::Map->apply( $fleet, $store );
 open my $toml, '>', "$scratch/store.toml" or die $!;
 print {$toml} "name = 'store'\n[[node]]\nname = 'a'\n";
 close $toml;
-my $fourth = Stead::Map->apply_file( "$scratch/store.toml", $store );
+fails(
+    'an old fleet file',
+    18,
+    qr/takes back epoch 2: node c, added there/,
+    sub { Stead::Map->apply_file( "$scratch/store.toml", $store ) }
+);
+my $fourth =
+  Stead::Map->apply_file( "$scratch/store.toml", $store, allow => 'take-back' );
 is $fourth->epoch,                           4,         'apply_file';
 is join( ' ', Stead::Map->history($store) ), '1 2 3 4', 'history, oldest first';
 is scalar Stead::Map->history($store),       4, 'in scalar context its length';
@@ -137,7 +144,7 @@ my %failing = (
       [ 7, qr/./, sub { Stead::Map->apply( $text_of_another, $store ) } ],
     'an unknown option' => [
         1,
-        qr/^there is no option 'name'; known: max_move$/,
+        qr/^there is no option 'name'; known: max_move allow$/,
         sub {
             Stead::Map->apply_file( "$scratch/store.toml", $store,
                 name => 'x' );
@@ -146,6 +153,43 @@ my %failing = (
 );
 fails( $_, @{ $failing{$_} } ) for sort keys %failing;
 is +Stead::Map->open($store)->epoch, 5, 'no failure changed the map';
+
+# ---- guards
+
+my $guarded = "$scratch/guarded.map";
+my $single  = { name => 'g', node => [ { name => 'a' }, { name => 'b' } ] };
+my $pair    = { %$single, replicas => 2 };
+my $paired  = Stead::Map->apply( $pair, $guarded );
+my $dropped = Stead::Map->build( $single, $paired );
+my $drops =
+  qr/^\S+: the change drops copies .*; if you mean it, allow drop-copies$/;
+fails( 'apply of a fleet with fewer copies',
+    18, $drops, sub { Stead::Map->apply( $single, $guarded ) } );
+fails( 'another word', 18, $drops,
+    sub { Stead::Map->apply( $single, $guarded, allow => 'move' ) } );
+fails( 'publish of a map with fewer copies',
+    18, $drops, sub { $dropped->publish( $guarded, $paired ) } );
+fails(
+    'a word that is none',
+    1,
+    qr/^`drop` is not the word of a guard/,
+    sub { $dropped->publish( $guarded, $paired, allow => 'drop' ) }
+);
+fails(
+    'an option that is none',
+    1,
+    qr/^there is no option 'a'; known: allow$/,
+    sub { $dropped->publish( $guarded, $paired, a => 1 ) }
+);
+$dropped->publish( $guarded, $paired, allow => 'drop-copies' );
+is +Stead::Map->apply( $pair, $guarded, allow => 'take-back' )->epoch, 3,
+  'an allowed word lets the change pass';
+fails( 'a rollback to fewer copies',
+    18, $drops, sub { Stead::Map->rollback( $guarded, 2 ) } );
+is +Stead::Map->rollback( $guarded, 2, allow => 'drop-copies' )->epoch, 4,
+  'and the rollback';
+isa_ok eval { $paired->publish( $guarded, undef ); 1 } ? undef : $@,
+  'Stead::Error', 'undef for the previous map';
 
 # more epochs than the first buffer holds are asked for again: the history keeps 32
 Stead::Map->apply(

@@ -40,6 +40,7 @@ fn path_of(error: &Error) -> Option<String> {
         }
         Error::Io { file, .. }
         | Error::Conflict { file, .. }
+        | Error::Guarded { file, .. }
         | Error::Uncertain { file, .. }
         | Error::Changed { file } => shown(file),
         _ => None,

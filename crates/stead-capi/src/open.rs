@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use stead_core::fleet::part;
-use stead_core::{build, build_max_move, Fleet, Map, Result, Share, Store};
+use stead_core::{build, build_max_move, Allow, Fleet, Map, Result, Share, Store};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::types::{stead_error, stead_map, stead_open_flags};
@@ -140,6 +140,14 @@ pub(crate) fn limit(c: &Caller, max_move: Foreign<*const c_char>) -> Result<Opti
     Ok(Some(most))
 }
 
+/// Returns the guards that the caller lifts; NULL lifts none.
+pub(crate) fn lifted(c: &Caller, allow: Foreign<*const c_char>) -> Result<Allow> {
+    match allow.given() {
+        Some(allow) => Allow::parse(c.text(allow, "allow")?),
+        None => Ok(Allow::NONE),
+    }
+}
+
 /// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
 /// its size: for a program that looks at many files once, or that only wants to know whether a file
 /// is a sound map.
@@ -193,19 +201,24 @@ pub extern "C" fn stead_map_peek(
 /// is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
 /// `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
 /// on the map that is there.
-/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
-/// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
+/// allow: the words of the guards that may not refuse the change, as in stead_map_apply; NULL for
+/// none.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
+/// refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+/// STEAD_PERMISSION or STEAD_IO from the operating system.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_publish(
     map: Foreign<*const stead_map>,
     previous: Foreign<*const stead_map>,
     path: Foreign<*const c_char>,
+    allow: Foreign<*const c_char>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_map_publish", error, |c| {
         let (map, previous) = (c.map(map)?, c.optional_map(previous)?);
-        Store::new(c.path(path)?, stead_core::store::KEEP).publish(previous, map)
+        let store = Store::new(c.path(path)?, stead_core::store::KEEP);
+        store.allowing(lifted(c, allow)?).publish(previous, map)
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stead_core::{Fleet, Result, Store};
 
 use crate::boundary::{status, Caller, Foreign};
-use crate::open::limit;
+use crate::open::{lifted, limit};
 use crate::types::{stead_error, stead_map};
 
 /// Returns the store of a map file. It keeps as many epochs as `stead apply` does.
@@ -19,14 +19,18 @@ fn store(c: &Caller, path: Foreign<*const c_char>) -> Result<Store> {
 /// nothing would change, it writes nothing. `stead apply` does the same.
 /// fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
 /// max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
+/// allow: These words let a change pass that a guard refuses, with commas between them:
+/// "drop-copies", "lose-domain", "move", "take-back". NULL allows none. docs/guards.md says what each
+/// guard refuses.
 /// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 /// stead_map_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
 /// STEAD_IMPOSSIBLE or STEAD_IDENTITY when the fleet is wrong or is not for this map; STEAD_FORMAT,
 /// STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
 /// is missing; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the system refuses; STEAD_CONFLICT
-/// when another program was faster (call it again); STEAD_UNCERTAIN when the map is in place and
-/// may not survive a power cut.
+/// when another program was faster (call it again); STEAD_GUARDED when a guard refuses the change,
+/// and then nothing was changed; STEAD_UNCERTAIN when the map is in place and may not survive a power
+/// cut.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_apply(
@@ -35,6 +39,7 @@ pub extern "C" fn stead_map_apply(
     name: Foreign<*const c_char>,
     path: Foreign<*const c_char>,
     max_move: Foreign<*const c_char>,
+    allow: Foreign<*const c_char>,
     map: Foreign<*mut *mut stead_map>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
@@ -42,6 +47,7 @@ pub extern "C" fn stead_map_apply(
         let (text, map) = (c.bytes(fleet, length, "fleet")?, c.out(map, "map")?);
         let name = name.given().map(|name| c.text(name, "name")).transpose()?;
         let (store, most) = (store(c, path)?, limit(c, max_move)?);
+        let store = store.allowing(lifted(c, allow)?);
         let fleet = Fleet::parse_bytes(text, name.unwrap_or("fleet"))?;
         c.give_map(Arc::new(store.apply(&fleet, most)?), map);
         Ok(())
@@ -51,22 +57,24 @@ pub extern "C" fn stead_map_apply(
 /// Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 /// call the fleet by its path.
 /// fleet: This is the path of the fleet file.
-/// max_move, map: These are as in stead_map_apply.
+/// max_move, allow, map: These are as in stead_map_apply.
 /// Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
-/// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
-/// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
+/// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT,
+/// STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_apply_file(
     fleet: Foreign<*const c_char>,
     path: Foreign<*const c_char>,
     max_move: Foreign<*const c_char>,
+    allow: Foreign<*const c_char>,
     map: Foreign<*mut *mut stead_map>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_map_apply_file", error, |c| {
         let (fleet, map) = (c.file(fleet, "fleet")?, c.out(map, "map")?);
         let (store, most) = (store(c, path)?, limit(c, max_move)?);
+        let store = store.allowing(lifted(c, allow)?);
         c.give_map(Arc::new(store.apply(&Fleet::read(fleet)?, most)?), map);
         Ok(())
     })
@@ -119,24 +127,27 @@ pub extern "C" fn stead_map_open_epoch(
 
 /// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
 /// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
-/// rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
+/// rollback` does the same. Restore the fleet as well, or a guard refuses it the next time.
 /// epoch: This is a number that stead_map_history lists.
+/// allow: These words lift guards, as in stead_map_apply. "take-back" is never needed here.
 /// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 /// stead_map_free.
 /// Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
 /// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
 /// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
-/// STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
+/// STEAD_CONFLICT, STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_publish does.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_rollback(
     path: Foreign<*const c_char>,
     epoch: u64,
+    allow: Foreign<*const c_char>,
     map: Foreign<*mut *mut stead_map>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_map_rollback", error, |c| {
         let (store, map) = (store(c, path)?, c.out(map, "map")?);
+        let store = store.allowing(lifted(c, allow)?);
         c.give_map(Arc::new(store.rollback(epoch)?), map);
         Ok(())
     })

@@ -138,10 +138,13 @@ impl Change {
         }
     }
 
-    /// Finds what the change does that needs permission.
+    /// Finds what the change does that needs permission, beyond what the store allows.
     pub fn judge(&mut self, store: &Store) -> Result {
         if self.needed {
             self.findings = store.findings(self.old.as_ref(), &self.new)?;
+            let allowed = store.allow();
+            self.findings
+                .retain(|finding| !allowed.lifts(finding.guard));
         }
         Ok(())
     }
@@ -161,10 +164,13 @@ impl Change {
             let findings = self.findings.iter().map(FindingJson::of).collect();
             return out.json(&Judged { report, findings });
         }
-        for line in guards::lines(&self.findings, self.old.as_ref(), &self.new) {
+        for line in guards::lines(&self.findings) {
             out.line(out.paint(BAD, line))?;
         }
         out.line(self.headline(report))?;
+        for line in guards::shut_out(self.old.as_ref(), &self.new) {
+            out.line(line)?;
+        }
         caps::write_broken(report, &self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(

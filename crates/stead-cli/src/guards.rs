@@ -92,23 +92,31 @@ impl<'a> FindingJson<'a> {
     }
 }
 
-/// Returns the lines that say what a change does that needs permission, and who cannot read its
-/// map. They come before everything else that is said of a change.
-pub fn lines(findings: &[Finding], old: Option<&Map>, new: &Map) -> Vec<String> {
-    let mut lines = Vec::new();
-    for finding in findings {
+/// Returns the lines that say what a change does that needs permission. They come before everything
+/// else that is said of a change.
+pub fn lines(findings: &[Finding]) -> Vec<String> {
+    let said = |finding: &Finding| {
         let text = format!("! {} (--allow {})", finding.text, finding.guard.word());
-        lines.extend(folded(&text, columns().min(80)));
-    }
-    let known = old.map(needs);
-    for need in needs(new) {
-        if known.as_ref().is_some_and(|known| !known.contains(&need)) {
-            let (since, what) = (need.since, need.what);
-            let text = format!("! hosts with stead before {since} cannot read the new map: {what}");
-            lines.extend(folded(&text, columns().min(80)));
-        }
-    }
-    lines
+        folded(&text, columns().min(80))
+    };
+    findings.iter().flat_map(said).collect()
+}
+
+/// Returns a line for each thing that the readers of the new map must know, and those of the old map
+/// need not.
+pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
+    let Some(known) = old.map(needs) else {
+        return Vec::new();
+    };
+    let fresh = needs(new).into_iter().filter(|need| !known.contains(need));
+    let said = |need: Need| {
+        let text = format!(
+            "hosts with stead before {} cannot read this map, for it has {}",
+            need.since, need.what
+        );
+        folded(&text, columns().min(80))
+    };
+    fresh.flat_map(said).collect()
 }
 
 /// Breaks a text between words, so that no line is longer than `width` unless a word is. All lines

@@ -108,7 +108,13 @@ fn plan_writes_nothing_and_says_what_apply_says() {
             assert_eq!(place.contents(), before);
             assert_eq!(
                 plan,
-                place.good(&[&["apply", "fleet.toml", "m.map"], flags].concat()),
+                place.good(
+                    &[
+                        &["apply", "fleet.toml", "m.map", "--allow", "take-back"],
+                        flags
+                    ]
+                    .concat()
+                ),
                 "{nodes} nodes {flags:?}"
             );
         }

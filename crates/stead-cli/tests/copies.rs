@@ -344,7 +344,9 @@ fn the_history_divides_each_epoch_by_its_own_replicas() {
     let dir = Dir::new();
     for replicas in [1, 2, 1] {
         dir.write("f.toml", fleet(replicas));
-        dir.run(&["apply", "f.toml", "m.map"]).ok();
+        let allow = "take-back,drop-copies";
+        dir.run(&["apply", "f.toml", "m.map", "--allow", allow])
+            .ok();
     }
     let ran = dir.run(&["history", "m.map"]).ok();
     let moved: Vec<&str> = ran

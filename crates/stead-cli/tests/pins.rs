@@ -96,7 +96,7 @@ fn plan_apply_diff_and_show_say_which_pins_break_a_rule() {
     let line = "\npin, range 028f5c28f5c28f5c..03d70a3d70a3d709  a1: 1 node, fewer than 3\n";
     for verb in [
         &["plan", "f.toml", "m.map"][..],
-        &["apply", "f.toml", "m.map"],
+        &["apply", "f.toml", "m.map", "--allow=drop-copies"],
         &["diff", "m.map.history/1", "m.map"],
         &["show", "m.map"],
     ] {
@@ -230,7 +230,16 @@ fn pins_are_judged_in_the_middle_of_a_gradual_change() {
         "f.toml",
         zoned(pins).replace("name = \"c2\"", "name = \"c2\"\nweight = 5"),
     );
-    let step = ["apply", "f.toml", "m.map", "--max-move", "1%", "--json"];
+    let allow = "--allow=drop-copies";
+    let step = [
+        "apply",
+        "f.toml",
+        "m.map",
+        "--max-move",
+        "1%",
+        "--json",
+        allow,
+    ];
     let json = dir.run(&step).json();
     assert!(json.get("to_come").is_some());
     assert_eq!(

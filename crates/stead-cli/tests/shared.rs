@@ -41,7 +41,8 @@ impl Place {
 
     /// Applies a fleet as a user with this umask.
     fn apply(&self, user: u32, umask: &str, nodes: usize, map: &str) -> Output {
-        let line = format!("umask {umask} && exec ./stead apply {nodes}.toml {map}");
+        let line =
+            format!("umask {umask} && exec ./stead apply {nodes}.toml {map} --allow take-back");
         Command::new("setpriv")
             .args([format!("--reuid={user}"), format!("--regid={user}")])
             .args([format!("--groups={OPS}"), "sh".into(), "-c".into(), line])

@@ -27,7 +27,8 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
             .map(|i| {
                 let name = format!("f{i}.toml");
                 dir.write(&name, many(200 + i) + &format!("weight = {}\n", round + 2));
-                let mut command = dir.command(&["apply", &name, "m.map", "--json"]);
+                let mut command =
+                    dir.command(&["apply", &name, "m.map", "--json", "--allow=take-back"]);
                 command
                     .stdout(Stdio::piped())
                     .stderr(Stdio::piped())

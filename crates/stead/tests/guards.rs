@@ -88,20 +88,12 @@ fn a_pin_that_leaves_its_points_fewer_copies_than_promised_is_found() {
     let plain = map(&fleet(""));
     // (pin before, pin after, what is found)
     for (before, after, text) in [
-        (
-            "",
-            "'a'",
-            "drops copies of 1 point of the points, 2 points of all copies",
-        ),
-        (
-            "'a','b'",
-            "'c'",
-            "drops copies of 1 point of the points, 1 point of all copies",
-        ),
+        ("", "'a'", "drops 2 copies of 1 point"),
+        ("'a','b'", "'c'", "drops 1 copy of 1 point"),
         (
             "'a','b','c','d','e'",
             "'a','b'",
-            "drops copies of 1 point of the points, 3 points of all copies",
+            "drops 3 copies of 1 point",
         ),
         ("'a','b','c','d','e'", "'a','b','c'", ""),
         ("'a','b','c','d','e'", "", ""),

@@ -174,11 +174,12 @@ class Map:
         *,
         max_move: str | None = None,
         name: str | None = None,
+        allow: str | None = None,
     ) -> Map:
         """Builds the map of a fleet on the map at path, or a first map if there is no file, and
         publishes it if it differs. Returns the map that is then at path.
 
-        fleet, max_move and name are those of Map.build, and path is that of publish.
+        fleet, max_move and name are those of Map.build, and path and allow are those of publish.
 
         Raises the exceptions of Map.build and of publish. After a ConflictError, call it again.
 
@@ -190,7 +191,11 @@ class Map:
         """
     @staticmethod
     def apply_file(
-        fleet_path: _Path, path: _Path, *, max_move: str | None = None
+        fleet_path: _Path,
+        path: _Path,
+        *,
+        max_move: str | None = None,
+        allow: str | None = None,
     ) -> Map:
         r"""Applies a fleet file, as Map.apply does with a text. Messages call the fleet by its path.
 
@@ -220,10 +225,12 @@ class Map:
         True
         """
     @staticmethod
-    def rollback(path: _Path, epoch: SupportsIndex) -> Map:
+    def rollback(path: _Path, epoch: SupportsIndex, *, allow: str | None = None) -> Map:
         """Publishes the content of an old epoch as the next epoch, so that every reader notices the
         change, and returns the map that is then at path. Publishes nothing if the newest epoch has
         this content already.
+
+        allow: as in publish; "take-back" is never needed here.
 
         Raises the exceptions of Map.open_epoch and of publish.
 
@@ -432,7 +439,9 @@ class Map:
         >>> stead.Map.build(fleet).label("db1", "zone")
         'a'
         """
-    def publish(self, path: _Path, previous: Map | None = None) -> None:
+    def publish(
+        self, path: _Path, previous: Map | None = None, *, allow: str | None = None
+    ) -> None:
         """Publishes the map at path, completely or not at all, with its history beside it.
 
         previous: the map that this one was built on, which must still be the one at path; None if
@@ -441,8 +450,12 @@ class Map:
         The history is the directory path + ".history", with a map file for each of the newest 32
         epochs. Map.history, Map.open_epoch and Map.rollback use it.
 
+        allow: the words of guards that may not refuse the change, with commas between them:
+        "drop-copies", "lose-domain", "move", "take-back". docs/guards.md says what each refuses.
+
         Raises ConflictError if another process published meanwhile: nothing was changed, so build
-        again on the new map. Raises UncertainError if the map is in place, but a power cut may
+        again on the new map. Raises GuardedError if a guard refuses the change, and nothing was
+        changed either. Raises UncertainError if the map is in place, but a power cut may
         lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
         symbolic link.
 

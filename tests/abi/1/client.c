@@ -198,15 +198,15 @@ static void files(const char *scratch) {
     stead_map_free(second);
     second = shared;
 
-    done(stead_map_publish(first, NULL, beside(scratch, "client.map"), &error));
-    done(stead_map_publish(second, first, beside(scratch, "client.map"), &error));
+    done(stead_map_publish(first, NULL, beside(scratch, "client.map"), NULL, &error));
+    done(stead_map_publish(second, first, beside(scratch, "client.map"), NULL, &error));
     done(stead_map_open_uncached(beside(scratch, "client.map"), &copy, &error));
     CHECK(stead_map_same(second, copy) == 1);
     stead_map_free(copy);
     done(stead_map_peek(beside(scratch, "client.map"), &epoch, peeked, &error));
     done(stead_map_digest(second, digest, &error));
     CHECK(epoch == 2 && memcmp(digest, peeked, sizeof digest) == 0);
-    CHECK(stead_map_publish(first, NULL, beside(scratch, "client.map"), &error) == STEAD_CONFLICT && error.status == STEAD_CONFLICT);
+    CHECK(stead_map_publish(first, NULL, beside(scratch, "client.map"), NULL, &error) == STEAD_CONFLICT && error.status == STEAD_CONFLICT);
 
     done(stead_map_save(first, beside(scratch, "copy.map"), &error));
     done(stead_map_open(beside(scratch, "copy.map"), STEAD_OPEN_COPY, &copy, &error));
@@ -238,14 +238,14 @@ static void stores(const char *scratch) {
     char path[4096], file[4096];
     snprintf(path, sizeof path, "%s/applied.map", scratch);
     snprintf(file, sizeof file, "%s/client.toml", scratch); // SECOND, from files()
-    done(stead_map_apply(FIRST, strlen(FIRST), "first.toml", path, NULL, &map, &error));
+    done(stead_map_apply(FIRST, strlen(FIRST), "first.toml", path, NULL, NULL, &map, &error));
     CHECK(stead_map_epoch(map) == 1);
     stead_map_free(map);
-    done(stead_map_apply_file(file, path, NULL, &map, &error));
+    done(stead_map_apply_file(file, path, NULL, NULL, &map, &error));
     CHECK(stead_map_epoch(map) == 2 && stead_map_node_count(map) == 4);
     stead_map_free(map);
     done(stead_map_open_epoch(path, 1, &old, &error));
-    done(stead_map_rollback(path, 1, &map, &error));
+    done(stead_map_rollback(path, 1, NULL, &map, &error));
     CHECK(stead_map_epoch(map) == 3 && stead_map_same(map, old) == 1);
     done(stead_map_history(path, epochs, 4, &count, &error));
     CHECK(count == 3);

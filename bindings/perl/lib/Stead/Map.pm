@@ -119,11 +119,11 @@ Does the same as C<build>, for a fleet file.
 These do what the program C<stead> does with a map file. Each returns the map that is at C<$path>
 afterwards.
 
-=head2 apply($fleet, $path, max_move => '5%', name => 'fleet.toml')
+=head2 apply($fleet, $path, max_move => '5%', name => 'fleet.toml', allow => 'drop-copies')
 
 Builds the map of a fleet on the map that is at C<$path>, or a first map when there is none, and
-publishes it. It writes nothing when nothing would change. C<$fleet> and the options are as for
-C<build>.
+publishes it. It writes nothing when nothing would change. C<$fleet>, C<max_move> and C<name> are as
+for C<build>, and C<allow> as for C<publish>.
 
     my $fleet = { name => 'cache', node => [{ name => 'c1' }, { name => 'c2' }] };
     say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 1
@@ -131,14 +131,14 @@ C<build>.
     say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 2
     say join ' ', Stead::Map->history('cache.map');       # 1 2
 
-=head2 apply_file($fleet, $path, max_move => '5%')
+=head2 apply_file($fleet, $path, max_move => '5%', allow => 'drop-copies')
 
 Does the same, for a fleet file.
 
-=head2 rollback($path, $epoch)
+=head2 rollback($path, $epoch, allow => 'drop-copies')
 
-Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or the next
-C<apply> undoes the rollback.
+Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or a guard
+refuses it the next time. C<allow> is as for C<publish>; C<take-back> is never needed here.
 
 =head1 QUESTIONS ABOUT A FILE
 
@@ -274,12 +274,17 @@ other would change nothing.
 
 =head1 WRITING
 
-=head2 publish($path, $previous)
+=head2 publish($path, $previous, allow => 'drop-copies')
 
 Publishes the map at C<$path>, completely or not at all, with its history beside it. C<$previous> is
 the map on which it was built, and must still be the map at C<$path>; omit it when there is no map
 yet. If another process has published meanwhile, this dies with C<STEAD_CONFLICT> and changes
 nothing: open the map again, and build again.
+
+If the change drops copies, loses a fault domain, moves more than the fleet permits, or takes back
+what a newer epoch brought, this dies with C<STEAD_GUARDED> and changes nothing. C<allow> lets it
+pass: it has the words C<drop-copies>, C<lose-domain>, C<move> and C<take-back>, with commas between
+them.
 
 =head2 save($path)
 

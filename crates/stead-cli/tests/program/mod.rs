@@ -136,10 +136,11 @@ impl Dir {
         Ran::of(command.output().expect("sh"))
     }
 
-    /// Writes a fleet of plain nodes and applies it to `m.map`.
+    /// Writes a fleet of plain nodes and applies it to `m.map`, even if it takes nodes back.
     pub fn apply(&self, nodes: &[&str]) -> Ran {
         self.write("fleet.toml", fleet(nodes));
-        self.run(&["apply", "fleet.toml", "m.map"]).ok()
+        self.run(&["apply", "fleet.toml", "m.map", "--allow", "take-back"])
+            .ok()
     }
 
     /// Returns every file below except fleets and locks: its name, and the MD5 of its contents.

@@ -8,6 +8,9 @@ use crate::fleet;
 use crate::map::Map;
 use crate::point::SPACE;
 
+/// Fewer points than this are counted, since no percentage of 2^64 would show them.
+const FEW: u128 = 10_000_000;
+
 /// A harm that a change does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
@@ -58,10 +61,22 @@ fn dropped(old: &Map, new: &Map, changed: &Changed) -> String {
     } else {
         String::new()
     };
+    let (points, copies) = (changed.dropped_points, changed.dropped_copies);
+    if points < FEW {
+        let one = |count: u128, word: &str, words: &str| match count {
+            1 => format!("1 {word}"),
+            count => format!("{count} {words}"),
+        };
+        let (copies, points) = (
+            one(copies, "copy", "copies"),
+            one(points, "point", "points"),
+        );
+        return format!("drops {copies} of {points}{replicas}");
+    }
     format!(
         "drops copies of {} of the points, {} of all copies{replicas}",
-        share(changed.dropped_points, SPACE),
-        share(changed.dropped_copies, u128::from(before) * SPACE)
+        share(points, SPACE),
+        share(copies, u128::from(before) * SPACE)
     )
 }
 
@@ -72,7 +87,7 @@ pub(super) fn share(part: u128, whole: u128) -> String {
     let hundredths = (part * 10_000 + whole / 2) / whole.max(1);
     match (hundredths, part) {
         (0, 1) => "1 point".to_owned(),
-        (0, 1..=9_999_999) => format!("{part} points"),
+        (0, 1..FEW) => format!("{part} points"),
         (0, 1..) => "less than 0.01 %".to_owned(),
         _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
     }
