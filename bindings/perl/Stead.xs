@@ -689,8 +689,6 @@ open_epoch(class, path, epoch)
     SV *class
     SV *path
     SV *epoch
-  ALIAS:
-    rollback = 1
   PREINIT:
     stead_error error;
     stead_map *map;
@@ -702,7 +700,32 @@ open_epoch(class, path, epoch)
     name = c_string(aTHX_ path, "the path of a map");
     {
         dSAVE_ERRNO;
-        status = (ix ? stead_map_rollback : stead_map_open_epoch)(name, number, &map, &error);
+        status = stead_map_open_epoch(name, number, &map, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_map(aTHX_ class, map));
+
+void
+_rollback(class, path, epoch, back)
+    SV *class
+    SV *path
+    SV *epoch
+    SV *back
+  PREINIT:
+    stead_error error;
+    stead_map *map;
+    const char *name, *way;
+    UV number;
+    int32_t status;
+  PPCODE:
+    number = unsigned_of(aTHX_ epoch, "an epoch");
+    name = c_string(aTHX_ path, "the path of a map");
+    way = SvOK(back) ? c_string(aTHX_ back, "back") : NULL;
+    {
+        dSAVE_ERRNO;
+        status = stead_map_rollback(name, number, way, &map, &error);
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK)

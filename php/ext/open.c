@@ -49,9 +49,7 @@ ZEND_METHOD(Stead_Map, openUncached) {
   returned(return_value, status, map, &error);
 }
 
-/* Calls one of the two functions that take a path and an epoch. */
-static void of_epoch(INTERNAL_FUNCTION_PARAMETERS,
-                     __typeof__(stead_map_open_epoch) *made) {
+ZEND_METHOD(Stead_Map, openEpoch) {
   zend_string *path;
   zend_long epoch;
   stead_map *map;
@@ -66,16 +64,33 @@ static void of_epoch(INTERNAL_FUNCTION_PARAMETERS,
   if (!stead_loaded() || !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
-  int32_t status = made(ZSTR_VAL(path), (uint64_t)epoch, &map, &error);
+  int32_t status = stead.stead_map_open_epoch(ZSTR_VAL(path), (uint64_t)epoch,
+                                              &map, &error);
   returned(return_value, status, map, &error);
 }
 
-ZEND_METHOD(Stead_Map, openEpoch) {
-  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_open_epoch);
-}
-
 ZEND_METHOD(Stead_Map, rollback) {
-  of_epoch(INTERNAL_FUNCTION_PARAM_PASSTHRU, stead.stead_map_rollback);
+  zend_string *path, *back = NULL;
+  zend_long epoch;
+  stead_map *map;
+  stead_error error;
+
+  STEAD_NOT_NULL(1, "string");
+  STEAD_NOT_NULL(2, "int");
+  ZEND_PARSE_PARAMETERS_START(2, 3)
+  Z_PARAM_STR(path)
+  Z_PARAM_LONG(epoch)
+  Z_PARAM_OPTIONAL
+  Z_PARAM_STR_OR_NULL(back)
+  ZEND_PARSE_PARAMETERS_END();
+  if (!stead_loaded() || !stead_ends(path, "the path") ||
+      (back && !stead_ends(back, "back"))) {
+    RETURN_THROWS();
+  }
+  int32_t status =
+      stead.stead_map_rollback(ZSTR_VAL(path), (uint64_t)epoch,
+                               back ? ZSTR_VAL(back) : NULL, &map, &error);
+  returned(return_value, status, map, &error);
 }
 
 ZEND_METHOD(Stead_Map, history) {

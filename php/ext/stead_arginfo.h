@@ -80,7 +80,11 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Map_history, 0, 1, I
 	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
-#define arginfo_class_Stead_Map_rollback arginfo_class_Stead_Map_openEpoch
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Map_rollback, 0, 2, Stead\\Map, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, epoch, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, back, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
 
 #define arginfo_class_Stead_Map_peek arginfo_class_Stead_Map_history
 

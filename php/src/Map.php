@@ -212,17 +212,21 @@ final class Map implements \JsonSerializable
     }
 
     /**
-     * Goes back to an old epoch of a map file: publishes its content as the next epoch, because the
-     * numbers of epochs only go up. If the newest epoch has this content already, nothing is written.
-     * Returns the map that is at path afterwards. Restore the fleet as well, or the next apply undoes
-     * the rollback.
+     * Goes back to an old epoch of a map file in a new epoch, because the numbers of epochs only go
+     * up. If nothing would change, nothing is written. Returns the map that is at path afterwards.
+     * Restore the fleet as well, or the next apply undoes the rollback.
      *
      * @param int $epoch a number that history lists
+     * @param ?string $back how: "exact" publishes the slices of the old epoch again, so that every key
+     *     lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
+     *     moves as little as possible. Without it the epoch just before the newest one comes back
+     *     exactly, and an older one is refused, with a message that says what both would move
      */
-    public static function rollback(string $path, int $epoch): Map
+    public static function rollback(string $path, int $epoch, ?string $back = null): Map
     {
         $ffi = Ffi::load();
-        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $ffi->map, $ffi->error) !== 0) {
+        $back = $back === null ? null : Text::ended($back, 'back');
+        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $back, $ffi->map, $ffi->error) !== 0) {
             $ffi->fail();
         }
         return new self($ffi);

@@ -240,9 +240,13 @@ impl Map {
             .map(|map| Map::new(Arc::new(map)))
     }
 
-    /// Publishes the content of an old epoch as the next epoch, so that every reader notices the
-    /// change, and returns the map that is then at path. Publishes nothing if the newest epoch has
-    /// this content already.
+    /// Goes back to an old epoch in a new epoch, so that every reader notices the change, and
+    /// returns the map that is then at path. Publishes nothing if nothing would change.
+    ///
+    /// back says how: "exact" publishes the slices of the old epoch again, so that every key lives
+    /// where it lived then; "least" builds the fleet of the old epoch on the newest one, which moves
+    /// as little as possible. Without it the epoch just before the newest one comes back exactly,
+    /// and an older one raises InvalidError, which says what both would move.
     ///
     /// Raises the exceptions of Map.open_epoch and of publish.
     ///
@@ -252,13 +256,16 @@ impl Map {
     /// >>> back.epoch, back.same(members)
     /// (3, True)
     #[staticmethod]
+    #[pyo3(signature = (path, epoch, *, back=None))]
     fn rollback(
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         epoch: &Bound<'_, PyAny>,
+        back: Option<&str>,
     ) -> PyResult<Map> {
         let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
-        py.detach(|| store(&path).rollback(epoch))
+        let back = back.map(Back::named).transpose().raise(py)?;
+        py.detach(|| store(&path).rollback(epoch, back))
             .raise(py)
             .map(|map| Map::new(Arc::new(map)))
     }

@@ -6,13 +6,14 @@ use std::path::Path;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{MoveReport, Report};
+use stead::store::Progress;
 use stead::verdict::{Holder, Verdict};
 use stead::{build, build_max_move, Error, Fleet, Map, Share};
 
 use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
 use crate::output::{Out, BAD};
-use crate::text::{any_pinned, change, count, percent, primary, Table};
+use crate::text::{any_pinned, change, count, percent, primary, step_of, Table};
 
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
@@ -41,6 +42,13 @@ pub struct Pace {
     max_move: Option<Share>,
 }
 
+impl Pace {
+    /// Returns how much one step may move, if it is limited.
+    pub fn max_move(&self) -> Option<Share> {
+        self.max_move
+    }
+}
+
 /// Parses a percentage above 0.
 fn part(text: &str) -> std::result::Result<Share, String> {
     match stead::fleet::part(text) {
@@ -58,6 +66,8 @@ pub struct Change {
     pub new: Map,
     /// Whether `new` has to be published.
     pub needed: bool,
+    /// How far the gradual change has come with this step, if it is one.
+    pub progress: Option<Progress>,
     /// The fleet that asks for the change, if a fleet does.
     fleet: Option<Fleet>,
 }
@@ -87,6 +97,7 @@ impl Change {
             old: Some(old),
             new,
             needed: true,
+            progress: None,
             fleet: None,
         }
     }
@@ -98,12 +109,14 @@ impl Change {
                 new: old,
                 old: None,
                 needed: false,
+                progress: None,
                 fleet: None,
             },
             old => Change {
                 old,
                 new,
                 needed: true,
+                progress: None,
                 fleet: None,
             },
         }
@@ -125,6 +138,7 @@ impl Change {
         }
         out.line(self.headline(report))?;
         caps::write_broken(report, &self.new, out)?;
+        caps::write_drained(&self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(
                 BAD,
@@ -148,8 +162,12 @@ impl Change {
         let (name, epoch) = (&report.name, report.epoch);
         let slices = count(report.slices, "slice");
         let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
-        let to_come = report.to_come.as_ref().map_or(String::new(), |amount| {
-            format!(", {} still to come", part(&amount.points))
+        let step = self
+            .progress
+            .as_ref()
+            .map_or(String::new(), |progress| format!(", {}", step_of(progress)));
+        let to_come = report.to_come.as_ref().map_or(step.clone(), |amount| {
+            format!("{step}, {} still to come", part(&amount.points))
         });
         if !self.needed {
             return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");

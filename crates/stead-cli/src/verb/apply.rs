@@ -40,7 +40,27 @@ pub struct Apply {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     show: Show,
+}
+
+/// The option that says why a change is made.
+#[derive(Args)]
+pub struct Why {
+    /// Say why, in one line; `stead history` shows it
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+impl Why {
+    /// Returns the store, which publishes with the note if there is one.
+    pub fn on(&self, store: Store) -> Result<Store> {
+        match &self.note {
+            Some(note) => Ok(store.with_note(note)?),
+            None => Ok(store),
+        }
+    }
 }
 
 impl Apply {
@@ -49,7 +69,9 @@ impl Apply {
         // checked even when there is nothing to publish: otherwise a symbolic link would be found
         // only on the day of a change
         store.refuse_symlink()?;
-        let change = Change::of(&self.fleet, store.current()?, &self.pace)?;
+        let mut change = Change::of(&self.fleet, store.current()?, &self.pace)?;
+        change.progress = store.progress(&change.new);
+        let store = self.why.on(store)?;
         publish(&store, &change, &self.show, out)
     }
 }

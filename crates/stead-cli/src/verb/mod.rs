@@ -7,6 +7,7 @@ mod diff;
 mod history;
 mod locate;
 mod observed;
+mod off;
 mod path;
 mod plan;
 mod ring;

@@ -45,7 +45,10 @@ impl Plan {
             Some(map) => Store::new(map, KEEP).current()?,
             None => None,
         };
-        let change = Change::of(&self.fleet, old, &self.pace)?;
+        let mut change = Change::of(&self.fleet, old, &self.pace)?;
+        if let Some(map) = &self.map {
+            change.progress = Store::new(map, KEEP).progress(&change.new);
+        }
         change.write(&change.report(&self.show)?, &self.show, out)
     }
 }
