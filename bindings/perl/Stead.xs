@@ -708,24 +708,26 @@ open_epoch(class, path, epoch)
     XPUSHs(new_map(aTHX_ class, map));
 
 void
-_rollback(class, path, epoch, back)
+rollback(class, path, epoch, ...)
     SV *class
     SV *path
     SV *epoch
-    SV *back
   PREINIT:
     stead_error error;
     stead_map *map;
-    const char *name, *way;
+    const char *name, *back;
+    SV *value;
     UV number;
     int32_t status;
   PPCODE:
+    only(aTHX_ ax, 3, items, " back ");
+    value = option(aTHX_ ax, 3, items, "back");
+    back = value ? c_string(aTHX_ value, "back") : NULL;
     number = unsigned_of(aTHX_ epoch, "an epoch");
     name = c_string(aTHX_ path, "the path of a map");
-    way = SvOK(back) ? c_string(aTHX_ back, "back") : NULL;
     {
         dSAVE_ERRNO;
-        status = stead_map_rollback(name, number, way, &map, &error);
+        status = stead_map_rollback(name, number, back, &map, &error);
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK)

@@ -32,6 +32,11 @@ final class StoreTest extends Cases
         self::assertSame([4, true, [1, 2, 3, 4]], [$back->epoch(), $back->same($second), Map::history($path)]);
         self::assertSame($back->digest(), Map::open($path)->digest());
         self::assertSame(4, Map::rollback($path, 4)->epoch());
+        // further back it must be said how
+        $this->thrown(fn () => Map::rollback($path, 1), InvalidException::class, 'say how to go back: exact');
+        $this->thrown(fn () => Map::rollback($path, 1, 'most'), InvalidException::class, '"most" is no way to go back');
+        self::assertSame([5, $first->fleet()], [Map::rollback($path, 1, 'least')->epoch(), Map::open($path)->fleet()]);
+        self::assertTrue(Map::rollback($path, 1, 'exact')->same($first));
     }
 
     public function testAFleetFileIsApplied(): void

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use stead::point::Share;
+use stead::store::Back;
 use stead::{Fleet, Store};
 
 use crate::argument::{flag, max_move, optional, path, text, wrong};

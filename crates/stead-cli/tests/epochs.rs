@@ -71,10 +71,10 @@ fn the_history_tells_when_who_what_and_why_within_80_columns() {
         "m: epoch 3 is current (*)\n\
          epoch  time (UTC)        who           moved  change\n    \
              1  2026-11-22 21:09  anna@ops1    0.00 %  first map, 3 nodes\n    \
-             2  2026-11-22 21:09  anna@ops1   50.00 %  +n3, +n4, n1 1 -> 2, labels of 3 no...\n       \
+             2  2026-11-22 21:09  anna@ops1   33.33 %  +n3, +n4, n1 1 -> 2, labels of ...\n       \
                 room for Black Friday, ticket 4711; the two new ones stand in the old\n       \
                 rack of the mail servers\n  \
-           * 3  2026-11-22 21:09  anna@ops1   50.00 %  back to epoch 1: -n3, -n4, n1 2 -> ...\n       \
+           * 3  2026-11-22 21:09  anna@ops1   33.33 %  back to epoch 1: -n3, -n4, n1 2...\n       \
                 n3 was too slow\n"
     );
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
@@ -93,7 +93,7 @@ fn the_history_tells_when_who_what_and_why_within_80_columns() {
     std::fs::write(dir.path("m.map.history/log"), "\u{0}torn").unwrap();
     let text = as_anna(&dir, &["history", "m.map"]);
     assert!(
-        text.contains("\n  * 3  -                 -     50.00 %  -n3, -n4, n1 2 -> 1"),
+        text.contains("\n  * 3  -                 -     33.33 %  -n3, -n4, n1 2 -> 1"),
         "{text}"
     );
     // a note with an escape sequence is refused, and one in the file is not obeyed

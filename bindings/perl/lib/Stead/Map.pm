@@ -135,10 +135,13 @@ C<build>.
 
 Does the same, for a fleet file.
 
-=head2 rollback($path, $epoch)
+=head2 rollback($path, $epoch, back => 'least')
 
-Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or the next
-C<apply> undoes the rollback.
+Goes back to an old epoch in a new epoch. C<back> says how: C<exact> publishes the slices of the old
+epoch again, so that every key lives where it lived then; C<least> builds the fleet of the old epoch
+on the newest one, which moves as little as possible. Without it the epoch just before the newest
+one comes back exactly, and an older one is refused, with a message that says what both would move.
+Restore the fleet as well, or the next C<apply> undoes the rollback.
 
 =head1 QUESTIONS ABOUT A FILE
 
