@@ -718,20 +718,22 @@ rollback(class, path, epoch, ...)
   PREINIT:
     stead_error error;
     stead_map *map;
-    const char *name, *allow;
+    const char *name, *back, *allow;
     UV number;
     SV *value;
     int32_t status;
   PPCODE:
     keep(aTHX_ ax, items);
-    only(aTHX_ ax, 3, items, " allow ");
+    only(aTHX_ ax, 3, items, " back allow ");
+    value = option(aTHX_ ax, 3, items, "back");
+    back = value ? c_string(aTHX_ value, "back") : NULL;
     value = option(aTHX_ ax, 3, items, "allow");
     allow = value ? c_string(aTHX_ value, "allow") : NULL;
     number = unsigned_of(aTHX_ epoch, "an epoch");
     name = c_string(aTHX_ path, "the path of a map");
     {
         dSAVE_ERRNO;
-        status = stead_map_rollback(name, number, allow, &map, &error);
+        status = stead_map_rollback(name, number, back, allow, &map, &error);
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK)

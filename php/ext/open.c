@@ -70,26 +70,28 @@ ZEND_METHOD(Stead_Map, openEpoch) {
 }
 
 ZEND_METHOD(Stead_Map, rollback) {
-  zend_string *path, *allow = NULL;
+  zend_string *path, *back = NULL, *allow = NULL;
   zend_long epoch;
   stead_map *map;
   stead_error error;
 
   STEAD_NOT_NULL(1, "string");
   STEAD_NOT_NULL(2, "int");
-  ZEND_PARSE_PARAMETERS_START(2, 3)
+  ZEND_PARSE_PARAMETERS_START(2, 4)
   Z_PARAM_STR(path)
   Z_PARAM_LONG(epoch)
   Z_PARAM_OPTIONAL
+  Z_PARAM_STR_OR_NULL(back)
   Z_PARAM_STR_OR_NULL(allow)
   ZEND_PARSE_PARAMETERS_END();
-  if (!stead_loaded() || (allow != NULL && !stead_ends(allow, "allow")) ||
+  if (!stead_loaded() || (back != NULL && !stead_ends(back, "back")) ||
+      (allow != NULL && !stead_ends(allow, "allow")) ||
       !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
   int32_t status = stead.stead_map_rollback(
-      ZSTR_VAL(path), (uint64_t)epoch, allow == NULL ? NULL : ZSTR_VAL(allow),
-      &map, &error);
+      ZSTR_VAL(path), (uint64_t)epoch, back == NULL ? NULL : ZSTR_VAL(back),
+      allow == NULL ? NULL : ZSTR_VAL(allow), &map, &error);
   returned(return_value, status, map, &error);
 }
 

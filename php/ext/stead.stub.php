@@ -81,7 +81,7 @@ final class Map implements \JsonSerializable
 
     public static function history(string $path): array {}
 
-    public static function rollback(string $path, int $epoch, ?string $allow = null): Map {}
+    public static function rollback(string $path, int $epoch, ?string $back = null, ?string $allow = null): Map {}
 
     public static function peek(string $path): array {}
 

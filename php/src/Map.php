@@ -217,19 +217,23 @@ final class Map implements \JsonSerializable
     }
 
     /**
-     * Goes back to an old epoch of a map file: publishes its content as the next epoch, because the
-     * numbers of epochs only go up. If the newest epoch has this content already, nothing is written.
-     * Returns the map that is at path afterwards. Restore the fleet as well, or a guard refuses it the
-     * next time.
+     * Goes back to an old epoch of a map file in a new epoch, because the numbers of epochs only go
+     * up. If nothing would change, nothing is written. Returns the map that is at path afterwards.
+     * Restore the fleet as well, or a guard refuses it the next time.
      *
      * @param int $epoch a number that history lists
+     * @param ?string $back how: "exact" publishes the slices of the old epoch again, so that every key
+     *     lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
+     *     moves as little as possible. Without it the epoch just before the newest one comes back
+     *     exactly, and an older one is refused, with a message that says what both would move
      * @param ?string $allow as in apply; 'take-back' is never needed here
      */
-    public static function rollback(string $path, int $epoch, ?string $allow = null): Map
+    public static function rollback(string $path, int $epoch, ?string $back = null, ?string $allow = null): Map
     {
         $ffi = Ffi::load();
+        $back = $back === null ? null : Text::ended($back, 'back');
         $allow = $allow === null ? null : Text::ended($allow, 'allow');
-        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $allow, $ffi->map, $ffi->error) !== 0) {
+        if ($ffi->c->stead_map_rollback(Text::ended($path, 'the path'), $epoch, $back, $allow, $ffi->map, $ffi->error) !== 0) {
             $ffi->fail();
         }
         return new self($ffi);

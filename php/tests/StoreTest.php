@@ -33,6 +33,11 @@ final class StoreTest extends Cases
         self::assertSame([4, true, [1, 2, 3, 4]], [$back->epoch(), $back->same($second), Map::history($path)]);
         self::assertSame($back->digest(), Map::open($path)->digest());
         self::assertSame(4, Map::rollback($path, 4)->epoch());
+        // further back it must be said how
+        $this->thrown(fn () => Map::rollback($path, 1), InvalidException::class, 'say how to go back: exact');
+        $this->thrown(fn () => Map::rollback($path, 1, 'most'), InvalidException::class, '"most" is no way to go back');
+        self::assertSame([5, $first->fleet()], [Map::rollback($path, 1, 'least')->epoch(), Map::open($path)->fleet()]);
+        self::assertTrue(Map::rollback($path, 1, 'exact')->same($first));
     }
 
     public function testAFleetFileIsApplied(): void
@@ -82,14 +87,14 @@ final class StoreTest extends Cases
         $this->thrown(fn () => $second->publish($path, $first), GuardedException::class, ...$says);
         $this->thrown(fn () => Map::apply($single, $path, allow: 'move,take-back'), GuardedException::class);
         $this->thrown(fn () => Map::apply($single, $path, allow: 'drop'), InvalidException::class, '`drop` is not the word of a guard');
-        foreach ([fn () => Map::apply($single, $path, allow: "move\0"), fn () => Map::applyFile($file, $path, allow: "move\0"), fn () => Map::rollback($path, 1, "move\0"), fn () => $second->publish($path, $first, "move\0")] as $call) {
+        foreach ([fn () => Map::apply($single, $path, allow: "move\0"), fn () => Map::applyFile($file, $path, allow: "move\0"), fn () => Map::rollback($path, 1, allow: "move\0"), fn () => $second->publish($path, $first, "move\0")] as $call) {
             $this->thrown($call, InvalidException::class, 'allow has a NUL byte');
         }
         self::assertSame([1], Map::history($path));
         $second->publish($path, $first, 'drop-copies');
         self::assertSame(3, Map::apply($pair, $path, allow: 'take-back')->epoch());
         $this->thrown(fn () => Map::rollback($path, 2), GuardedException::class, ...$says);
-        self::assertSame(4, Map::rollback($path, 2, 'drop-copies')->epoch());
+        self::assertSame(4, Map::rollback($path, 2, allow: 'drop-copies')->epoch());
         self::assertSame(5, Map::apply($pair, $path, allow: 'take-back')->epoch());
         self::assertSame(6, Map::applyFile($file, $path, allow: 'drop-copies,take-back')->epoch());
     }

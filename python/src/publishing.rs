@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use stead::point::Share;
+use stead::store::Back;
 use stead::{Fleet, Store};
 
 use crate::argument::{allow, flag, max_move, optional, path, text, wrong};
@@ -244,9 +245,13 @@ impl Map {
             .map(|map| Map::new(Arc::new(map)))
     }
 
-    /// Publishes the content of an old epoch as the next epoch, so that every reader notices the
-    /// change, and returns the map that is then at path. Publishes nothing if the newest epoch has
-    /// this content already.
+    /// Goes back to an old epoch in a new epoch, so that every reader notices the change, and
+    /// returns the map that is then at path. Publishes nothing if nothing would change.
+    ///
+    /// back says how: "exact" publishes the slices of the old epoch again, so that every key lives
+    /// where it lived then; "least" builds the fleet of the old epoch on the newest one, which moves
+    /// as little as possible. Without it the epoch just before the newest one comes back exactly,
+    /// and an older one raises InvalidError, which says what both would move.
     ///
     /// allow: as in publish; "take-back" is never needed here.
     ///
@@ -258,16 +263,18 @@ impl Map {
     /// >>> back.epoch, back.same(members)
     /// (3, True)
     #[staticmethod]
-    #[pyo3(signature = (path, epoch, *, allow = None))]
+    #[pyo3(signature = (path, epoch, *, back = None, allow = None))]
     fn rollback(
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         epoch: &Bound<'_, PyAny>,
+        back: Option<&str>,
         allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
+        let back = back.map(Back::named).transpose().raise(py)?;
         let store = store(&path).allowing(self::allow(allow)?);
-        py.detach(|| store.rollback(epoch))
+        py.detach(|| store.rollback(epoch, back))
             .raise(py)
             .map(|map| Map::new(Arc::new(map)))
     }

@@ -262,6 +262,14 @@ def test_history_lists_epochs_and_rollback_publishes_one_again(path, members, gr
     assert back.epoch == 3 and back.same(members) and back == stead.Map.open(path)
     assert stead.Map.rollback(path, 1) == back  # nothing to do
     assert stead.Map.history(path) == [1, 2, 3]
+    grown_again = stead.Map.build(grown.fleet(), back)
+    grown_again.publish(path, back)
+    with pytest.raises(stead.InvalidError, match="say how to go back: exact"):
+        stead.Map.rollback(path, 1)
+    with pytest.raises(stead.InvalidError, match='"most" is no way to go back'):
+        stead.Map.rollback(path, 1, back="most")
+    assert stead.Map.rollback(path, 1, back="least").fleet() == members.fleet()
+    assert stead.Map.rollback(path, 1, back="exact").same(members)
     for call in (stead.Map.open_epoch, stead.Map.rollback):
         with pytest.raises(stead.Error, match="epoch 9 is not in the history"):
             call(path, 9)

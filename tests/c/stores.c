@@ -59,12 +59,21 @@ static void check_applying(void) {
   }
   GIVES(stead_map_open_epoch(path, 2, &out.map, at));
   stead_map *second = out.map;
-  GIVES(stead_map_rollback(path, 2, NULL, &out.map, at));
+  // two epochs back, so it must be said how
+  REFUSES_WITH(STEAD_INVALID, "say how to go back: exact",
+               stead_map_rollback(path, 2, NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "\"most\" is no way to go back",
+               stead_map_rollback(path, 2, "most", NULL, &out.map, at));
+  GIVES(stead_map_rollback(path, 2, "exact", NULL, &out.map, at));
   IS(stead_map_epoch(out.map), 5);
   IS(stead_map_same(out.map, second), 1);
   stead_map_free(out.map);
-  GIVES(stead_map_rollback(path, 2, NULL, &out.map, at)); // it is there already
+  GIVES(stead_map_rollback(path, 2, NULL, NULL, &out.map, at)); // it is there already
   IS(stead_map_epoch(out.map), 5);
+  stead_map_free(out.map);
+  GIVES(stead_map_rollback(path, 3, "least", NULL, &out.map, at));
+  IS(stead_map_epoch(out.map), 6);
+  IS(stead_map_node_count(out.map), 2);
   stead_map_free(out.map);
   stead_map_free(second);
 }
@@ -112,20 +121,21 @@ static void check_store_arguments(void) {
   static const uint64_t none[] = {0, 2, UINT64_MAX};
   for (size_t i = 0; i < 3; i++) {
     REFUSES(STEAD_INVALID, stead_map_open_epoch(path, none[i], &out.map, at));
-    REFUSES(STEAD_INVALID,
-            stead_map_rollback(path, none[i], NULL, &out.map, at));
+    REFUSES(STEAD_INVALID, stead_map_rollback(path, none[i], NULL, NULL, &out.map, at));
   }
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
-               stead_map_rollback(NULL, 1, NULL, &out.map, at));
+               stead_map_rollback(NULL, 1, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_rollback(path, 1, NULL, NULL, at));
+               stead_map_rollback(path, 1, NULL, NULL, NULL, at));
   const char *link = in(scratch, "arguments-link.map");
   CHECK(symlink("arguments.map", link) == 0);
   REFUSES_WITH(
       STEAD_INVALID, "symbolic link",
       stead_map_apply(TEXT(three), NULL, link, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
-               stead_map_rollback(link, 1, NULL, &out.map, at));
+               stead_map_apply(TEXT(three), NULL, link, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "symbolic link",
+               stead_map_rollback(link, 1, NULL, NULL, &out.map, at));
 }
 
 // Every function that reads the map file refuses this path in the same way.
@@ -136,7 +146,7 @@ static void refuse_store(const char *path, int32_t wanted) {
           stead_map_apply(TEXT(two), NULL, path, NULL, NULL, &out.map, at));
   REFUSES(wanted, stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
   REFUSES(wanted, stead_map_open_epoch(path, 1, &out.map, at));
-  REFUSES(wanted, stead_map_rollback(path, 1, NULL, &out.map, at));
+  REFUSES(wanted, stead_map_rollback(path, 1, NULL, NULL, &out.map, at));
 }
 
 static void check_stores_refused(void) {
@@ -190,7 +200,7 @@ static void check_stores_refused(void) {
   snprintf(epoch, sizeof epoch, "%s.history/1", path);
   CHECK(unlink(epoch) == 0);
   save_as(map, epoch);
-  REFUSES(STEAD_IDENTITY, stead_map_rollback(path, 1, NULL, &out.map, at));
+  REFUSES(STEAD_IDENTITY, stead_map_rollback(path, 1, NULL, NULL, &out.map, at));
   stead_map_free(map);
 }
 
@@ -355,7 +365,7 @@ static void check_guards(void) {
       stead_map_apply(TEXT(two), NULL, path, NULL, "drop", &out.map, at));
   REFUSES(STEAD_INVALID,
           stead_map_apply_file(file, path, NULL, "move, move", &out.map, at));
-  REFUSES(STEAD_INVALID, stead_map_rollback(path, 1, "\xFF", &out.map, at));
+  REFUSES(STEAD_INVALID, stead_map_rollback(path, 1, "\xFF", NULL, &out.map, at));
 
   stead_map *base = opened(path, 0);
   GIVES(stead_map_build(TEXT(two), NULL, base, NULL, &out.map, at));
@@ -374,8 +384,8 @@ static void check_guards(void) {
       stead_map_apply(TEXT(pair), NULL, path, NULL, "take-back", &out.map, at));
   stead_map_free(out.map);
   REFUSES_WITH(STEAD_GUARDED, "drop-copies",
-               stead_map_rollback(path, 2, NULL, &out.map, at));
-  GIVES(stead_map_rollback(path, 2, "drop-copies", &out.map, at));
+               stead_map_rollback(path, 2, NULL, NULL, &out.map, at));
+  GIVES(stead_map_rollback(path, 2, "drop-copies", NULL, &out.map, at));
   IS(stead_map_epoch(out.map), 4);
   stead_map_free(out.map);
   GIVES(stead_map_apply_file(file, path, NULL, NULL, &out.map, at));

@@ -103,6 +103,12 @@ is +Stead::Map->open_epoch( $store, 2 )->digest, $second->digest,
 my $back = Stead::Map->rollback( $store, 3 );
 is $back->epoch, 5, 'rollback publishes the next epoch';
 ok $back->same($third), 'with the old content';
+ok !eval { Stead::Map->rollback( $store, 1 ); 1 }, 'further back';
+like $@, qr/say how to go back: exact/, 'it must be said how';
+my $least = Stead::Map->rollback( $store, 1, back => 'least' );
+is $least->epoch, 6, 'least';
+$back = Stead::Map->rollback( $store, 5, back => 'exact' );
+ok $back->same($third), 'exact';
 is +Stead::Map->open($store)->digest, $back->digest, 'which is there';
 isa_ok $back, 'Stead::Map';
 my %failing = (

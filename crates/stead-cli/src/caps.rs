@@ -2,7 +2,7 @@
 //! reason why a share is not what the weight asks for.
 
 use stead::report::{DomainReport, HolderReport, Report};
-use stead::verdict::{Problem, Rule, Violation};
+use stead::verdict::{Answers, Problem, Rule, Violation};
 use stead::Map;
 
 use crate::exit::Result;
@@ -107,6 +107,16 @@ pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
         1 => out.line("1 pin is short, as its fleet says"),
         pins => out.line(format_args!("{pins} pins are short, as their fleet says")),
     }
+}
+
+/// Writes which drained nodes must stay on, because pins or named policies still name them.
+pub fn write_drained(map: &Map, out: &mut Out) -> Result {
+    for (node, answers) in Answers::of_drained(map) {
+        let name = map.node(node).name();
+        let line = format!("node {name} has weight 0 and still answers for {answers}");
+        out.line(out.paint(BAD, line))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

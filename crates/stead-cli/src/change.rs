@@ -7,6 +7,7 @@ use stead::guard::Finding;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{MoveReport, Report};
+use stead::store::Progress;
 use stead::verdict::{Holder, Verdict};
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
@@ -14,7 +15,7 @@ use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
-use crate::text::{any_pinned, change, count, percent, primary, Table};
+use crate::text::{any_pinned, change, count, percent, primary, step_of, Table};
 
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
@@ -58,6 +59,11 @@ impl Pace {
     pub fn is_limited(&self) -> bool {
         self.max_move.is_some()
     }
+
+    /// Returns how much one step may move, if it is limited.
+    pub fn max_move(&self) -> Option<Share> {
+        self.max_move
+    }
 }
 
 /// Parses a percentage above 0.
@@ -77,6 +83,8 @@ pub struct Change {
     pub new: Map,
     /// Whether `new` has to be published.
     pub needed: bool,
+    /// How far the gradual change has come with this step, if it is one.
+    pub progress: Option<Progress>,
     /// The fleet that asks for the change, if a fleet does.
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
@@ -108,6 +116,7 @@ impl Change {
             old: Some(old),
             new,
             needed: true,
+            progress: None,
             fleet: None,
             findings: Vec::new(),
         }
@@ -119,6 +128,7 @@ impl Change {
             new: map,
             old: None,
             needed: false,
+            progress: None,
             fleet: None,
             findings: Vec::new(),
         }
@@ -132,6 +142,7 @@ impl Change {
                 old,
                 new,
                 needed: true,
+                progress: None,
                 fleet: None,
                 findings: Vec::new(),
             },
@@ -172,6 +183,7 @@ impl Change {
             out.line(line)?;
         }
         caps::write_broken(report, &self.new, out)?;
+        caps::write_drained(&self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(
                 BAD,
@@ -195,8 +207,12 @@ impl Change {
         let (name, epoch) = (&report.name, report.epoch);
         let slices = count(report.slices, "slice");
         let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
-        let to_come = report.to_come.as_ref().map_or(String::new(), |amount| {
-            format!(", {} still to come", part(&amount.points))
+        let step = self
+            .progress
+            .as_ref()
+            .map_or(String::new(), |progress| format!(", {}", step_of(progress)));
+        let to_come = report.to_come.as_ref().map_or(step.clone(), |amount| {
+            format!("{step}, {} still to come", part(&amount.points))
         });
         if !self.needed {
             return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");

@@ -3,6 +3,7 @@
 use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
+use stead::store::Progress;
 use stead::verdict::{Holder, Violation};
 use stead::Map;
 
@@ -58,6 +59,20 @@ pub fn change(old: u128, new: u128, replicas: u32) -> String {
         std::cmp::Ordering::Equal => "0".to_owned(),
         std::cmp::Ordering::Less => format!("+{}", percent(new - old, replicas)),
         std::cmp::Ordering::Greater => format!("-{}", percent(old - new, replicas)),
+    }
+}
+
+/// Formats how far a gradual change has come: `step 2 of about 5`.
+pub fn step_of(progress: &Progress) -> String {
+    let about = if progress.to_come.0 == 0 {
+        ""
+    } else {
+        "about "
+    };
+    match (progress.step, progress.steps) {
+        (Some(step), Some(steps)) => format!("step {step} of {about}{steps}"),
+        (Some(step), None) => format!("step {step}"),
+        (None, _) => "a later step".to_owned(),
     }
 }
 

@@ -215,7 +215,12 @@ fn the_map_of_another_cluster_is_refused() {
         .map(|(name, _)| name);
     assert_eq!(
         changed.collect::<Vec<_>>(),
-        ["m.map.history/1", "twin.map", "twin.map.history/1"]
+        [
+            "m.map.history/1",
+            "twin.map",
+            "twin.map.history/1",
+            "twin.map.history/log"
+        ]
     );
 }
 

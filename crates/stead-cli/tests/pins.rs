@@ -198,6 +198,18 @@ fn a_drained_node_that_a_pin_names_is_told() {
         );
         assert!(ran.text().contains("  points  pinned"), "{ran:?}");
     }
+    // `show`, `plan` and `apply` say that it must stay on, and --off refuses it
+    let plan = dir.run(&["plan", "f.toml", "m.map"]).ok();
+    for ran in [&ran, &shown, &plan] {
+        let line = "\nnode db3 has weight 0 and still answers for 1 pin\n";
+        assert!(ran.text().contains(line), "{ran:?}");
+    }
+    let off = dir.run(&["check", "m.map", "--off", "db3"]);
+    let off = off.fails(1, &["m.map: db3 may not be switched off"]);
+    assert_eq!(
+        off.text(),
+        "db3 still answers for 1 pin\n  pin, key \"justin\": db3\n"
+    );
     let json = dir.run(&["show", "m.map", "--json"]).json();
     let db3 = &json["nodes"][1];
     assert_eq!(
@@ -218,8 +230,21 @@ fn a_drained_node_that_a_pin_names_is_told() {
     // without the pin it holds nothing, and the column `pinned` is gone
     dir.write("f.toml", fleet(0).replace("pin = [{ key", "# "));
     dir.run(&["apply", "f.toml", "m.map"]).ok();
-    assert!(!dir.run(&["show", "m.map"]).ok().text().contains("pinned"));
+    let shown = dir.run(&["show", "m.map"]).ok();
+    assert!(!shown.text().contains("pinned") && !shown.text().contains("still answers"));
     assert_eq!(checked(&dir), (Some(0), Vec::new()));
+    let off = dir.run(&["check", "m.map", "--off", "db3"]).ok();
+    assert!(off
+        .text()
+        .starts_with("db3 answers for nothing: it may be switched off"));
+    let off = dir
+        .run(&["check", "m.map", "--off", "db3", "--json"])
+        .json();
+    assert_eq!(off["may_be_switched_off"], true);
+    let off = dir.run(&["check", "m.map", "--off", "a"]);
+    off.fails(1, &["a may not be switched off"]);
+    let off = dir.run(&["check", "m.map", "--off", "bd3"]);
+    off.fails(64, &["no node \"bd3\""]);
 }
 
 #[test]

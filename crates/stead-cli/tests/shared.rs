@@ -89,12 +89,14 @@ fn two_users_of_a_group_publish_in_turns() {
     }
     assert_eq!(
         place.names("maps/m.map.history"),
-        ["1", "2", "3", "4", "5", "6"]
+        ["1", "2", "3", "4", "5", "6", "log"]
     );
     assert_eq!(place.of("maps/m.map.lock"), (0, OPS, 0o660));
     assert_eq!(place.of("maps/m.map.history"), (0, OPS, 0o775));
     assert_eq!(place.of("maps/m.map"), (BOB, OPS, 0o664));
     assert_eq!(place.of("maps/m.map.history/2"), (ALICE, OPS, 0o664));
+    // everybody of the group writes the log
+    assert_eq!(place.of("maps/m.map.history/log"), (0, OPS, 0o664));
 }
 
 #[test]

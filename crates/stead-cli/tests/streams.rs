@@ -72,7 +72,7 @@ fn a_full_device_is_said_in_one_line_by_every_verb() {
     // a change that was published stays published, and the error says so
     for (arguments, epoch) in [
         (&["apply", "next.toml", "m.map"][..], 3),
-        (&["rollback", "m.map", "1", "--json"], 4),
+        (&["rollback", "m.map", "2", "--json"], 4),
     ] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(dir.command(arguments).stdout(full).output().unwrap());

@@ -445,7 +445,7 @@ fn a_stale_fleet_is_refused_and_a_rollback_is_not() {
         matches!(&error, Error::Guarded { allow, .. } if allow == "take-back"),
         "{error}"
     );
-    assert_eq!(store.rollback(1).unwrap().epoch(), 3);
+    assert_eq!(store.rollback(1, None).unwrap().epoch(), 3);
     // now the file of epoch 2 would take back the rollback
     let error = store.apply(&fleet(&nodes("a b c")), None).unwrap_err();
     assert!(
@@ -457,7 +457,10 @@ fn a_stale_fleet_is_refused_and_a_rollback_is_not() {
     // a rollback that drops copies is refused like any change
     let grown = format!("replicas = 2\n{}", nodes("a b x y"));
     assert_eq!(store.apply(&fleet(&grown), None).unwrap().epoch(), 4);
-    assert_eq!(store.rollback(3).unwrap_err().status(), Status::Guarded);
+    assert_eq!(
+        store.rollback(3, None).unwrap_err().status(),
+        Status::Guarded
+    );
 }
 
 #[test]

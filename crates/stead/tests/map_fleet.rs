@@ -151,7 +151,7 @@ fn the_fleet_of_a_map_is_the_fleet_that_made_it_in_random_histories() {
             store.publish(newest.as_ref(), &next).unwrap();
             // a rollback has a fleet, too
             if next.epoch() > 2 && below(&mut state, 6) == 0 {
-                let back = store.rollback(next.epoch() - 1).unwrap();
+                let back = store.rollback(next.epoch() - 1, None).unwrap();
                 if back.target_count() == 0 {
                     assert!(again(&back).same(&back), "seed {seed}, step {step}");
                 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use stead::store::save;
+use stead::plan::Amounts;
+use stead::store::{save, Back};
 use stead::{build, Fleet, Map, Status, Store};
 use tempfile::TempDir;
 
@@ -66,7 +67,7 @@ fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
     );
     assert_eq!(
         names(&directory.path().join("members.map.history")),
-        ["3", "4", "5"]
+        ["3", "4", "5", "log"]
     );
 }
 
@@ -201,18 +202,21 @@ fn apply_builds_and_publishes_only_what_differs() {
 fn a_rollback_is_the_next_epoch_with_the_old_content() {
     let (_directory, path) = place();
     let store = Store::new(&path, 32);
-    assert_eq!(store.rollback(1).unwrap_err().status(), Status::NotFound);
+    assert_eq!(
+        store.rollback(1, Some(Back::Exact)).unwrap_err().status(),
+        Status::NotFound
+    );
     let maps: Vec<Map> = (1..=3)
         .map(|n| store.apply(&fleet(n), None).unwrap())
         .collect();
-    let back = store.rollback(2).unwrap();
+    let back = store.rollback(2, Some(Back::Exact)).unwrap();
     assert_eq!((back.epoch(), back.parent()), (4, maps[2].digest()));
     assert!(back.same(&maps[1]));
     assert_eq!(store.current().unwrap().unwrap().bytes(), back.bytes());
     assert_eq!(store.history().unwrap(), [1, 2, 3, 4]);
     // the same again is not needed
-    assert_eq!(store.rollback(2).unwrap().epoch(), 4);
-    let error = store.rollback(9).unwrap_err();
+    assert_eq!(store.rollback(2, Some(Back::Exact)).unwrap().epoch(), 4);
+    let error = store.rollback(9, Some(Back::Exact)).unwrap_err();
     assert_eq!(error.status(), Status::Invalid);
     assert!(
         error
@@ -267,7 +271,7 @@ fn only_files_left_by_a_killed_process_are_removed() {
             "members.map.lock"
         ]
     );
-    assert_eq!(names(&history), ["1", "2"]);
+    assert_eq!(names(&history), ["1", "2", "log"]);
     assert_eq!(Store::new(&path, 3).open_epoch(2).unwrap().epoch(), 2);
     // a damaged map does not hide its history
     fs::write(&path, b"damaged").unwrap();
@@ -479,7 +483,7 @@ fn putting_an_old_map_back_does_not_lose_the_newer_epochs() {
                 .contains("has epoch 3: an old map was put back"),
             "{error}"
         );
-        assert_eq!(names(&history), ["1", "2", "3"]);
+        assert_eq!(names(&history), ["1", "2", "3", "log"]);
     }
 }
 
@@ -498,7 +502,7 @@ fn another_map_in_its_place_does_not_lose_a_maps_history() {
     assert!(error.to_string().contains("another map"), "{error}");
     assert_eq!(
         names(&directory.path().join("members.map.history")),
-        ["1", "2", "3"]
+        ["1", "2", "3", "log"]
     );
 }
 
@@ -605,4 +609,181 @@ fn a_failed_first_publish_leaves_nothing_behind() {
         names(directory.path()),
         ["members.map", "members.map.history", "members.map.lock"]
     );
+}
+
+/// Five nodes in the order of these weights; a node of weight 0 is left out.
+fn weighted(weights: [u32; 5], head: &str) -> Fleet {
+    let node = |(name, weight): (usize, u32)| match weight {
+        0 => String::new(),
+        weight => format!("[[node]]\nname = 'n{name}'\nweight = {weight}\n"),
+    };
+    let nodes: String = (0..).zip(weights).map(node).collect();
+    Fleet::parse(&format!("name = 'm'\n{head}{nodes}"), "f.toml").unwrap()
+}
+
+#[test]
+fn an_older_epoch_comes_back_exactly_or_with_the_least_movement_and_one_must_be_said() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(&dir.path().join("m.map"), 32);
+    for weights in [
+        [1, 1, 1, 0, 0],
+        [1, 2, 1, 1, 0],
+        [3, 1, 0, 2, 1],
+        [1, 1, 0, 1, 3],
+    ] {
+        store
+            .apply(&weighted(weights, "replicas = 2\n"), None)
+            .unwrap();
+    }
+    let newest = store.current().unwrap().unwrap();
+    let old = store.open_epoch(1).unwrap();
+    let moved = |new: &Map| Amounts::between(&newest, new).unwrap().moved.0;
+    // neither was said: nothing is written, and the message has both figures
+    let error = store.rollback(1, None).unwrap_err();
+    assert_eq!(error.status(), Status::Invalid);
+    let exact = store.back_to(&newest, 1, Some(Back::Exact)).unwrap();
+    let least = store
+        .back_to(&newest, 1, Some(Back::Least { max_move: None }))
+        .unwrap();
+    assert!(
+        moved(&least) < moved(&exact),
+        "{} {}",
+        moved(&least),
+        moved(&exact)
+    );
+    for (new, word) in [
+        (&exact, "exact (its slices again) moves"),
+        (&least, "least movement) moves"),
+    ] {
+        let hundredths = moved(new) * 10_000 / (2 << 64);
+        let text = format!("{word} {}.{:02} %", hundredths / 100, hundredths % 100);
+        assert!(
+            error.to_string().contains(&text),
+            "{error} does not say {text}"
+        );
+    }
+    assert_eq!(store.current().unwrap().unwrap().epoch(), 4);
+    // the fleet is the old one either way
+    let toml = |map: &Map| map.fleet().to_toml();
+    assert!(toml(&exact) == toml(&old) && toml(&least) == toml(&old));
+    let slices = |map: &Map| {
+        map.base_slices()
+            .map(|slice| slice.first)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(slices(&exact), slices(&old));
+    // the least movement may be spread over several epochs
+    let part = stead::fleet::part("5%").unwrap();
+    let way = Some(Back::Least {
+        max_move: Some(part),
+    });
+    let first = store.rollback(1, way).unwrap();
+    assert_eq!(first.epoch(), 5);
+    assert!(first.target_slices().is_some() && moved(&first) <= part.0 * 2);
+    // the epoch just before needs no word, and comes back exactly
+    let back = store.rollback(4, None).unwrap();
+    assert!(back.same(&newest));
+}
+
+#[test]
+fn going_back_with_the_least_movement_gives_renamed_nodes_their_names_back() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(&dir.path().join("m.map"), 32);
+    let fleet = |nodes: &str| Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "f").unwrap();
+    for nodes in [
+        "{name = 'a'}, {name = 'b'}",
+        "{name = 'a'}, {name = 'b'}, {name = 'c'}",
+        "{name = 'x', formerly = 'a'}, {name = 'b'}, {name = 'c'}",
+    ] {
+        store.apply(&fleet(nodes), None).unwrap();
+    }
+    let newest = store.current().unwrap().unwrap();
+    let back = store
+        .rollback(1, Some(Back::named("least").unwrap()))
+        .unwrap();
+    let amounts = Amounts::between(&newest, &back).unwrap();
+    // only what the third node gives back
+    assert_eq!(amounts.moved, amounts.lower_bound);
+    assert!(
+        amounts.moved.0.abs_diff((1 << 64) / 3) < 3,
+        "{:?}",
+        amounts.moved
+    );
+    assert_eq!(Back::named("most").unwrap_err().status(), Status::Invalid);
+}
+
+#[test]
+fn the_log_tells_who_when_why_and_what() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("m.map");
+    let store = Store::new(&path, 2);
+    let told = store.clone().with_note("a note with \"quotes\"").unwrap();
+    store.apply(&weighted([1, 1, 0, 0, 0], ""), None).unwrap();
+    told.apply(&weighted([1, 1, 1, 0, 0], ""), None).unwrap();
+    store.apply(&weighted([1, 1, 1, 0, 0], ""), None).unwrap(); // nothing to do: no entry
+    store.rollback(1, None).unwrap();
+    let log = store.log();
+    let seen: Vec<_> = log
+        .iter()
+        .map(|entry| (entry.epoch, entry.change.as_str(), entry.note.as_deref()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (1, "first map, 2 nodes", None),
+            (2, "+n2", Some("a note with \"quotes\"")),
+            (3, "back to epoch 1: -n2", None),
+        ]
+    );
+    let newest = store.current().unwrap().unwrap();
+    let digest: String = newest.digest().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(log[2].digest, digest);
+    assert!(log
+        .iter()
+        .all(|entry| !entry.who.is_empty() && entry.time.ends_with('Z')));
+    // epoch 1 is no longer kept, and the log still tells of it
+    assert_eq!(store.history().unwrap(), [2, 3]);
+    // a log that is missing, damaged or not writable costs the story alone
+    let file = dir.path().join("m.map.history/log");
+    fs::write(&file, b"\xff\xfe{\"epoch\": 3").unwrap();
+    assert_eq!(store.log(), []);
+    store.apply(&weighted([1, 1, 0, 2, 0], ""), None).unwrap();
+    assert_eq!(store.log().len(), 1);
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    store.apply(&weighted([1, 1, 0, 0, 2], ""), None).unwrap();
+    assert_eq!(
+        (store.log(), store.history().unwrap()),
+        (vec![], vec![4, 5])
+    );
+}
+
+#[test]
+fn a_gradual_change_tells_its_step_and_about_how_many_there_are() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(&dir.path().join("m.map"), 32);
+    let part = stead::fleet::part("10%").unwrap();
+    let first = store.apply(&weighted([1, 1, 0, 0, 0], ""), None).unwrap();
+    assert_eq!(store.progress(&first), None);
+    // a third of the space moves: four steps of a tenth
+    let wish = weighted([1, 1, 1, 0, 0], "");
+    for step in 1..=4 {
+        let map = store.apply(&wish, Some(part)).unwrap();
+        let progress = store.progress(&map).unwrap();
+        assert_eq!(
+            (progress.step, progress.steps),
+            (Some(step), Some(4)),
+            "{progress:?}"
+        );
+        assert_eq!(progress.slices_to_come == 0, step == 4);
+    }
+    // a change in one step is no gradual change
+    let next = store.apply(&weighted([1, 1, 0, 0, 0], ""), None).unwrap();
+    assert_eq!(store.progress(&next), None);
+    // without a history nobody knows the step
+    let next = store.apply(&wish, Some(part)).unwrap();
+    fs::remove_dir_all(dir.path().join("m.map.history")).unwrap();
+    let progress = store.progress(&next).unwrap();
+    assert_eq!((progress.step, progress.steps), (None, None));
+    assert!(progress.to_come.0 > 0);
 }

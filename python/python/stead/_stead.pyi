@@ -225,10 +225,20 @@ class Map:
         True
         """
     @staticmethod
-    def rollback(path: _Path, epoch: SupportsIndex, *, allow: str | None = None) -> Map:
-        """Publishes the content of an old epoch as the next epoch, so that every reader notices the
-        change, and returns the map that is then at path. Publishes nothing if the newest epoch has
-        this content already.
+    def rollback(
+        path: _Path,
+        epoch: SupportsIndex,
+        *,
+        back: Literal["exact", "least"] | None = None,
+        allow: str | None = None,
+    ) -> Map:
+        """Goes back to an old epoch in a new epoch, so that every reader notices the change, and
+        returns the map that is then at path. Publishes nothing if nothing would change.
+
+        back says how: "exact" publishes the slices of the old epoch again, so that every key lives
+        where it lived then; "least" builds the fleet of the old epoch on the newest one, which moves
+        as little as possible. Without it the epoch just before the newest one comes back exactly,
+        and an older one raises InvalidError, which says what both would move.
 
         allow: as in publish; "take-back" is never needed here.
 

@@ -245,7 +245,7 @@ static void stores(const char *scratch) {
     CHECK(stead_map_epoch(map) == 2 && stead_map_node_count(map) == 4);
     stead_map_free(map);
     done(stead_map_open_epoch(path, 1, &old, &error));
-    done(stead_map_rollback(path, 1, NULL, &map, &error));
+    done(stead_map_rollback(path, 1, NULL, NULL, &map, &error));
     CHECK(stead_map_epoch(map) == 3 && stead_map_same(map, old) == 1);
     done(stead_map_history(path, epochs, 4, &count, &error));
     CHECK(count == 3);

@@ -506,18 +506,26 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 STEAD_USE_RESULT
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
-// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
-// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
-// rollback` does the same. Restore the fleet as well, or the next apply undoes the rollback.
+// Goes back to an old epoch of a map file by publishing a next epoch, since epoch numbers only go
+// up. When nothing would change, it writes nothing. `stead rollback` does the same. Restore the
+// fleet as well, or the next apply undoes the rollback.
 // epoch: This is a number that stead_map_history lists.
+// back: This text says how: "exact" publishes the slices of the old epoch again, so that every key
+// lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
+// moves as little as possible. NULL means "exact" for the epoch just before the newest one. An
+// older epoch with NULL is refused, and the message says what both would move.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
 // Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
-// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
-// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
-// STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
+// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link,
+// or when it must be said how to go back; STEAD_IDENTITY when the epoch is of another map;
+// STEAD_IMPOSSIBLE when no epoch can follow or the old fleet cannot be met; STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
 STEAD_USE_RESULT
-int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+int32_t stead_map_rollback(const char *path,
+                           uint64_t epoch,
+                           const char *back,
+                           stead_map **map,
+                           stead_error *error);
 
 // Finds the node of a key. When a key has several nodes, this is the primary.
 // key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is

@@ -135,10 +135,14 @@ for C<build>, and C<allow> as for C<publish>.
 
 Does the same, for a fleet file.
 
-=head2 rollback($path, $epoch, allow => 'drop-copies')
+=head2 rollback($path, $epoch, back => 'least', allow => 'drop-copies')
 
-Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or a guard
-refuses it the next time. C<allow> is as for C<publish>; C<take-back> is never needed here.
+Goes back to an old epoch in a new epoch. C<back> says how: C<exact> publishes the slices of the old
+epoch again, so that every key lives where it lived then; C<least> builds the fleet of the old epoch
+on the newest one, which moves as little as possible. Without it the epoch just before the newest
+one comes back exactly, and an older one is refused, with a message that says what both would move.
+Restore the fleet as well, or a guard refuses it the next time. C<allow> is as for C<publish>;
+C<take-back> is never needed here.
 
 =head1 QUESTIONS ABOUT A FILE
 

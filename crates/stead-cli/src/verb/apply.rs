@@ -53,7 +53,27 @@ pub struct Apply {
     #[command(flatten)]
     permit: Permit,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     show: Show,
+}
+
+/// The option that says why a change is made.
+#[derive(Args)]
+pub struct Why {
+    /// Say why, in one line; `stead history` shows it
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+impl Why {
+    /// Returns the store, which publishes with the note if there is one.
+    pub fn on(&self, store: Store) -> Result<Store> {
+        match &self.note {
+            Some(note) => Ok(store.with_note(note)?),
+            None => Ok(store),
+        }
+    }
 }
 
 impl Apply {
@@ -71,8 +91,11 @@ impl Apply {
             let newest = store.current()?;
             let map = self.map.display().to_string();
             self.permit.check_epoch(newest.as_ref(), &map)?;
-            Change::of(&self.fleet, newest, &self.pace)?
+            let mut change = Change::of(&self.fleet, newest, &self.pace)?;
+            change.progress = store.progress(&change.new);
+            change
         };
+        let store = self.why.on(store)?;
         publish(&store, change, &self.permit, &self.show, out)
     }
 
@@ -106,7 +129,9 @@ impl Apply {
         let base = base.map(|base| *base);
         let map = self.map.display().to_string();
         self.permit.check_epoch(base.as_ref(), &map)?;
-        Ok(Some(Change::to(base, plan.new)))
+        let mut change = Change::to(base, plan.new);
+        change.progress = store.progress(&change.new);
+        Ok(Some(change))
     }
 }
 

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::report::Amount;
+use stead::store::{Progress, KEEP};
 use stead::verdict::{Problem, Rule, Verdict, Violation, Violations};
-use stead::Map;
+use stead::{Map, Store};
 
 use super::observed::Observed;
+use super::off::Off;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
-use crate::text::{count, told};
+use crate::text::{count, step_of, told};
 
 /// How many violations are listed for people.
 const LISTED: usize = 20;
@@ -24,17 +27,20 @@ const LISTED_JSON: usize = 10_000;
 /// has R nodes, no domain exceeds its cap, every share and every node's number of primaries is
 /// exact, and every pin has its copies unless the fleet marks it as short. Everything is computed
 /// again from the file alone, and what breaks a rule is listed. With --observed it compares the map
-/// with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best.
+/// with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best. With
+/// --off it says whether a drained node may be switched off.
 #[derive(Args)]
 #[command(after_help = "\
-Examples: check a map before it is shipped; find the ring that production uses
+Examples: check a map before it is shipped; find the ring that production uses;
+ask whether a drained node may be switched off
   stead check members.map && rsync members.map host:
   stead check cache.map --observed seen.tsv
+  stead check members.map --off db7
 
 Exit codes:
-  0   no rule is broken, and every key is where the map says
-  1   a rule is broken, or a key is elsewhere
-  64  wrong usage
+  0   no rule is broken, every key is where the map says, or the node may go off
+  1   a rule is broken, a key is elsewhere, or the node still answers
+  64  wrong usage, or the map has no such node
   65  the map is damaged or not a map, or a line of KEYS is wrong
   66  a file is missing
   74  reading or writing failed
@@ -46,6 +52,9 @@ pub struct Check {
     /// node that has the key; - is standard input
     #[arg(long, value_name = "KEYS")]
     observed: Option<PathBuf>,
+    /// Ask instead whether NODE may be switched off: whether no key is answered with it
+    #[arg(long, value_name = "NODE", conflicts_with = "observed")]
+    off: Option<String>,
     /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
@@ -59,6 +68,9 @@ struct Checks<'a> {
     ok: bool,
     violations: usize,
     pending_violations: usize,
+    /// the gradual change that is under way
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradual: Option<Gradual>,
     pin_violations: usize,
     short_pins: usize,
     max_share_error_points: String,
@@ -67,6 +79,16 @@ struct Checks<'a> {
     unlisted: usize,
     warnings: Vec<Listed<'a>>,
     unlisted_warnings: usize,
+}
+
+#[derive(Serialize)]
+struct Gradual {
+    /// null when the epochs before it are not kept
+    step: Option<usize>,
+    /// about how many steps there are
+    steps: Option<usize>,
+    slices_to_come: usize,
+    to_come: Amount,
 }
 
 #[derive(Serialize)]
@@ -102,8 +124,12 @@ impl Check {
         if let Some(pairs) = &self.observed {
             return Observed::of(&map, pairs)?.report(self.json, out);
         }
+        if let Some(node) = &self.off {
+            return Off::of(&map, node)?.report(&self.map, self.json, out);
+        }
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
-        let checks = checks(&map, &verdict);
+        let progress = Store::new(&self.map, KEEP).progress(&map);
+        let checks = checks(&map, &verdict, progress.as_ref());
         if self.json {
             out.json(&Checks {
                 name: map.name(),
@@ -112,6 +138,14 @@ impl Check {
                 ok: verdict.is_sound(),
                 violations: verdict.violations.count(),
                 pending_violations: verdict.pending_violations,
+                gradual: progress
+                    .filter(|_| map.target_slices().is_some())
+                    .map(|progress| Gradual {
+                        step: progress.step,
+                        steps: progress.steps,
+                        slices_to_come: progress.slices_to_come,
+                        to_come: Amount::of(progress.to_come.0, &map),
+                    }),
                 pin_violations: verdict.violating_pins,
                 short_pins: verdict.short_pins,
                 max_share_error_points: verdict.max_share_error.to_string(),
@@ -151,7 +185,7 @@ impl Check {
 }
 
 /// Returns the result of each check, in the order of the output.
-fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
+fn checks(map: &Map, verdict: &Verdict, progress: Option<&Progress>) -> Vec<Checked> {
     let mut checks = vec![
         Checked {
             check: "digest",
@@ -165,18 +199,14 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
         },
     ];
     if map.target_slices().is_some() {
-        let found = match verdict.pending_violations {
-            0 => "a change is under way; the rules below are checked for its end".to_owned(),
-            n => format!(
-                "a change is under way; the rules below are checked for its end; until \
-                then {} not keep them",
-                count_do(n)
-            ),
-        };
+        let found = progress.map_or(String::new(), |progress| {
+            let slices = count(progress.slices_to_come, "slice");
+            format!("{}, {slices} still to come; ", step_of(progress))
+        });
         checks.push(Checked {
             check: "gradual",
             ok: true,
-            found,
+            found: format!("{found}the rules are checked for its end"),
         });
     }
     for rule in [
@@ -200,15 +230,6 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
         }));
     }
     checks
-}
-
-/// Formats a number of slices with its verb: `1 slice does`, `7 slices do`.
-fn count_do(slices: usize) -> String {
-    format!(
-        "{} {}",
-        count(slices, "slice"),
-        if slices == 1 { "does" } else { "do" }
-    )
 }
 
 /// Returns the words for a rule that is kept, or `None` if the rule does not apply to the map.
@@ -331,7 +352,7 @@ fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
 fn warn(map: &Map, warnings: &Violations, out: &mut Out) -> Result {
     for warning in &warnings.listed {
         let meant = match warning.problem {
-            Problem::Kept { .. } => "",
+            Problem::Kept { .. } | Problem::Empty { .. } => "",
             _ => "; its fleet says short = true",
         };
         let name = warning.rule.name();

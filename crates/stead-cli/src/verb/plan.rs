@@ -52,6 +52,7 @@ impl Plan {
         };
         let mut change = Change::of(&self.fleet, old, &self.pace)?;
         if let Some(store) = &store {
+            change.progress = store.progress(&change.new);
             change.judge(store)?;
         }
         let report = change.report(&self.show)?;

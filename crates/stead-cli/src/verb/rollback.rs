@@ -4,20 +4,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 use stead::guard::Guard;
-use stead::store::KEEP;
-use stead::{Allow, Map, Store};
+use stead::plan::Amounts;
+use stead::store::{changes, Back, KEEP};
+use stead::{Allow, Error, Map, Store};
 
-use super::apply::publish;
-use crate::change::{Change, Show};
-use crate::exit::{Failure, Result};
+use super::apply::{publish, Why};
+use crate::change::{Change, Pace, Show};
+use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::input::whole;
 use crate::output::Out;
+use crate::text::percent;
 
-/// Go back to an old epoch: publish its content as a new epoch
+/// Go back to an old epoch, in a new epoch
 ///
 /// Epoch numbers only go up: the epochs in between stay in the history, and every reader notices
-/// the change. Afterwards restore the fleet file as well, or the next apply undoes the rollback.
+/// the change. To an epoch further back than the one before, say --exact or --least; --dry-run
+/// shows what both move. Afterwards restore the fleet file as well, or the next apply undoes the
+/// rollback.
 #[derive(Args)]
 #[command(after_help = "\
 Example: go back to epoch 1; its content becomes epoch 3
@@ -26,8 +30,8 @@ Example: go back to epoch 1; its content becomes epoch 3
 
 Exit codes:
   0   done, or nothing to do
-  64  the epoch is not in the history, MAP is a symbolic link or a directory, or
-      wrong usage
+  64  the epoch is not in the history, or is further back and neither --exact
+      nor --least is there; MAP is a symbolic link or a directory; wrong usage
   65  the map or the epoch is damaged
   66  the map is missing
   69  a guard refuses the change; nothing was written
@@ -41,6 +45,17 @@ pub struct Rollback {
     /// The epoch to go back to; `stead history` lists the epochs
     #[arg(value_parser = whole)]
     epoch: u64,
+    /// Go back to the slices of the epoch: every key lives where it lived then. This is the default
+    /// for the epoch before the present one, whose data may still be where it was
+    #[arg(long, conflicts_with = "least")]
+    exact: bool,
+    /// Go back to the fleet of the epoch with the least movement; --max-move limits each step
+    #[arg(long)]
+    least: bool,
+    #[command(flatten)]
+    pace: Pace,
+    #[command(flatten)]
+    why: Why,
     /// Show what would move; write nothing
     #[arg(long)]
     dry_run: bool,
@@ -55,18 +70,82 @@ impl Rollback {
         // taking back newer epochs is what a rollback is for
         let store = Store::new(&self.map, KEEP).allowing(Allow::NONE.and(Guard::TakeBack));
         store.refuse_symlink()?;
+        if self.pace.max_move().is_some() && !self.least {
+            let problem = "--max-move needs --least; --exact goes back in one step";
+            return Err(Failure::new(USAGE, problem));
+        }
         let newest = Map::open_uncached(&self.map)?;
-        let new = store
-            .open_epoch(self.epoch)?
-            .again_after(&newest)
-            .map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
         let map = self.map.display().to_string();
         self.permit.check_epoch(Some(&newest), &map)?;
+        let store = self.why.on(store.going_back_to(self.epoch))?;
+        let new = self.new_map(&store, &newest)?;
+        let both = match self.show.json() {
+            true => Vec::new(),
+            false => self.both(&store, &newest)?,
+        };
+        let changes = changes(Some(&newest), &new)?;
         let mut change = Change::to(Some(newest), new);
+        change.progress = store.progress(&change.new);
+        let needed = change.needed;
         if self.dry_run {
             change.judge(&store)?;
-            return change.write(&change.report(&self.show)?, &self.show, out);
+            change.write(&change.report(&self.show)?, &self.show, out)?;
+        } else {
+            publish(&store, change, &self.permit, &self.show, out)?;
         }
-        publish(&store, change, &self.permit, &self.show, out)
+        if self.show.json() || !needed {
+            return Ok(());
+        }
+        out.line("")?;
+        out.line(format_args!("the fleet: {changes}"))?;
+        both.iter().try_for_each(|line| out.line(line))
+    }
+
+    /// Returns the map to go back to, in the way that the options say.
+    fn new_map(&self, store: &Store, newest: &Map) -> Result<Map> {
+        let back = match (self.exact, self.least) {
+            (true, _) => Some(Back::Exact),
+            (_, true) => Some(Back::Least {
+                max_move: self.pace.max_move(),
+            }),
+            _ => None,
+        };
+        Ok(store
+            .back_to(newest, self.epoch, back)
+            .map_err(|error| match error {
+                Error::Invalid { problem } if back.is_none() => Error::Invalid {
+                    problem: problem
+                        .replace(": exact (", ": --exact (")
+                        .replace("and least (", "and --least ("),
+                },
+                error => error,
+            })?)
+    }
+
+    /// Returns a line for each way to go back, with what it moves, for a dry run.
+    fn both(&self, store: &Store, newest: &Map) -> Result<Vec<String>> {
+        let ways = [
+            ("--exact", "its slices again", Back::Exact),
+            (
+                "--least",
+                "its fleet, least movement",
+                Back::Least { max_move: None },
+            ),
+        ];
+        if !self.dry_run {
+            return Ok(Vec::new());
+        }
+        let line = |(option, what, back): (&str, &str, Back)| {
+            let new = store.back_to(newest, self.epoch, Some(back));
+            let moved = new.and_then(|new| {
+                let moved = Amounts::between(newest, &new)?.moved.0;
+                Ok(percent(moved, new.replicas()))
+            });
+            match moved {
+                Ok(moved) => format!("{option}  moves {moved:>12}  {what}"),
+                Err(error) => format!("{option}  {error}"),
+            }
+        };
+        Ok(ways.map(line).into())
     }
 }

@@ -10,15 +10,16 @@ use stead::hash::KeyRule;
 use stead::map::{Node, Policy};
 use stead::report::{Amount, DomainReport, HolderReport, Report};
 use stead::slice::Slice;
+use stead::store::KEEP;
 use stead::verdict::Holder;
-use stead::Map;
+use stead::{Map, Store};
 
 use crate::caps;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::primaries;
-use crate::text::{any_pinned, count, hash, percent, primary, Table};
+use crate::text::{any_pinned, count, hash, percent, primary, step_of, Table};
 
 /// Show what a map contains
 ///
@@ -155,9 +156,16 @@ impl Show {
         heading(&map, out)?;
         if let Some(amount) = &report.to_come {
             let part = percent(amount.points.parse().unwrap_or(0), map.replicas());
-            out.line(format_args!("change  under way, {part} still to come"))?;
+            let step = Store::new(&self.map, KEEP).progress(&map);
+            let step = step.map_or(String::new(), |progress| {
+                format!("{}, ", step_of(&progress))
+            });
+            out.line(format_args!(
+                "change  under way: {step}{part} still to come"
+            ))?;
         }
         caps::write_broken(&report, &map, out)?;
+        caps::write_drained(&map, out)?;
         out.line("")?;
         holders(&map, &report).write(out)?;
         caps::write(&report, out)?;

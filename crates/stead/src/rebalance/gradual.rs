@@ -350,4 +350,39 @@ mod tests {
         check(7, &[(4, ac), (4, ba), (1, cd), (1, ab), (10, ba)]);
         check(28, &[(4, ac), (4, ba), (12, cd)]);
     }
+
+    #[test]
+    fn a_full_holder_loses_before_it_gains() {
+        let mut sets = Sets::default();
+        let (a, b, c): (&[u32], &[u32], &[u32]) = (&[0], &[1], &[2]);
+        // b gives 4 cells to c and gets 3 from a: it gains nothing before it has lost as much
+        let base = sets.pieces(&[(3, a), (4, b), (5, a), (2, b)]);
+        let target = sets.pieces(&[(3, b), (4, c), (5, a), (2, b)]);
+        let mut check = |budget, expected: &[(u128, &[u32])]| {
+            let expected = sets.pieces(expected);
+            assert_eq!(advance(&base, &target, &sets, 3, budget), expected);
+        };
+        check(2, &[(3, a), (2, c), (2, b), (5, a), (2, b)]);
+        check(5, &[(1, b), (2, a), (4, c), (5, a), (2, b)]);
+        check(7, &[(3, b), (4, c), (5, a), (2, b)]);
+    }
+
+    #[test]
+    fn full_holders_exchange_their_cells_in_rings() {
+        let mut sets = Sets::default();
+        let (a, b, c): (&[u32], &[u32], &[u32]) = (&[0], &[1], &[2]);
+        // a gives to b, b to c, and c to a; each has as much after the change as before
+        let base = sets.pieces(&[(4, a), (4, b), (4, c)]);
+        let target = sets.pieces(&[(4, b), (4, c), (4, a)]);
+        let mut check = |budget, expected: &[(u128, &[u32])]| {
+            let expected = sets.pieces(expected);
+            assert_eq!(advance(&base, &target, &sets, 3, budget), expected);
+        };
+        check(3, &[(1, b), (3, a), (1, c), (3, b), (1, a), (3, c)]);
+        // what is left of the budget does not suffice for a ring
+        check(8, &[(2, b), (2, a), (2, c), (2, b), (2, a), (2, c)]);
+        check(12, &[(4, b), (4, c), (4, a)]);
+        // not even one ring: a holder goes above its ceiling, since the change must go on
+        check(2, &[(2, b), (2, a), (4, b), (4, c)]);
+    }
 }

@@ -1,7 +1,8 @@
 //! A change of a map file in one call: the next epoch of a fleet, or an old epoch again.
 
+use super::back::Back;
 use super::epochs::Store;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::guard::Guard;
 use crate::map::Map;
@@ -29,26 +30,21 @@ impl Store {
         self.replace(newest, next)
     }
 
-    /// Publishes the content of an old epoch as the next epoch: epoch numbers only go up, so every
-    /// reader notices the change. Publishes nothing when the newest epoch has this content already.
-    /// Returns the map that is then in place.
+    /// Goes back to an old epoch in the next epoch: epoch numbers only go up, so every reader
+    /// notices the change. `back` says how, as in [`Store::back_to`]. Publishes nothing when
+    /// nothing would change. Returns the map that is then in place.
     ///
     /// That it takes back newer epochs needs no permission, since that is what it is for; the other
     /// guards judge it like any change.
     ///
-    /// Errors: those of [`Store::open_epoch`] and of [`Store::publish`]; `NotFound` when there is
-    /// no map.
-    pub fn rollback(&self, epoch: u64) -> Result<Map> {
+    /// Errors: those of [`Store::back_to`] and of [`Store::publish`]; `NotFound` when there is no
+    /// map.
+    pub fn rollback(&self, epoch: u64, back: Option<Back>) -> Result<Map> {
         self.refuse_symlink()?;
         let newest = Map::open_uncached(self.path())?;
-        let again = self.open_epoch(epoch)?.again_after(&newest);
-        let again = again.map_err(|error| match error {
-            Error::Identity { problem } => Error::Identity {
-                problem: format!("{}: {problem}", self.path().display()),
-            },
-            error => error,
-        })?;
-        let store = self.clone().allowing(self.allow.and(Guard::TakeBack));
+        let again = self.back_to(&newest, epoch, back)?;
+        let store = self.clone().going_back_to(epoch);
+        let store = store.allowing(self.allow.and(Guard::TakeBack));
         store.replace(Some(newest), again)
     }
 

@@ -6,6 +6,8 @@ use std::mem::offset_of;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::log::{self, Entry};
+use super::story::changes;
 use super::whole::{
     directory_of, refuse_symlink, remove_leftovers, sync_directory, Access, Temporary,
 };
@@ -15,6 +17,7 @@ use crate::format::{peek, Peeked};
 use crate::guard::{self, Allow, Finding};
 use crate::lock::Lock;
 use crate::map::Map;
+use crate::plan::Amounts;
 
 /// How many epochs the history keeps by default.
 pub const KEEP: usize = 32;
@@ -28,6 +31,8 @@ pub struct Store {
     map: PathBuf,
     keep: usize,
     pub(super) allow: Allow,
+    note: Option<String>,
+    back_to: Option<u64>,
 }
 
 impl Store {
@@ -38,6 +43,29 @@ impl Store {
             map: map.to_owned(),
             keep: keep.max(1),
             allow: Allow::NONE,
+            note: None,
+            back_to: None,
+        }
+    }
+
+    /// Returns the same store, which publishes with a note: why it is done, in one line of at most
+    /// 500 bytes. The log of the history keeps it.
+    ///
+    /// Errors: `Invalid` for a longer note, or one with control characters.
+    pub fn with_note(self, note: &str) -> Result<Store> {
+        log::check_note(note)?;
+        Ok(Store {
+            note: Some(note.to_owned()),
+            ..self
+        })
+    }
+
+    /// Returns the same store, which tells in the log that it goes back to this epoch.
+    #[must_use]
+    pub fn going_back_to(self, epoch: u64) -> Store {
+        Store {
+            back_to: Some(epoch),
+            ..self
         }
     }
 
@@ -142,6 +170,8 @@ impl Store {
         if spare.rename(&history.join(new.epoch().to_string())).is_ok() {
             let _ = sync_directory(&history);
         }
+        // the map is in place without its story, too
+        let _ = self.tell(base, new, access);
         synced.map_err(|source| Error::Uncertain {
             file: self.map.clone(),
             epoch: new.epoch(),
@@ -197,6 +227,37 @@ impl Store {
             problem: format!("the change {}{more}", texts.join("; it ")),
             allow: words.join(","),
         })
+    }
+
+    /// Appends what is known about the new epoch to the log.
+    fn tell(&self, base: Option<&Map>, new: &Map, access: Access) -> Result<()> {
+        let moved = match base {
+            Some(base) => Amounts::between(base, new)?.moved.0,
+            None => 0,
+        };
+        let change = changes(base, new)?;
+        let entry = Entry {
+            epoch: new.epoch(),
+            digest: hex(&new.digest()),
+            time: log::now(),
+            who: log::who(),
+            note: self.note.clone(),
+            change: match self.back_to {
+                Some(epoch) => format!("back to epoch {epoch}: {change}"),
+                None => change,
+            },
+            moved_points: moved.to_string(),
+            replicas: new.replicas(),
+        };
+        let file = self.history_dir().join(log::FILE);
+        log::append(&file, &entry, access).map_err(|e| Error::io("write", &file, e))
+    }
+
+    /// Returns what the log of the history says, in the order in which the epochs were published.
+    /// It may lack epochs and have epochs that are no longer kept. Without a log that can be read
+    /// it is empty.
+    pub fn log(&self) -> Vec<Entry> {
+        log::read(&self.history_dir().join(log::FILE))
     }
 
     /// Puts a copy of a map into the history.
@@ -448,9 +509,9 @@ fn name_in_full(map: &Map) -> String {
 
 /// Shows the start of a digest, which suffices to tell two maps apart.
 fn short(digest: &[u8; 32]) -> String {
-    digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(digest).chars().take(8).collect()
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! MAP                      the newest epoch; renaming a new file over it publishes an epoch
 //! MAP.history/7            a copy of epoch 7; the newest 32 epochs are kept
+//! MAP.history/log          when, by whom and why each epoch was published; not needed to read maps
 //! MAP.lock                 locked while publishing; only a failed first publish removes it again
 //! .MAP.8.4711.RANDOM.tmp   epoch 8 while process 4711 writes it; RANDOM is 16 hex digits that tell
 //!                          writers apart. If a process is killed, the next writer removes its file
@@ -12,11 +13,19 @@
 //! damaging MAP in place does not damage the same epoch in the history. The price is the size of
 //! one more map on disk.
 
+mod back;
 mod change;
 mod epochs;
+mod log;
+mod progress;
 mod saved;
+mod story;
 mod whole;
 
+pub use back::Back;
 pub use epochs::{Store, KEEP};
+pub use log::Entry;
+pub use progress::Progress;
 pub use saved::{Planned, SavedPlan};
+pub use story::changes;
 pub use whole::save;

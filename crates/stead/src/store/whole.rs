@@ -109,6 +109,12 @@ impl Access {
         }
     }
 
+    /// For tests: the mode of a file without a file that it replaces.
+    #[cfg(test)]
+    pub(super) fn of_first(mode: u32) -> Access {
+        Access { mode, owner: None }
+    }
+
     /// Returns the mode of the history, less the umask: whoever may read the map may list the
     /// history, and whoever the umask lets write may publish.
     pub(super) fn directory_mode(self) -> u32 {
@@ -121,7 +127,7 @@ impl Access {
     /// can give files away, so a member of the group sets the group alone. If even that fails, the
     /// file stays ours; this is an error unless everybody may read it, because those who could read
     /// the map could not read it any more.
-    fn set(self, file: &File) -> io::Result<()> {
+    pub(super) fn set(self, file: &File) -> io::Result<()> {
         let Some((user, group)) = self.owner else {
             return Ok(());
         };

@@ -128,6 +128,7 @@ impl<'a> Verdict<'a> {
         verdict.judge_base(&base, target.as_deref(), &mut policies);
         verdict.judge_holders(u128::from(map.replicas()));
         verdict.warn_of_policies(map);
+        verdict.warn_of_domains(map);
         verdict
     }
 
@@ -244,6 +245,25 @@ impl<'a> Verdict<'a> {
                     self.warnings.add_of_map(Rule::Pins, || problem);
                 }
             }
+        }
+    }
+
+    /// Warns of domains that have nodes, none of which can hold points. A domain inside such a
+    /// domain is not mentioned.
+    fn warn_of_domains(&mut self, map: &Map) {
+        for number in 1..self.domains.len() {
+            let is_empty = |domain: &Domain| domain.can_hold == 0;
+            let Some(domain) = self.domains.get(number).filter(|domain| is_empty(domain)) else {
+                continue;
+            };
+            let around = domain.parent.and_then(|parent| self.domains.get(parent));
+            if around.is_some_and(is_empty) {
+                continue;
+            }
+            let names = self.names(number).into_iter().map(str::to_owned);
+            let domain = map.spread().map(str::to_owned).zip(names).collect();
+            self.warnings
+                .add_of_map(Rule::Spread, || Problem::Empty { domain });
         }
     }
 

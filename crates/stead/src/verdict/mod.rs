@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod answers;
 mod caps;
 mod judge;
 mod policies;
@@ -28,6 +29,7 @@ mod shares;
 mod violation;
 
 pub use crate::held::Held;
+pub use answers::Answers;
 pub use judge::{Domain, Holder, Verdict};
 pub use shares::Bound;
 pub use violation::{Problem, Rule, Violation, Violations};

@@ -79,6 +79,11 @@ pub enum Problem {
         /// The named policy that gives it points; `None` if the pin does.
         policy: Option<String>,
     },
+    /// A warning, not a violation: no node of a domain has a weight above 0.
+    Empty {
+        /// The names and values of the domain's labels, outermost first.
+        domain: Vec<(String, String)>,
+    },
     /// A slice is held by a named policy although R is above 1.
     NamedPolicy {
         /// The name of the policy.
@@ -164,6 +169,11 @@ impl fmt::Display for Problem {
                     None => write!(f, " what is pinned here"),
                 }
             }
+            Problem::Empty { domain } => write!(
+                f,
+                "{} has no node with a weight above 0, so it holds no copies",
+                named(domain)
+            ),
             Problem::NamedPolicy { name } => write!(
                 f,
                 "policy `{name}` takes a share, which is allowed only with one replica"
@@ -173,15 +183,11 @@ impl fmt::Display for Problem {
                 copies,
                 cap,
             } => {
-                let names: Vec<String> = domain
-                    .iter()
-                    .map(|(label, value)| format!("{label} {value}"))
-                    .collect();
                 write!(
                     f,
                     "{} in {}, at most {cap} allowed",
                     count(*copies as u128, "copies"),
-                    names.join(", ")
+                    named(domain)
                 )
             }
             Problem::Label { node, label } => {
@@ -233,6 +239,14 @@ impl fmt::Display for Problem {
             ),
         }
     }
+}
+
+/// Writes `zone a, rack 7`.
+fn named(domain: &[(String, String)]) -> String {
+    let names = domain
+        .iter()
+        .map(|(label, value)| format!("{label} {value}"));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Writes `2 nodes`, `1 node`.

@@ -1,0 +1,111 @@
+//! `stead check MAP --off NODE`: may a node be switched off?
+
+use std::path::Path;
+
+use serde::Serialize;
+use stead::verdict::Answers;
+use stead::Map;
+
+use crate::exit::{Failure, Result, USAGE, VIOLATED};
+use crate::input::shown;
+use crate::output::Out;
+use crate::text::joined;
+
+/// The largest number of pins that are listed.
+const PINS: usize = 3;
+
+/// What a node still answers for.
+pub struct Off<'a> {
+    map: &'a Map,
+    name: &'a str,
+    answers: Answers,
+}
+
+#[derive(Serialize)]
+struct OffJson<'a> {
+    name: &'a str,
+    epoch: u64,
+    node: &'a str,
+    may_be_switched_off: bool,
+    slices: usize,
+    points: String,
+    pins: usize,
+    policies: &'a [String],
+    target_slices: usize,
+}
+
+impl<'a> Off<'a> {
+    /// Returns what a node of the map answers for.
+    pub fn of(map: &'a Map, name: &str) -> Result<Off<'a>> {
+        let Some(node) = map.node_named(name) else {
+            // a name that was misspelt must not get leave
+            let problem = format!(
+                "epoch {} of {} has no node {name:?}, so no key is answered with it; check the name",
+                map.epoch(),
+                map.name()
+            );
+            return Err(Failure::new(USAGE, problem));
+        };
+        let mut all = Answers::of_all(map).into_iter();
+        let answers = all.nth(node.id.index()).unwrap_or_default();
+        let name = node.name();
+        Ok(Off { map, name, answers })
+    }
+
+    /// Writes the answer. Fails when the node is still needed.
+    pub fn report(&self, file: &Path, json: bool, out: &mut Out) -> Result {
+        let Off { map, name, answers } = self;
+        let may = answers.is_nothing();
+        if json {
+            out.json(&OffJson {
+                name: map.name(),
+                epoch: map.epoch(),
+                node: name,
+                may_be_switched_off: may,
+                slices: answers.slices,
+                points: answers.points.to_string(),
+                pins: answers.pins,
+                policies: &answers.policies,
+                target_slices: answers.target_slices,
+            })?;
+        } else if may {
+            out.line(format_args!(
+                "{name} answers for nothing: it may be switched off when every reader has"
+            ))?;
+            out.line(format_args!(
+                "epoch {} or a later one, and its data is copied",
+                map.epoch()
+            ))?;
+        } else {
+            out.line(format_args!("{name} still answers for {answers}"))?;
+            self.pins(out)?;
+        }
+        match may {
+            true => Ok(()),
+            false => Err(Failure::new(
+                VIOLATED,
+                format_args!("{}: {name} may not be switched off", file.display()),
+            )),
+        }
+    }
+
+    /// Lists the first pins that name the node.
+    fn pins(&self, out: &mut Out) -> Result {
+        let names = |pin: &stead::map::Pin| {
+            let mut nodes = self.map.policy(pin.slice.policy).members();
+            nodes.any(|node| self.map.node(node).name() == self.name)
+        };
+        for pin in self.map.pins().filter(names).take(PINS) {
+            let what = match pin.key {
+                Some(key) => format!("key {}", shown(key)),
+                None => format!("range {}..{}", pin.slice.first, pin.slice.last),
+            };
+            let nodes = joined(self.map, pin.slice.policy);
+            out.line(format_args!("  pin, {what}: {nodes}"))?;
+        }
+        match self.answers.pins.saturating_sub(PINS) {
+            0 => Ok(()),
+            more => out.line(format_args!("  and {more} more")),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Going back to an old epoch: to its slices, or to its fleet with the least movement.
+
+use super::epochs::Store;
+use crate::error::{Error, Result};
+use crate::map::Map;
+use crate::plan::Amounts;
+use crate::point::{Share, SPACE};
+use crate::rebalance::{build, build_max_move};
+
+/// How to go back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Back {
+    /// To the slices of the old epoch: every key lives where it lived then. This is right while the
+    /// data is still there.
+    Exact,
+    /// To the fleet of the old epoch, built on the newest epoch: every node gets its old share, and
+    /// as little as possible moves.
+    Least {
+        /// How much one epoch may move, as in [`build_max_move`]; `None` means no limit.
+        max_move: Option<Share>,
+    },
+}
+
+impl Back {
+    /// Returns the way of going back that a text names: `exact`, or `least` without a limit.
+    ///
+    /// Errors: `Invalid` for any other text.
+    pub fn named(text: &str) -> Result<Back> {
+        match text {
+            "exact" => Ok(Back::Exact),
+            "least" => Ok(Back::Least { max_move: None }),
+            _ => Err(Error::Invalid {
+                problem: format!("{text:?} is no way to go back; write \"exact\" or \"least\""),
+            }),
+        }
+    }
+}
+
+impl Store {
+    /// Returns the map that goes back to an old epoch, as the epoch after `newest`. Nothing is
+    /// published.
+    ///
+    /// `None` means [`Back::Exact`] for the epoch just before the newest one, whose data may still
+    /// be where it was. For older epochs one of the two must be said.
+    ///
+    /// Errors: those of [`Store::open_epoch`]; `Invalid` when it must be said how to go back, with
+    /// the movement of both; `Identity` when the epoch is of another map; those of [`build`](build())
+    /// when the old fleet cannot be met.
+    pub fn back_to(&self, newest: &Map, epoch: u64, back: Option<Back>) -> Result<Map> {
+        let old = self.open_epoch(epoch)?;
+        let exact = || {
+            old.again_after(newest).map_err(|error| match error {
+                Error::Identity { problem } => Error::Identity {
+                    problem: format!("{}: {problem}", self.path().display()),
+                },
+                error => error,
+            })
+        };
+        match back {
+            Some(Back::Exact) => exact(),
+            Some(Back::Least { max_move }) => {
+                // also when it is not needed, so that an epoch of another map is refused
+                exact()?;
+                least(&old, newest, max_move)
+            }
+            None => {
+                let exact = exact()?;
+                if epoch.saturating_add(1) >= newest.epoch() || newest.same(&exact) {
+                    return Ok(exact);
+                }
+                Err(self.unsaid(&old, newest, &exact))
+            }
+        }
+    }
+
+    /// Returns the error for an older epoch when it was not said how to go back.
+    fn unsaid(&self, old: &Map, newest: &Map, exact: &Map) -> Error {
+        let moved = |new: Result<Map>| -> Result<String> {
+            let new = new?;
+            Ok(percent(
+                Amounts::between(newest, &new)?.moved.0,
+                new.replicas(),
+            ))
+        };
+        let again = Amounts::between(newest, exact);
+        let exact = again.map(|amounts| percent(amounts.moved.0, exact.replicas()));
+        let said = |amount: Result<String>| match amount {
+            Ok(amount) => format!("moves {amount}"),
+            Err(error) => format!("is impossible: {error}"),
+        };
+        Error::Invalid {
+            problem: format!(
+                "{}: epoch {} is {} epochs back; say how to go back: exact (its slices again) {}, \
+                 and least (its fleet, with the least movement) {}",
+                self.path().display(),
+                old.epoch(),
+                newest.epoch() - old.epoch(),
+                said(exact),
+                said(moved(least(old, newest, None)))
+            ),
+        }
+    }
+}
+
+/// Returns the map for the fleet of `old`, built on `newest`.
+fn least(old: &Map, newest: &Map, max_move: Option<Share>) -> Result<Map> {
+    let mut fleet = old.fleet();
+    fleet.file = format!("the fleet of epoch {}", old.epoch());
+    // a node that was renamed since gets its old name back, without moving anything
+    for renamed in newest.nodes() {
+        let before = renamed.formerly().filter(|name| {
+            old.node_named(renamed.name()).is_none() && newest.node_named(name).is_none()
+        });
+        let node = fleet
+            .nodes
+            .iter_mut()
+            .find(|node| Some(node.name.as_str()) == before);
+        if let Some(node) = node {
+            node.formerly = Some(renamed.name().to_owned());
+        }
+    }
+    match max_move {
+        Some(part) => build_max_move(&fleet, Some(newest), part),
+        None => build(&fleet, Some(newest)),
+    }
+}
+
+/// Formats points as a part of all copies, such as `14.58 %`, rounded down.
+fn percent(points: u128, replicas: u32) -> String {
+    let hundredths = points * 10_000 / (u128::from(replicas) * SPACE);
+    match hundredths {
+        0 if points > 0 => "less than 0.01 %".to_owned(),
+        _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
+    }
+}

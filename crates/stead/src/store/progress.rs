@@ -1,0 +1,105 @@
+//! How far a gradual change has come: which step the newest epoch was, and about how many there
+//! are.
+
+use super::epochs::Store;
+use crate::map::Map;
+use crate::plan::{still_to_move, Amounts};
+use crate::point::Share;
+use crate::slice::{overlay, Slice};
+
+/// How far a gradual change has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// The number of the last step, from 1; `None` when the epochs before it are not kept.
+    pub step: Option<usize>,
+    /// About how many steps there are, if all go on like the last one. Exact when nothing is left.
+    pub steps: Option<usize>,
+    /// The points that have yet to move.
+    pub to_come: Share,
+    /// In how many slices the base slices still differ from the target slices.
+    pub slices_to_come: usize,
+}
+
+impl Store {
+    /// Returns how far the gradual change of a map has come, or `None` when the map is not a step
+    /// of one. The map is the newest epoch or an older one, or one that was built on the newest
+    /// epoch.
+    ///
+    /// Cost: reads the epochs of the history back to the first step.
+    pub fn progress(&self, map: &Map) -> Option<Progress> {
+        let end = end(map);
+        let is_complete = map.target_slices().is_none();
+        let (mut step, mut last, mut found_start) = (1, None, false);
+        let mut at = map.epoch();
+        while at > 1 {
+            at -= 1;
+            let Some(before) = self.before(map, at) else {
+                break;
+            };
+            if last.is_none() {
+                last = Amounts::between(&before, map)
+                    .ok()
+                    .map(|amounts| amounts.moved.0);
+            }
+            let is_step = before.target_slices().is_some() && self::end(&before) == end;
+            if !is_step {
+                found_start = true;
+                break;
+            }
+            step += 1;
+        }
+        if is_complete && step == 1 {
+            return None;
+        }
+        let to_come = match is_complete {
+            true => 0,
+            false => still_to_move(map),
+        };
+        let step = found_start.then_some(step);
+        let more = match (to_come, last) {
+            (0, _) => Some(usize::from(!is_complete)),
+            (_, None | Some(0)) => None,
+            (to_come, Some(last)) => usize::try_from(to_come.div_ceil(last)).ok(),
+        };
+        Some(Progress {
+            step,
+            steps: step.zip(more).map(|(step, more)| step + more),
+            to_come: Share(to_come),
+            slices_to_come: slices_to_come(map),
+        })
+    }
+
+    /// Returns an epoch before a map, if it is kept and belongs to the same map.
+    fn before(&self, map: &Map, epoch: u64) -> Option<Map> {
+        let before = self.open_epoch(epoch).ok()?;
+        (before.map_id() == map.map_id()).then_some(before)
+    }
+}
+
+/// The slices at which a change ends, with names, which can be compared between maps.
+fn end(map: &Map) -> Vec<(u64, Vec<&str>)> {
+    let slices: Vec<Slice> = match map.target_slices() {
+        Some(slices) => slices.collect(),
+        None => map.base_slices().collect(),
+    };
+    let names = |slice: &Slice| {
+        let policy = map.policy(slice.policy);
+        match policy.name() {
+            Some(name) => vec![name],
+            None => policy.members().map(|node| map.node(node).name()).collect(),
+        }
+    };
+    slices
+        .iter()
+        .map(|slice| (slice.first.0, names(slice)))
+        .collect()
+}
+
+fn slices_to_come(map: &Map) -> usize {
+    let Some(target) = map.target_slices() else {
+        return 0;
+    };
+    overlay([map.base_slices().collect(), target.collect()])
+        .filter(|(_, _, [now, then])| now != then)
+        .count()
+}

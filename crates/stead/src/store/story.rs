@@ -1,0 +1,236 @@
+//! What changed in the fleet between two epochs, in a few words for the history: `+db7, +db8,
+//! R 3 -> 2, +1 pin`.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::map::{Map, Node};
+use crate::plan::same_nodes;
+use crate::policy::NodeId;
+use crate::weight::Weight;
+
+/// The most nodes that are named; more are counted.
+const NAMED: usize = 2;
+
+/// Returns what changed from `old` to `new`; `None` stands for the time before the first map.
+///
+/// Errors: `Identity` when the maps belong to different clusters.
+pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
+    let Some(old) = old else {
+        let nodes = counted(new.nodes().len(), "node");
+        return Ok(format!("first map, {nodes}"));
+    };
+    let mut words = of_nodes(old, new)?;
+    if old.replicas() != new.replicas() {
+        words.push(format!("R {} -> {}", old.replicas(), new.replicas()));
+    }
+    let spread = |map: &Map| match map.spread().collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "none".to_owned(),
+        labels => labels,
+    };
+    if !old.spread().eq(new.spread()) {
+        words.push(format!("spread {} -> {}", spread(old), spread(new)));
+    }
+    let most = |map: &Map| {
+        map.max_slices()
+            .map_or("none".to_owned(), |n| n.to_string())
+    };
+    if old.max_slices() != new.max_slices() {
+        words.push(format!("max_slices {} -> {}", most(old), most(new)));
+    }
+    words.extend(of_policies(old, new));
+    words.extend(of_pins(old, new));
+    if words.is_empty() {
+        let step = match (old.target_slices().is_some(), new.target_slices().is_some()) {
+            (true, true) => "the next step",
+            (true, false) => "the last step",
+            _ => "the same fleet",
+        };
+        words.push(step.to_owned());
+    }
+    Ok(words.join(", "))
+}
+
+fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {
+    let same = same_nodes(old, new)?;
+    let (mut gone, mut renamed, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut labels, mut attributes) = (0, 0);
+    let mut known = vec![false; new.nodes().len()];
+    for (before, after) in old.nodes().zip(same) {
+        let was_leaving = before.leaving();
+        let Some(after) = after.map(|id: NodeId| new.node(id)) else {
+            // a node that was leaving left the fleet in an earlier epoch
+            gone.extend((!was_leaving).then(|| before.name().to_owned()));
+            continue;
+        };
+        if let Some(known) = known.get_mut(after.id.index()) {
+            *known = !(was_leaving && !after.leaving());
+        }
+        if after.leaving() {
+            gone.extend((!was_leaving).then(|| before.name().to_owned()));
+            continue;
+        }
+        if was_leaving {
+            continue; // it came back, and counts as new
+        }
+        if before.name() != after.name() {
+            renamed.push(format!("{} is now {}", before.name(), after.name()));
+        }
+        if before.weight() != after.weight() {
+            weights.push((after.name().to_owned(), before.weight(), after.weight()));
+        }
+        labels += usize::from(!before.labels().eq(after.labels()));
+        attributes += usize::from(!before.attributes().eq(after.attributes()));
+    }
+    let is_new = |node: &Node| !known.get(node.id.index()).copied().unwrap_or(false);
+    let came: Vec<String> = new
+        .nodes()
+        .filter(is_new)
+        .map(|node| node.name().to_owned())
+        .collect();
+    let mut words = named('+', &came);
+    words.extend(named('-', &gone));
+    match renamed.len() {
+        0..=NAMED => words.extend(renamed),
+        more => words.push(format!("{more} nodes renamed")),
+    }
+    words.extend(of_weights(&weights));
+    words.extend((labels > 0).then(|| format!("labels of {}", counted(labels, "node"))));
+    words
+        .extend((attributes > 0).then(|| format!("attributes of {}", counted(attributes, "node"))));
+    Ok(words)
+}
+
+/// `+db7` and `+db8`, or `+5 nodes`.
+fn named(sign: char, names: &[String]) -> Vec<String> {
+    match names.len() {
+        0..=NAMED => names.iter().map(|name| format!("{sign}{name}")).collect(),
+        more => vec![format!("{sign}{more} nodes")],
+    }
+}
+
+/// `db1 1 -> 2`, `db1 drained`, or `5 weights`.
+fn of_weights(weights: &[(String, Weight, Weight)]) -> Vec<String> {
+    let word = |(name, before, after): &(String, Weight, Weight)| match *after {
+        Weight::ZERO => format!("{name} drained"),
+        after => format!("{name} {before} -> {after}"),
+    };
+    match weights.len() {
+        0..=NAMED => weights.iter().map(word).collect(),
+        more => vec![format!("{more} weights")],
+    }
+}
+
+fn of_policies(old: &Map, new: &Map) -> Option<String> {
+    let all = |map: &Map| -> BTreeMap<String, (Option<Weight>, String, Vec<String>)> {
+        let named = map.policies().filter_map(|policy| {
+            let nodes = policy
+                .members()
+                .map(|node| map.node(node).name().to_owned());
+            let what = (policy.weight(), policy.kind().to_owned(), nodes.collect());
+            Some((policy.name()?.to_owned(), what))
+        });
+        named.collect()
+    };
+    differences(&all(old), &all(new), "policy", "policies")
+}
+
+fn of_pins(old: &Map, new: &Map) -> Option<String> {
+    // a pin is known by its key, or by its points; the nodes are compared by name
+    type Pins = BTreeMap<(Option<Vec<u8>>, u64, u64), (Option<String>, Vec<String>, bool)>;
+    let all = |map: &Map| -> Pins {
+        let pins = map.pins().map(|pin| {
+            let (first, last) = (pin.slice.first.0, pin.slice.last.0);
+            let policy = map.policy(pin.slice.policy);
+            let nodes = policy
+                .members()
+                .map(|node| map.node(node).name().to_owned());
+            let what = (policy.name().map(str::to_owned), nodes.collect(), pin.short);
+            ((pin.key.map(<[u8]>::to_vec), first, last), what)
+        });
+        pins.collect()
+    };
+    differences(&all(old), &all(new), "pin", "pins")
+}
+
+/// `+1 pin`, `-2 pins`, `~1 pin`, joined.
+fn differences<K: Ord, V: PartialEq>(
+    old: &BTreeMap<K, V>,
+    new: &BTreeMap<K, V>,
+    one: &str,
+    many: &str,
+) -> Option<String> {
+    let added = new.keys().filter(|key| !old.contains_key(key)).count();
+    let gone = old.keys().filter(|key| !new.contains_key(key)).count();
+    let changed = old
+        .iter()
+        .filter(|(key, value)| new.get(key).is_some_and(|now| now != *value));
+    let words: Vec<String> = [('+', added), ('-', gone), ('~', changed.count())]
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(sign, n)| format!("{sign}{n} {}", if n == 1 { one } else { many }))
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, build_max_move, Fleet};
+
+    fn map(text: &str, old: Option<&Map>) -> Map {
+        let text = format!("name = 'm'\n{text}");
+        build(&Fleet::parse(&text, "fleet").unwrap(), old).unwrap()
+    }
+
+    #[test]
+    fn a_change_is_told_in_a_few_words() {
+        let nodes = |list: &str| format!("node = [{list}]");
+        let abc = nodes("{name = 'a'}, {name = 'b'}, {name = 'c'}");
+        let old = map(&abc, None);
+        assert_eq!(changes(None, &old).unwrap(), "first map, 3 nodes");
+        for (text, words) in [
+            (abc.clone(), "the same fleet"),
+            (nodes("{name = 'a'}, {name = 'b'}, {name = 'd'}"), "+d, -c"),
+            (nodes("{name = 'x'}, {name = 'y'}, {name = 'z'}"), "+3 nodes, -3 nodes"),
+            (
+                nodes("{name = 'a', weight = 2}, {name = 'b', weight = 0}, {name = 'c'}"),
+                "a 1 -> 2, b drained",
+            ),
+            (
+                nodes("{name = 'e', formerly = 'a'}, {name = 'b', labels = {zone = 'z'}}, {name = 'c'}"),
+                "a is now e, labels of 1 node",
+            ),
+            (format!("replicas = 2\n{abc}"), "R 1 -> 2"),
+            (
+                format!("max_slices = 9\npin = [{{key = 'k', nodes = ['a']}}]\n{abc}"),
+                "max_slices none -> 9, +1 pin",
+            ),
+            (
+                format!("policy = [{{name = 'p', nodes = ['a']}}, {{name = 'q', nodes = ['b']}}]\n{abc}"),
+                "+2 policies",
+            ),
+        ] {
+            let new = map(&text, Some(&old));
+            assert_eq!(changes(Some(&old), &new).unwrap(), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_steps_of_a_change_are_told_as_steps() {
+        let part = crate::fleet::part("10%").unwrap();
+        let old = map("node = [{name = 'a'}, {name = 'b'}]", None);
+        let fleet = Fleet::parse("name = 'm'\nnode = [{name = 'a'}]", "fleet").unwrap();
+        let first = build_max_move(&fleet, Some(&old), part).unwrap();
+        let second = build_max_move(&fleet, Some(&first), part).unwrap();
+        let last = build(&fleet, Some(&second)).unwrap();
+        let told = |old: &Map, new: &Map| changes(Some(old), new).unwrap();
+        assert_eq!(told(&old, &first), "-b");
+        assert_eq!(told(&first, &second), "the next step");
+        assert_eq!(told(&second, &last), "the last step");
+    }
+}
