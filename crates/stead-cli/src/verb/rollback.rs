@@ -20,7 +20,7 @@ use crate::output::Out;
 #[command(after_help = "\
 Example: go back to epoch 1; its content becomes epoch 3
   stead rollback db.map 1
-  db: epoch 2 -> 3, moves 25.000000 % (lower bound 25.000000 %), 5 slices -> 3
+  db: epoch 2 -> 3, moves 25.00 % (the least possible)
 
 Exit codes:
   0   done, or nothing to do

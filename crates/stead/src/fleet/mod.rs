@@ -23,4 +23,5 @@ mod tree;
 
 pub use model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
 pub use percent::part;
+pub(crate) use percent::text as percentage;
 pub use pin::LaidPin;
