@@ -6,8 +6,12 @@ mod common;
 use common::Place;
 use serde_json::{json, Value};
 
-/// A fleet with these nodes, each a name, a weight and labels.
-fn fleet(replicas: u32, spread: &[&str], nodes: &[(String, u32, Vec<(&str, String)>)]) -> String {
+/// A node: its name, weight and labels.
+type Row = (String, u32, Vec<(&'static str, String)>);
+type Nodes = Vec<Row>;
+
+/// A fleet with these nodes.
+fn fleet(replicas: u32, spread: &[&str], nodes: &[Row]) -> String {
     let mut text = format!("name = \"db\"\nreplicas = {replicas}\nspread = {spread:?}\n");
     for (name, weight, labels) in nodes {
         let labels: Vec<String> = labels.iter().map(|(k, v)| format!("{k} = {v:?}")).collect();
@@ -18,8 +22,6 @@ fn fleet(replicas: u32, spread: &[&str], nodes: &[(String, u32, Vec<(&str, Strin
     }
     text
 }
-
-type Nodes = Vec<(String, u32, Vec<(&'static str, String)>)>;
 
 /// 24 nodes in three zones of two racks each: db1 in a/a1, db2 in b/b1, db3 in c/c1 ...
 fn racks() -> Nodes {

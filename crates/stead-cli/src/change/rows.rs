@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use stead::report::{part, HolderReport, Left, Report};
+use stead::point::SPACE;
+use stead::report::{part_to, HolderReport, Left, Report};
 
 use crate::exit::Result;
 use crate::output::Out;
@@ -43,8 +44,9 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
         .copies
         .as_ref()
         .map_or(report.replicas, |copies| copies.of_replicas);
+    let scale = Scale::of(&rows, copies);
     if !all && rows.len() > APART {
-        rows = folded(rows, copies);
+        rows = folded(rows, scale);
     }
     let left_out = match all {
         true => Vec::new(),
@@ -52,7 +54,7 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
     };
     if !rows.is_empty() {
         out.line("")?;
-        table(&rows, copies, has_old, Glyphs::of_stdout()).write(out)?;
+        table(&rows, scale, has_old, Glyphs::of_stdout()).write(out)?;
     }
     if !left_out.is_empty() {
         let largest = left_out
@@ -68,7 +70,7 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
         out.line(format_args!(
             "and {} more like these, {what} {}: --all",
             left_out.iter().map(|row| row.nodes).sum::<usize>(),
-            part(largest, copies)
+            scale.part(largest)
         ))?;
     }
     match total - changed {
@@ -97,8 +99,8 @@ impl Row {
 }
 
 /// Makes one row of those that differ only in their names, at the place of the first of them.
-fn folded(rows: Vec<Row>, copies: u32) -> Vec<Row> {
-    let of = |points: u128| part(points, copies);
+fn folded(rows: Vec<Row>, scale: Scale) -> Vec<Row> {
+    let of = |points: u128| scale.part(points);
     let mut places: HashMap<[String; 5], usize> = HashMap::new();
     let mut folded: Vec<Row> = Vec::new();
     for row in rows {
@@ -112,7 +114,7 @@ fn folded(rows: Vec<Row>, copies: u32) -> Vec<Row> {
             wanted,
             share,
             pinned,
-            signed(row.change, copies),
+            scale.signed(row.change),
         ];
         match places.get(&looks).and_then(|place| folded.get_mut(*place)) {
             Some(first) => {
@@ -137,12 +139,42 @@ fn folded(rows: Vec<Row>, copies: u32) -> Vec<Row> {
     folded
 }
 
-/// Formats a change of points: `+2.08 %`, `-4 points`, `0`.
-fn signed(change: i128, copies: u32) -> String {
-    match change {
-        0 => "0".to_owned(),
-        ..0 => format!("-{}", part(change.unsigned_abs(), copies)),
-        _ => format!("+{}", part(change.unsigned_abs(), copies)),
+/// How shares are written: as a part of what, and with how many decimals.
+#[derive(Clone, Copy)]
+struct Scale {
+    copies: u32,
+    decimals: usize,
+}
+
+impl Scale {
+    /// Two decimals, and more where even the largest share is small: thousands of nodes would all
+    /// read `0.01 %`.
+    fn of(rows: &[Row], copies: u32) -> Scale {
+        let largest = rows
+            .iter()
+            .map(|row| row.share.max(row.change.unsigned_abs()))
+            .max();
+        let percent = u128::from(copies) * SPACE / 100;
+        let decimals = match largest.unwrap_or(0) {
+            share if share >= percent => 2,
+            share if share >= percent / 100 => 4,
+            _ => 6,
+        };
+        Scale { copies, decimals }
+    }
+
+    fn part(self, points: u128) -> String {
+        part_to(points, self.copies, self.decimals)
+    }
+
+    /// Formats a change of points: `+2.08 %`, `-4 points`, `0`.
+    fn signed(self, change: i128) -> String {
+        let size = self.part(change.unsigned_abs()).replace("< ", "<");
+        match change {
+            0 => "0".to_owned(),
+            ..0 => format!("-{size}"),
+            _ => format!("+{size}"),
+        }
     }
 }
 
@@ -231,21 +263,21 @@ fn row_of_left(left: &Left, kind: &str) -> Row {
 
 /// Returns the width that a bar has beside the widest label and weight and the columns that there
 /// are: wanted, pinned and change.
-fn bar_width(rows: &[Row], columns: [bool; 3]) -> usize {
+fn bar_width(rows: &[Row], columns: [bool; 3], decimals: usize) -> usize {
     let widest = |text: fn(&Row) -> &str, least: usize| {
         let widths = rows.iter().map(|row| text(row).chars().count());
         widths.max().unwrap_or(0).max(least)
     };
     let texts = widest(|row| &row.label, "node".len()) + widest(|row| &row.weight, "weight".len());
     // `100.00 %` and two spaces; a change has a sign besides
-    let numbers = 10 * (columns.iter().filter(|there| **there).count() + 1) + 1;
+    let numbers = (8 + decimals) * (columns.iter().filter(|there| **there).count() + 1) + 1;
     WIDTH
         .saturating_sub(texts + numbers + 4)
         .clamp(BAR.0, BAR.1)
 }
 
-fn table(rows: &[Row], copies: u32, has_old: bool, glyphs: Glyphs) -> Table {
-    let of = |points: u128| part(points, copies);
+fn table(rows: &[Row], scale: Scale, has_old: bool, glyphs: Glyphs) -> Table {
+    let of = |points: u128| scale.part(points);
     // a share that differs from what the weight asks for by less than it shows does not differ
     let wanted = |row: &Row| match of(row.wanted) {
         same if same == of(row.share) => String::new(),
@@ -254,7 +286,7 @@ fn table(rows: &[Row], copies: u32, has_old: bool, glyphs: Glyphs) -> Table {
     let has_wanted = rows.iter().any(|row| !wanted(row).is_empty());
     let has_pinned = rows.iter().any(|row| row.pinned > 0);
     let largest = rows.iter().map(|row| row.share).max().unwrap_or(0).max(1);
-    let bar = bar_width(rows, [has_wanted, has_pinned, has_old]);
+    let bar = bar_width(rows, [has_wanted, has_pinned, has_old], scale.decimals);
     let mut columns = vec![("node", false), ("weight", true)];
     columns.extend(has_wanted.then_some(("wanted", true)));
     columns.extend([("share", true), ("", false)]);
@@ -271,7 +303,7 @@ fn table(rows: &[Row], copies: u32, has_old: bool, glyphs: Glyphs) -> Table {
                 0 => String::new(),
                 points => of(points),
             }))
-            .chain(has_old.then(|| signed(row.change, copies)));
+            .chain(has_old.then(|| scale.signed(row.change)));
         table.row(cells);
     }
     table

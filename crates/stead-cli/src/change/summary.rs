@@ -291,7 +291,18 @@ fn of_capacity(report: &Report) -> Vec<String> {
         ));
     }
     let less = caps::reasons(&report.domains, &report.nodes);
-    lines.extend(less.into_iter().map(str::to_owned));
+    // a domain that reads `33.3 % instead of 33.3 %` gets what it asks for, and so do its nodes
+    let tiny = |reason: &str| {
+        let figures = reason
+            .rsplit_once(": ")
+            .and_then(|(_, text)| text.split_once(" instead of "));
+        figures.is_some_and(|(has, wants)| has == wants)
+    };
+    lines.extend(
+        less.into_iter()
+            .filter(|reason| !tiny(reason))
+            .map(str::to_owned),
+    );
     lines.extend(capacity.more.iter().map(|more| {
         let (gets, its) = match more.who.count {
             1 => ("gets", "its"),

@@ -41,14 +41,20 @@ impl Amount {
 /// Formats points as a part of `copies` * 2^64 points, for people: `33.33 %`, rounded half up to two
 /// decimals. A part that is not nothing never reads as nothing: it is `4 points` or `< 0.01 %`.
 pub fn part(points: u128, copies: u32) -> String {
-    // points < 2^72 and 10^4 < 2^14: the product fits
+    part_to(points, copies, 2)
+}
+
+/// Does the same with this number of decimals, 1 to 9.
+pub fn part_to(points: u128, copies: u32, decimals: usize) -> String {
+    // points < 2^72 and 100 * 10^9 < 2^37: the product fits
+    let one = 10u128.pow(decimals.clamp(1, 9) as u32);
     let whole = u128::from(copies.max(1)) * SPACE;
-    let hundredths = (points * 10_000 + whole / 2) / whole;
-    match (points, hundredths) {
+    let steps = (points * 100 * one + whole / 2) / whole;
+    match (points, steps) {
         (1, _) => "1 point".to_owned(),
         (2..COUNTED, 0) => format!("{points} points"),
-        (COUNTED.., 0) => "< 0.01 %".to_owned(),
-        _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
+        (COUNTED.., 0) => format!("< 0.{:0decimals$} %", 1),
+        _ => format!("{}.{:0decimals$} %", steps / one, steps % one),
     }
 }
 
@@ -77,5 +83,8 @@ mod tests {
         );
         assert_eq!(part(SPACE / 1_000_000, 1), "< 0.01 %");
         assert_eq!(part(SPACE / 10_000, 1), "0.01 %");
+        assert_eq!(part_to(SPACE / 600, 3, 4), "0.0556 %");
+        assert_eq!(part_to(SPACE / 1_000_000_000, 1, 6), "< 0.000001 %");
+        assert_eq!(part_to(255 * SPACE, 255, 9), "100.000000000 %");
     }
 }

@@ -21,7 +21,7 @@ mod moves;
 mod turnover;
 mod warnings;
 
-pub use amount::{part, size, Amount};
+pub use amount::{part, part_to, size, Amount};
 pub use capacity::{Capacity, Group, More};
 pub use edits::{Detail, Edit};
 pub use facts::{Ask, Lost, Report};
