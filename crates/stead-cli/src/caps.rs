@@ -46,7 +46,7 @@ pub fn write(report: &Report, out: &mut Out) -> Result {
 
 /// Returns the reasons of the domains, from the outside in, and then those of the nodes. A reason
 /// that a node shares with its domain appears once.
-fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'a str> {
+pub fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'a str> {
     let mut reasons: Vec<&str> = domains
         .iter()
         .filter_map(|domain| domain.reason.as_deref())
@@ -124,30 +124,19 @@ mod tests {
     use super::*;
 
     fn domain(reason: Option<&str>) -> DomainReport<'_> {
-        let points = || "0".to_owned();
         DomainReport {
             level: "zone",
             path: vec!["a"],
-            cap: 1,
-            nodes: 2,
-            wanted_points: points(),
-            target_points: Some(points()),
-            points: points(),
             reason: reason.map(str::to_owned),
+            ..DomainReport::default()
         }
     }
 
     fn node(reason: Option<&str>) -> HolderReport<'_> {
-        let text = || "0".to_owned();
         HolderReport {
             name: "n",
-            weight: text(),
-            wanted_points: text(),
-            target_points: Some(text()),
-            points: text(),
-            primary_points: text(),
-            pinned_points: text(),
             reason: reason.map(str::to_owned),
+            ..HolderReport::default()
         }
     }
 

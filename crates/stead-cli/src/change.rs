@@ -1,21 +1,28 @@
 //! A change from one map to another, which `plan`, `apply`, `diff` and `rollback` show in the same
 //! way.
+//!
+//! The facts come from `stead::report`. The modules below draw them, in the order in which an
+//! operator needs them: the `headline`, the warnings, the `summary` (fleet, copies, domains,
+//! capacity, slices), the `rows` of the nodes that change, and the `copying` between nodes.
+
+mod copying;
+mod headline;
+mod rows;
+mod summary;
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use stead::guard::Finding;
-use stead::plan::same_nodes;
-use stead::policy::NodeId;
-use stead::report::{MoveReport, Report};
+use stead::report::{Ask, Report, Warning};
 use stead::store::Progress;
-use stead::verdict::{Holder, Verdict};
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
 use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
-use crate::text::{any_pinned, change, count, percent, primary, step_of, Table};
+use crate::text::{step_of, wrapped};
 
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
@@ -23,9 +30,31 @@ pub struct Show {
     /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
-    /// Also list every move: its first and last point, from, to, and cause
+    /// Also show what each node copies to which; `each` lists every move with its points
+    #[arg(
+        long,
+        value_name = "HOW",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "totals"
+    )]
+    moves: Option<Moves>,
+    /// Show every row: the nodes that keep what they hold, all domains, all edits of the fleet
     #[arg(long)]
-    moves: bool,
+    all: bool,
+    /// This node is dead: say what has no copy left, and copy from the others that have it. May be
+    /// given more than once
+    #[arg(long, value_name = "NODE")]
+    lost: Vec<String>,
+}
+
+/// How moves are shown.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Moves {
+    /// The sums of each pair of nodes
+    Totals,
+    /// Every move
+    Each,
 }
 
 impl Show {
@@ -163,10 +192,34 @@ impl Change {
     /// Returns the report. Callers make it before they publish anything, so that a comparison that
     /// fails is known first.
     pub fn report(&self, show: &Show) -> stead::Result<Report<'_>> {
+        let ask = Ask {
+            moves: show.moves.is_some(),
+            lost: &show.lost,
+        };
+        // when nothing changes, the present map is compared with itself
+        let old = match self.needed {
+            true => self.old.as_ref(),
+            false => Some(&self.new),
+        };
         match &self.fleet {
-            Some(fleet) => Report::of_fleet(fleet, self.old.as_ref(), &self.new, show.moves),
-            None => Report::of(self.old.as_ref(), &self.new, show.moves),
+            Some(fleet) => Report::of_fleet(fleet, old, &self.new, ask),
+            None => Report::of(old, &self.new, ask),
         }
+    }
+
+    /// Returns what a person has to know before anything else, the gravest first.
+    ///
+    /// What a guard refuses is left out: its finding says the same, and the word that allows it.
+    pub fn warnings<'r>(&self, report: &'r Report) -> Vec<&'r Warning> {
+        let is_found = |warning: &Warning| {
+            let same = |finding: &Finding| finding.guard.word() == warning.code;
+            self.findings.iter().any(same)
+        };
+        report
+            .warnings
+            .iter()
+            .filter(|warning| !is_found(warning))
+            .collect()
     }
 
     /// Writes the report to standard output, as text or as JSON.
@@ -175,15 +228,26 @@ impl Change {
             let findings = self.findings.iter().map(FindingJson::of).collect();
             return out.json(&Judged { report, findings });
         }
-        for line in guards::lines(&self.findings) {
-            out.line(out.paint(BAD, line))?;
+        let step = self.progress.as_ref().map(step_of);
+        for line in headline::headline(report, self.needed, step) {
+            out.line(line)?;
         }
-        out.line(self.headline(report))?;
         for line in guards::shut_out(self.old.as_ref(), &self.new) {
             out.line(line)?;
         }
+        let warnings = self.warnings(report);
+        if !(warnings.is_empty() && self.findings.is_empty()) {
+            out.line("")?;
+        }
+        for line in guards::lines(&self.findings) {
+            out.line(out.paint(BAD, line))?;
+        }
+        for warning in warnings {
+            for line in wrapped(&warning.text, "! ", "  ") {
+                out.line(out.paint(BAD, line))?;
+            }
+        }
         caps::write_broken(report, &self.new, out)?;
-        caps::write_drained(&self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(
                 BAD,
@@ -193,156 +257,14 @@ impl Change {
                 ),
             ))?;
         }
-        out.line("")?;
-        self.holders(report)?.write(out)?;
-        caps::write(report, out)?;
-        if let Some(moves) = report.moves.as_ref().filter(|moves| !moves.is_empty()) {
-            out.line("")?;
-            move_table(moves, report.replicas).write(out)?;
+        if self.needed || show.all {
+            summary::write(report, show.all, out)?;
         }
-        Ok(())
+        rows::write(report, show.all, out)?;
+        match show.moves {
+            None => Ok(()),
+            Some(Moves::Totals) => copying::write_totals(report, show.all, out),
+            Some(Moves::Each) => copying::write_each(report, out),
+        }
     }
-
-    fn headline(&self, report: &Report) -> String {
-        let (name, epoch) = (&report.name, report.epoch);
-        let slices = count(report.slices, "slice");
-        let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
-        let step = self
-            .progress
-            .as_ref()
-            .map_or(String::new(), |progress| format!(", {}", step_of(progress)));
-        let to_come = report.to_come.as_ref().map_or(step.clone(), |amount| {
-            format!("{step}, {} still to come", part(&amount.points))
-        });
-        if !self.needed {
-            return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");
-        }
-        let Some(old) = &self.old else {
-            let copies = match report.replicas {
-                1 => String::new(),
-                replicas => format!(", {replicas} replicas"),
-            };
-            return format!(
-                "{name}: first map, epoch {epoch}, {}{copies}, {slices}",
-                count(report.nodes.len(), "node")
-            );
-        };
-        let reordered = match report.reordered.points.as_str() {
-            "0" => String::new(),
-            points => format!(", reorders {}", part(points)),
-        };
-        let by_hand = match report.by_hand.points.as_str() {
-            "0" => String::new(),
-            "1" => ", by hand 1 point".to_owned(),
-            // a pinned key is one point of 2^64, which six digits do not show
-            points if points.len() < 8 => format!(", by hand {points} points"),
-            points => format!(", by hand {}", part(points)),
-        };
-        // The optimum is shown only where it differs from the bound or from what moves. Where it
-        // differs from what moves, max_slices costs the difference.
-        let optimum = match &report.optimum {
-            Some(optimum) if *optimum != report.lower_bound || *optimum != report.moved => {
-                format!("optimum {}, ", part(&optimum.points))
-            }
-            _ => String::new(),
-        };
-        format!(
-            "{name}: epoch {} -> {epoch}, moves {} ({optimum}lower bound \
-             {}){to_come}{reordered}{by_hand}, {} -> {}",
-            old.epoch(),
-            part(&report.moved.points),
-            part(&report.lower_bound.points),
-            count(old.base_count(), "slice"),
-            report.slices
-        )
-    }
-
-    /// Returns the table of holders: a row for each node and each weighted policy, and for those
-    /// that left.
-    fn holders(&self, report: &Report) -> Result<Table> {
-        let verdict = &report.verdict;
-        let has_old = self.old.is_some();
-        // with one replica every node is the primary of all its points
-        let copies = report.replicas > 1;
-        let pinned = any_pinned(verdict.nodes.iter().chain(&verdict.policies));
-        let mut columns = vec![("node", false), ("weight", true), ("share", true)];
-        columns.extend(copies.then_some(("primary", true)));
-        columns.push(("points", true));
-        columns.extend(pinned.then_some(("pinned", true)));
-        columns.extend(has_old.then_some(("change", true)));
-        let mut table = Table::of_columns(&columns);
-        let old_verdict = self.old.as_ref().map(|old| Verdict::of(old, 0));
-        let (old_nodes, old_policies): (&[_], &[_]) = old_verdict
-            .as_ref()
-            .map_or((&[], &[]), |old| (&old.nodes, &old.policies));
-        let same = match &self.old {
-            Some(old) => same_nodes(old, &self.new)?,
-            None => Vec::new(),
-        };
-        // for each node of the new map, the same node of the old map
-        let mut before = vec![None; verdict.nodes.len()];
-        for (i, now) in same.iter().enumerate() {
-            if let Some(place) = now.and_then(|now: NodeId| before.get_mut(now.index())) {
-                *place = old_nodes.get(i);
-            }
-        }
-        let row = |label: String, old: Option<&Holder>, new: Option<&Holder>| {
-            let points = |holder: Option<&Holder>| holder.map_or(0, |h| h.now.points);
-            let weight = new.map_or("-".to_owned(), |new| new.weight.to_string());
-            let primary = copies.then(|| new.map_or_else(|| percent(0, 1), primary));
-            let pinned = pinned.then(|| new.map_or(0, |new| new.pinned_points).to_string());
-            let (old, new) = (points(old), points(new));
-            let change = has_old.then(|| change(old, new, report.replicas));
-            [label, weight, percent(new, report.replicas)]
-                .into_iter()
-                .chain(primary)
-                .chain([new.to_string()])
-                .chain(pinned)
-                .chain(change)
-        };
-        for ((id, node), old) in (0..).map(NodeId).zip(&verdict.nodes).zip(before) {
-            let label = match old.filter(|old| old.name != node.name) {
-                Some(old) => format!("{} (was {})", node.name, old.name),
-                None if self.new.node(id).leaving() => format!("{} (leaving)", node.name),
-                None => node.name.to_owned(),
-            };
-            table.row(row(label, old, Some(node)));
-        }
-        for (_, old) in same.iter().zip(old_nodes).filter(|(now, _)| now.is_none()) {
-            table.row(row(format!("{} (left)", old.name), Some(old), None));
-        }
-        // both lists are ordered by name
-        let named = |list: &[Holder], name: &str| {
-            list.binary_search_by(|holder| holder.name.cmp(name)).ok()
-        };
-        for policy in &verdict.policies {
-            let old = named(old_policies, policy.name).and_then(|i| old_policies.get(i));
-            table.row(row(format!("policy {}", policy.name), old, Some(policy)));
-        }
-        for old in old_policies
-            .iter()
-            .filter(|old| named(&verdict.policies, old.name).is_none())
-        {
-            table.row(row(format!("policy {} (left)", old.name), Some(old), None));
-        }
-        Ok(table)
-    }
-}
-
-fn move_table(moves: &[MoveReport], replicas: u32) -> Table {
-    let mut table = Table::new(&["first", "last", "share", "from", "to", "cause"], &[2]);
-    for m in moves {
-        let point = |text: &str| u64::from_str_radix(text, 16).map_or(0, u128::from);
-        let share = percent(point(&m.last) + 1 - point(&m.first), replicas);
-        let [from, to] = [m.from, m.to].map(|node| node.unwrap_or("-").to_owned());
-        table.row([
-            m.first.clone(),
-            m.last.clone(),
-            share,
-            from,
-            to,
-            m.cause.to_owned(),
-        ]);
-    }
-    table
 }

@@ -6,7 +6,7 @@ use stead::guard::{needs, Finding, Need, Release};
 use stead::{Allow, Map};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
-use crate::picture::columns;
+use crate::text::wrapped;
 
 /// The options of the verbs that publish.
 #[derive(Args)]
@@ -97,7 +97,7 @@ impl<'a> FindingJson<'a> {
 pub fn lines(findings: &[Finding]) -> Vec<String> {
     let said = |finding: &Finding| {
         let text = format!("! {} (--allow {})", finding.text, finding.guard.word());
-        folded(&text, columns().min(80))
+        wrapped(&text, "", "  ")
     };
     findings.iter().flat_map(said).collect()
 }
@@ -114,37 +114,7 @@ pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
             "hosts with stead before {} cannot read this map, for it has {}",
             need.since, need.what
         );
-        folded(&text, columns().min(80))
+        wrapped(&text, "", "  ")
     };
     fresh.flat_map(said).collect()
-}
-
-/// Breaks a text between words, so that no line is longer than `width` unless a word is. All lines
-/// but the first are indented.
-fn folded(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().map(std::mem::take).unwrap_or_default();
-        lines.pop();
-        if line.trim().is_empty() {
-            lines.push(format!("{line}{word}"));
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            lines.push(format!("{line} {word}"));
-        } else {
-            lines.extend([line, format!("  {word}")]);
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_sentence_is_broken_between_words() {
-        assert_eq!(folded("! a bb ccc", 80), ["! a bb ccc"]);
-        assert_eq!(folded("! a bb ccc dd", 6), ["! a bb", "  ccc", "  dd"]);
-        assert_eq!(folded("! abcdefgh i", 6), ["!", "  abcdefgh", "  i"]);
-    }
 }

@@ -53,15 +53,6 @@ pub fn told(map: &Map, violation: &Violation) -> String {
     )
 }
 
-/// Formats a change of points, such as `+14.285714 %` or `-14.285714 %`; `0` if nothing changed.
-pub fn change(old: u128, new: u128, replicas: u32) -> String {
-    match old.cmp(&new) {
-        std::cmp::Ordering::Equal => "0".to_owned(),
-        std::cmp::Ordering::Less => format!("+{}", percent(new - old, replicas)),
-        std::cmp::Ordering::Greater => format!("-{}", percent(old - new, replicas)),
-    }
-}
-
 /// Formats how far a gradual change has come: `step 2 of about 5`.
 pub fn step_of(progress: &Progress) -> String {
     let about = if progress.to_come.0 == 0 {
@@ -79,6 +70,65 @@ pub fn step_of(progress: &Progress) -> String {
 /// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The width of everything that a person reads.
+pub const WIDTH: usize = 80;
+
+/// Breaks a text between its words into lines of at most [`WIDTH`] columns. The first line begins
+/// with `first`, the others with `rest`. A word that is longer than a line has one to itself.
+pub fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
+    let width = |text: &str| text.chars().count();
+    let mut lines = vec![first.to_owned()];
+    let mut is_empty = true;
+    // a percentage stays on one line
+    for word in text.replace(" %", "\u{a0}%").split(' ') {
+        let line = lines.last().map_or(0, |line| width(line));
+        if !is_empty && line + 1 + width(word) > WIDTH {
+            lines.push(rest.to_owned());
+            is_empty = true;
+        }
+        if let Some(line) = lines.last_mut() {
+            if !is_empty {
+                line.push(' ');
+            }
+            line.push_str(&word.replace('\u{a0}', " "));
+            is_empty = false;
+        }
+    }
+    lines
+}
+
+/// Lists names in one piece: all of up to three, otherwise the first two and the last, as in `db9,
+/// db10 ... db49`. Numbers in names are ordered by their value.
+pub fn sample(names: &[&str]) -> String {
+    let mut names = names.to_vec();
+    names.sort_by(|one, other| natural(one).cmp(&natural(other)).then(one.cmp(other)));
+    match names[..] {
+        [first, second, .., last] if names.len() > 3 => format!("{first}, {second} ... {last}"),
+        _ => names.join(", "),
+    }
+}
+
+/// Splits a name into texts and numbers, for sorting: numbers by their length and digits, which is
+/// the order of their values.
+pub fn natural(name: &str) -> Vec<(&str, usize, &str)> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let letters = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (text, more) = rest.split_at(letters);
+        let digits = more
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(more.len());
+        let (number, more) = more.split_at(digits);
+        let number = number.trim_start_matches('0');
+        parts.push((text, number.len(), number));
+        rest = more;
+    }
+    parts
 }
 
 /// Returns the names of a policy's nodes, primary first, joined by commas. No node name contains a
@@ -199,7 +249,30 @@ mod tests {
             (percent(0, 1), percent(1, 1)),
             ("0.000000 %".into(), "0.000000 %".into())
         );
-        assert_eq!(change(SPACE / 2, SPACE / 4, 1), "-25.000000 %");
-        assert_eq!(change(1, 1, 1), "0");
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words_and_never_before_a_percent_sign() {
+        let text = format!("{} 33.33 % of the copies", "x".repeat(72));
+        assert_eq!(
+            wrapped(&text, "! ", "  "),
+            [
+                format!("! {}", "x".repeat(72)),
+                "  33.33 % of the copies".to_owned()
+            ]
+        );
+        assert_eq!(wrapped("short", "  ", "    "), ["  short"]);
+        let long = "y".repeat(100);
+        assert_eq!(wrapped(&format!("a {long} b"), "", "  ").len(), 3);
+    }
+
+    #[test]
+    fn many_names_are_the_first_two_and_the_last() {
+        assert_eq!(sample(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(sample(&["a", "b", "c", "d", "e"]), "a, b ... e");
+        assert_eq!(
+            sample(&["db10", "db11", "db9", "db100"]),
+            "db9, db10 ... db100"
+        );
     }
 }

@@ -9,12 +9,28 @@ use serde_json::{json, Value};
 
 const REPORT: &str = "name epoch replicas slices moved lower_bound optimum by_hand reordered violations pending_violations pin_violations \
                       short_pins max_share_error_points \
-                      nodes policies domains";
-const HOLDER: &str = "name weight wanted_points target_points points primary_points pinned_points";
+                      nodes policies domains warnings bytes capacity";
+/// What only a change has.
+const CHANGE: &str = "old_epoch old_replicas old_slices old_bytes changes copies new_domains \
+                      gone_domains left";
+const HOLDER: &str =
+    "name weight wanted_points target_points points primary_points pinned_points over_wanted";
 
 /// Checks the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {
-    has_fields(report, &format!("{REPORT} {more}"));
+    let change = match report.get("old_epoch") {
+        Some(_) => CHANGE,
+        None => "",
+    };
+    let more = more.replace("moves", "moves flows");
+    has_fields(report, &format!("{REPORT} {change} {more}"));
+    if let Some(copies) = report.get("copies") {
+        has_fields(copies, "of_replicas copied dropped reordered pinned");
+        assert_eq!(copies["copied"], report["moved"]);
+        assert_eq!(copies["dropped"]["points"], "0");
+    }
+    has_fields(&report["capacity"], "usable fills_first more");
+    assert_eq!(report["warnings"], json!([]));
     for amount in ["moved", "lower_bound", "optimum", "by_hand", "reordered"] {
         has_fields(&report[amount], "points fraction");
         let points: u128 = report[amount]["points"].as_str().unwrap().parse().unwrap();
@@ -46,7 +62,20 @@ fn check_report(report: &Value, more: &str) {
         .iter()
         .flat_map(|list| report[list].as_array().unwrap())
     {
-        has_fields(holder, HOLDER);
+        let is_new = holder.get("old_weight").is_none();
+        let before = match (change, is_new) {
+            ("", _) => "",
+            (_, true) => "old_points change_points",
+            (_, false) => "old_points change_points old_weight",
+        };
+        has_fields(holder, &format!("{HOLDER} {before}"));
+        if !change.is_empty() {
+            let number = |field: &str| holder[field].as_str().unwrap().parse::<i128>().unwrap();
+            let has = number("points") + number("pinned_points");
+            assert!(!is_new || number("old_points") == 0);
+            // what was pinned before is not listed, and nothing was in these tests
+            assert_eq!(number("change_points"), has - number("old_points"));
+        }
         assert_eq!(holder["points"], holder["target_points"]);
         assert_eq!(
             (&holder["wanted_points"], &holder["primary_points"]),
@@ -74,7 +103,7 @@ fn apply_makes_the_first_map_and_says_so() {
     );
     let text = place.good(&["diff", "m.map", "m.map"]);
     assert!(
-        text.starts_with("m: epoch 1 -> 1, moves 0.000000 %"),
+        text.starts_with("m: epoch 1 -> 1, moves nothing\n"),
         "{text}"
     );
 }
@@ -186,10 +215,23 @@ fn moves_name_points_nodes_and_cause_and_add_up() {
     }
     assert_eq!(report["by_hand"]["points"], "1");
     assert_eq!(sum.to_string(), report["moved"]["points"].as_str().unwrap());
+    let text = place.good(&["diff", "m.map.history/1", "m.map", "--moves=each"]);
+    assert!(
+        text.contains(", by hand 1 point\n")
+            && text.contains("\nfleet     + node n4 weight 1\n          + pin \"frank\" -> n3\n")
+            && text.contains("26253c50741faa9c  26253c50741faa9c  1 point  n1    n3  pin\n"),
+        "{text}"
+    );
+    // the sums of each pair are the moves, without the points
+    let sums = report["flows"].as_array().unwrap();
+    let all: u128 = sums
+        .iter()
+        .map(|flow| flow["points"].as_str().unwrap().parse::<u128>().unwrap())
+        .sum();
+    assert_eq!(all, sum + 1);
     let text = place.good(&["diff", "m.map.history/1", "m.map", "--moves"]);
     assert!(
-        text.contains("by hand 1 point,")
-            && text.contains("26253c50741faa9c  26253c50741faa9c  0.000000 %  n1    n3  pin\n"),
+        text.contains("\nfrom \\ to, %     n3     n4    sum\n") && !text.contains("26253c50"),
         "{text}"
     );
 }
@@ -203,7 +245,10 @@ fn a_renamed_node_moves_nothing_and_is_shown_with_both_names() {
     );
     let text = place.good(&["apply", "next.toml", "m.map"]);
     assert!(
-        text.starts_with("m: epoch 1 -> 2, moves 0.000000 %") && text.contains("db2 (was n2)"),
+        // one point, because another node comes first now and gets what rounding leaves
+        text.starts_with("m: epoch 1 -> 2, moves 1 point (the least possible)\n")
+            && text.contains("\nfleet     ~ node db2 was n2\n")
+            && text.contains("\ndb2 (was n2) "),
         "{text}"
     );
     let (old, new) = (

@@ -140,7 +140,7 @@ impl Plan {
     /// without the list.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
         let amounts = Amounts::between(old, new)?;
-        let moves = moves(old, new, &Same::of(old, new));
+        let moves = moves(old, new, &Same::of(old, new), &HashSet::new());
         let mut furthest = Point(0);
         let reach = moves.iter().map(|m| {
             furthest = furthest.max(m.last);
@@ -487,16 +487,52 @@ fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
 
 type Pair = (Option<NodeId>, Option<NodeId>);
 
-/// Lists what has to be copied, computed over the final slices.
-fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
+/// Lists the moves of two maps of one cluster when these nodes of the old map are dead. A copy that
+/// would come from one of them comes from the first other node that has it, in the order of its
+/// policy, and from nowhere when there is none.
+pub(crate) fn moves_without(old: &Map, new: &Map, dead: &HashSet<NodeId>) -> Vec<Move> {
+    moves(old, new, &Same::of(old, new), dead)
+}
+
+/// Returns how many copies of points no node has any more, because their policy has fewer nodes
+/// than before, counted over the final slices.
+///
+/// Cost: one pass over the slices of both maps.
+pub(crate) fn dropped(old: &Map, new: &Map) -> u128 {
+    let copies = |map: &Map| -> Vec<u128> {
+        let distinct = map.policies().map(|policy| policy.distinct().len() as u128);
+        distinct.collect()
+    };
+    let (before, after) = (copies(old), copies(new));
+    let of = |list: &[u128], policy: PolicyId| list.get(policy.index()).copied().unwrap_or(0);
+    overlay([old.slices().collect(), new.slices().collect()])
+        .map(|(first, last, [was, is])| {
+            of(&before, was).saturating_sub(of(&after, is)) * first.count_to(last)
+        })
+        .sum()
+}
+
+/// Lists what has to be copied, computed over the final slices. Nodes in `dead` are not copied
+/// from.
+fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Vec<Move> {
     let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
     // for each pair of nodes and cause: its last move, which the next piece may extend
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
     let mut moves: Vec<Move> = Vec::new();
     for (first, last, before, after, cause) in pieces(old, new, same) {
-        let pairs = known
-            .entry((before, after))
-            .or_insert_with(|| pairs(old, new, same, before, after));
+        let pairs = known.entry((before, after)).or_insert_with(|| {
+            let mut pairs = pairs(old, new, same, before, after);
+            if !dead.is_empty() {
+                let alive = |node: &NodeId| !dead.contains(node);
+                let other = old.policy(before).members().find(alive);
+                for (from, to) in &mut pairs {
+                    if to.is_some() && from.is_some_and(|node| !alive(&node)) {
+                        *from = other;
+                    }
+                }
+            }
+            pairs
+        });
         for pair in pairs.iter() {
             let goes_on = open.get(&(*pair, cause)).and_then(|i| moves.get_mut(*i));
             match goes_on.filter(|m| m.last.0.checked_add(1) == Some(first.0)) {

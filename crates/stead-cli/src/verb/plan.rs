@@ -12,14 +12,14 @@ use crate::output::Out;
 
 /// Show what applying a fleet would change; write nothing
 ///
-/// Builds the map that the fleet asks for, exactly as `stead apply` does, and shows how much would
-/// move and what each node would hold. What a guard would refuse comes first, with the word that
-/// allows it.
+/// Builds the map that the fleet asks for, exactly as `stead apply` does. Says first what is at risk,
+/// with the word that allows what a guard would refuse; then what changes in the fleet, what happens
+/// to the copies, and which nodes hold more or less.
 #[derive(Args)]
 #[command(after_help = "\
 Example: what would a fourth node move?
   stead plan fleet.toml db.map
-  db: epoch 1 -> 2, moves 25.000000 % (lower bound 25.000000 %), 3 slices -> 5
+  db: epoch 1 -> 2, moves 25.00 % (the least possible)
 
 Exit codes:
   0   done

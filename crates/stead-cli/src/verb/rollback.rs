@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stead::guard::Guard;
 use stead::plan::Amounts;
-use stead::store::{changes, Back, KEEP};
+use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
 use super::apply::{publish, Why};
@@ -26,7 +26,7 @@ use crate::text::percent;
 #[command(after_help = "\
 Example: go back to epoch 1; its content becomes epoch 3
   stead rollback db.map 1
-  db: epoch 2 -> 3, moves 25.000000 % (lower bound 25.000000 %), 5 slices -> 3
+  db: epoch 2 -> 3, moves 25.00 % (the least possible)
 
 Exit codes:
   0   done, or nothing to do
@@ -83,7 +83,6 @@ impl Rollback {
             true => Vec::new(),
             false => self.both(&store, &newest)?,
         };
-        let changes = changes(Some(&newest), &new)?;
         let mut change = Change::to(Some(newest), new);
         change.progress = store.progress(&change.new);
         let needed = change.needed;
@@ -97,7 +96,6 @@ impl Rollback {
             return Ok(());
         }
         out.line("")?;
-        out.line(format_args!("the fleet: {changes}"))?;
         both.iter().try_for_each(|line| out.line(line))
     }
 

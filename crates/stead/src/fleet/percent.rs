@@ -62,7 +62,7 @@ pub(super) fn point(text: &str) -> Result<u128, &'static str> {
 ///
 /// 10^20 percentages with 18 places share 2^64 points, so every point has at least five of them.
 /// They are consecutive; of these, the one with the most zeros at its end is the shortest.
-pub(super) fn text(point: u128) -> String {
+pub(crate) fn text(point: u128) -> String {
     // the smallest n with floor(n * 2^44 / 5^20) = point; the products are below 2^112
     let least = |point: u128| (point * 5u128.pow(20)).div_ceil(1 << 44);
     let (first, end) = (least(point), least(point + 1));

@@ -1,0 +1,57 @@
+//! The headline of a change: which map, which epochs, and what moves against what must.
+
+use stead::report::{part, Amount, Report};
+
+use crate::text::{count, wrapped};
+
+/// Returns the headline: one line, or more when a long name needs them. `needed` says whether there
+/// is anything to do, and `step` which step of a gradual change it is.
+pub fn headline(report: &Report, needed: bool, step: Option<String>) -> Vec<String> {
+    wrapped(&sentence(report, needed, step), "", "  ")
+}
+
+fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
+    let (name, epoch) = (report.name, report.epoch);
+    let slices = count(report.slices, "slice");
+    let step = step.map_or(String::new(), |step| format!(", {step}"));
+    let to_come = report.to_come.as_ref().map_or(step.clone(), |amount| {
+        let to_come = part(amount.count(), report.replicas);
+        format!("{step}, {to_come} still to come")
+    });
+    if !needed {
+        return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");
+    }
+    let (Some(old), Some(copies)) = (report.old_epoch, &report.copies) else {
+        let replicas = match report.replicas {
+            1 => String::new(),
+            replicas => format!(", {replicas} replicas"),
+        };
+        let nodes = count(report.nodes.len(), "node");
+        return format!("{name}: first map, epoch {epoch}, {nodes}{replicas}, {slices}");
+    };
+    let mut parts = vec![format!("{name}: epoch {old} -> {epoch}"), moves(report)];
+    let of = |amount: &Amount| part(amount.count(), copies.of_replicas);
+    if copies.dropped.count() > 0 {
+        parts.push(format!("drops {}", of(&copies.dropped)));
+    }
+    if copies.pinned.count() > 0 {
+        parts.push(format!("by hand {}", of(&copies.pinned)));
+    }
+    parts.join(", ") + &to_come
+}
+
+/// Says what moves, and what must: `moves 20.00 % (the least possible)`.
+fn moves(report: &Report) -> String {
+    let moved = &report.moved;
+    let copies = report
+        .copies
+        .as_ref()
+        .map_or(report.replicas, |c| c.of_replicas);
+    let of = |amount: &Amount| part(amount.count(), copies);
+    let least = report.optimum.as_ref().unwrap_or(&report.lower_bound);
+    match moved.count() {
+        0 => "moves nothing".to_owned(),
+        _ if moved.points == least.points => format!("moves {} (the least possible)", of(moved)),
+        _ => format!("moves {} (at least {})", of(moved), of(least)),
+    }
+}
