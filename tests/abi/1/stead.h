@@ -426,12 +426,16 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
 // `previous` that `map` was not built on is STEAD_INVALID, and so is NULL for a map that was built
 // on the map that is there.
-// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_UNCERTAIN;
-// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system.
+// allow: the words of the guards that may not refuse the change, as in stead_map_apply; NULL for
+// none.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
+// refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+// STEAD_PERMISSION or STEAD_IO from the operating system.
 STEAD_USE_RESULT
 int32_t stead_map_publish(const stead_map *map,
                           const stead_map *previous,
                           const char *path,
+                          const char *allow,
                           stead_error *error);
 
 // Writes a copy of a map to a file, and replaces the file that is there: whole or not at all. It
@@ -455,34 +459,40 @@ void stead_map_free(stead_map *map);
 // nothing would change, it writes nothing. `stead apply` does the same.
 // fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
 // max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
+// allow: These words let a change pass that a guard refuses, with commas between them:
+// "drop-copies", "lose-domain", "move", "take-back". NULL allows none. docs/guards.md says what each
+// guard refuses.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
 // STEAD_IMPOSSIBLE or STEAD_IDENTITY when the fleet is wrong or is not for this map; STEAD_FORMAT,
 // STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
 // is missing; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the system refuses; STEAD_CONFLICT
-// when another program was faster (call it again); STEAD_UNCERTAIN when the map is in place and
-// may not survive a power cut.
+// when another program was faster (call it again); STEAD_GUARDED when a guard refuses the change,
+// and then nothing was changed; STEAD_UNCERTAIN when the map is in place and may not survive a power
+// cut.
 STEAD_USE_RESULT
 int32_t stead_map_apply(const void *fleet,
                         size_t length,
                         const char *name,
                         const char *path,
                         const char *max_move,
+                        const char *allow,
                         stead_map **map,
                         stead_error *error);
 
 // Brings the map file at `path` up to a fleet file, as stead_map_apply does with a text. Messages
 // call the fleet by its path.
 // fleet: This is the path of the fleet file.
-// max_move, map: These are as in stead_map_apply.
+// max_move, allow, map: These are as in stead_map_apply.
 // Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
-// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT and
-// STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
+// STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT,
+// STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
 STEAD_USE_RESULT
 int32_t stead_map_apply_file(const char *fleet,
                              const char *path,
                              const char *max_move,
+                             const char *allow,
                              stead_map **map,
                              stead_error *error);
 
@@ -506,24 +516,21 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 STEAD_USE_RESULT
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
-// Goes back to an old epoch of a map file by publishing a next epoch, since epoch numbers only go
-// up. When nothing would change, it writes nothing. `stead rollback` does the same. Restore the
-// fleet as well, or the next apply undoes the rollback.
+// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
+// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
+// rollback` does the same. Restore the fleet as well, or a guard refuses it the next time.
 // epoch: This is a number that stead_map_history lists.
-// back: This text says how: "exact" publishes the slices of the old epoch again, so that every key
-// lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
-// moves as little as possible. NULL means "exact" for the epoch just before the newest one. An
-// older epoch with NULL is refused, and the message says what both would move.
+// allow: These words lift guards, as in stead_map_apply. "take-back" is never needed here.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
 // Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
-// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link,
-// or when it must be said how to go back; STEAD_IDENTITY when the epoch is of another map;
-// STEAD_IMPOSSIBLE when no epoch can follow or the old fleet cannot be met; STEAD_CONFLICT and STEAD_UNCERTAIN as stead_map_publish does.
+// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
+// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
+// STEAD_CONFLICT, STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_publish does.
 STEAD_USE_RESULT
 int32_t stead_map_rollback(const char *path,
                            uint64_t epoch,
-                           const char *back,
+                           const char *allow,
                            stead_map **map,
                            stead_error *error);
 

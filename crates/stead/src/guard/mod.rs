@@ -15,11 +15,13 @@ mod allow;
 mod dropped;
 mod facts;
 mod finding;
+mod found;
 mod lost;
 mod reader;
 mod stale;
 
 pub use allow::{Allow, Guard};
-pub use finding::{findings, Finding};
+pub use finding::Finding;
+pub use found::findings;
 pub use reader::{needs, Need, Release};
 pub use stale::taken_back;

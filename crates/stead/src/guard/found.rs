@@ -1,0 +1,69 @@
+//! What the guards find in a change by its two maps alone.
+
+use super::allow::Guard;
+use super::dropped::Changed;
+use super::finding::{share, Finding, FEW};
+use super::lost;
+use crate::error::Result;
+use crate::fleet;
+use crate::map::Map;
+use crate::point::SPACE;
+
+/// Returns what a change from one map to the next does that needs permission: dropped copies, lost
+/// domains, and more movement than the new map's fleet permits ([`Map::move_limit`]). Whether the
+/// fleet is older than the map needs the history; see [`taken_back`](super::taken_back).
+///
+/// Errors: `Identity` when the maps belong to different clusters. Cost: one pass over the slices of
+/// both maps.
+pub fn findings(old: &Map, new: &Map) -> Result<Vec<Finding>> {
+    let changed = Changed::between(old, new)?;
+    let mut found = Vec::new();
+    if changed.dropped_points > 0 {
+        found.push(Finding {
+            guard: Guard::DropCopies,
+            text: dropped(old, new, &changed),
+        });
+    }
+    found.extend(lost::domains(old, new, &changed)?);
+    let whole = u128::from(new.replicas()) * SPACE;
+    let limit = new.move_limit();
+    if let Some(limit) =
+        limit.filter(|limit| changed.copied > u128::from(new.replicas()).saturating_mul(limit.0))
+    {
+        found.push(Finding {
+            guard: Guard::Move,
+            text: format!(
+                "moves {} of all copies, and the fleet permits {} in one step",
+                share(changed.copied, whole),
+                fleet::percentage(limit)
+            ),
+        });
+    }
+    Ok(found)
+}
+
+fn dropped(old: &Map, new: &Map, changed: &Changed) -> String {
+    let (before, after) = (old.replicas(), new.replicas());
+    let replicas = if after < before {
+        format!(", because replicas goes from {before} to {after}")
+    } else {
+        String::new()
+    };
+    let (points, copies) = (changed.dropped_points, changed.dropped_copies);
+    if points < FEW {
+        let one = |count: u128, word: &str, words: &str| match count {
+            1 => format!("1 {word}"),
+            count => format!("{count} {words}"),
+        };
+        let (copies, points) = (
+            one(copies, "copy", "copies"),
+            one(points, "point", "points"),
+        );
+        return format!("drops {copies} of {points}{replicas}");
+    }
+    format!(
+        "drops copies of {} of the points, {} of all copies{replicas}",
+        share(points, SPACE),
+        share(copies, u128::from(before) * SPACE)
+    )
+}
