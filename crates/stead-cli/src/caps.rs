@@ -2,7 +2,7 @@
 //! reason why a share is not what the weight asks for.
 
 use stead::report::{DomainReport, HolderReport, Report};
-use stead::verdict::{Answers, Problem, Rule, Violation};
+use stead::verdict::{Answers, Problem, Rule, Verdict, Violation};
 use stead::Map;
 
 use crate::exit::Result;
@@ -115,6 +115,32 @@ pub fn write_drained(map: &Map, out: &mut Out) -> Result {
         let name = map.node(node).name();
         let line = format!("node {name} has weight 0 and still answers for {answers}");
         out.line(out.paint(BAD, line))?;
+    }
+    Ok(())
+}
+
+/// Writes which nodes a step of a gradual change takes above their shares before the step and at
+/// the end of the change: their disks may fill on the way. This is rare, since a step does so only
+/// where it cannot move at all otherwise.
+pub fn write_peaks(report: &Report, old: Option<&Map>, new: &Map, out: &mut Out) -> Result {
+    let Some(old) = old.filter(|_| new.target_slices().is_some()) else {
+        return Ok(());
+    };
+    let before = Verdict::of(old, 0);
+    for node in &report.verdict.nodes {
+        // the nodes are in the order of their names
+        let old = before.nodes.binary_search_by(|old| old.name.cmp(node.name));
+        let old = old.ok().and_then(|i| before.nodes.get(i));
+        let before = old.map_or(0, |old| old.now.points);
+        let (now, end) = (node.now.points, node.then.points);
+        if now > before.max(end) {
+            let [now, before, end] = [now, before, end].map(|p| percent(p, report.replicas));
+            let line = format!(
+                "node {} holds {now} after this step: more than {before} before and {end} at the end",
+                node.name
+            );
+            out.line(out.paint(BAD, line))?;
+        }
     }
     Ok(())
 }

@@ -248,6 +248,7 @@ impl Change {
             }
         }
         caps::write_broken(report, &self.new, out)?;
+        caps::write_peaks(report, self.old.as_ref(), &self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(
                 BAD,

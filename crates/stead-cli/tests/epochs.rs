@@ -5,6 +5,10 @@
 mod program;
 
 use program::Dir;
+use stead::format::{encode, NodePart, PolicyPart, TargetPart};
+use stead::policy::{NodeId, PolicyId};
+use stead::weight::Weight;
+use stead::{Map, Point};
 
 /// A fleet of nodes with these weights; a node of weight 0 is left out.
 fn weighted(weights: [u32; 5], head: &str) -> String {
@@ -234,4 +238,60 @@ fn check_warns_of_a_domain_in_which_no_node_can_hold() {
         ),
         "{text:?}"
     );
+}
+
+#[test]
+fn a_step_that_takes_a_node_above_its_shares_is_foretold() {
+    // four nodes with a quarter of 1,000 cells each give all they have to the next one
+    let file = "../../tests/maps/cells-1000.map";
+    let map = Map::open_uncached(std::path::Path::new(file)).unwrap();
+    let mut parts = map.to_parts();
+    let names = ["a", "b", "c", "d"];
+    parts.nodes = names
+        .iter()
+        .map(|name| NodePart {
+            name: (*name).to_owned(),
+            formerly: String::new(),
+            weight: Weight::ONE,
+            labels: Vec::new(),
+            attributes: Vec::new(),
+        })
+        .collect();
+    parts.policies = (0..4)
+        .map(|node| PolicyPart {
+            name: None,
+            kind: String::new(),
+            weight: None,
+            members: vec![NodeId(node)],
+        })
+        .collect();
+    let quarter = |i: u32| Point(parts.cells.bound(u128::from(i) * 250) as u64);
+    parts.base = (0..4).map(|i| (quarter(i), PolicyId(i))).collect();
+    let slices = (0..4).map(|i| (quarter(i), PolicyId((i + 1) % 4)));
+    parts.target = Some(TargetPart {
+        slices: slices.collect(),
+        leaving: Vec::new(),
+    });
+    (parts.replicas, parts.max_slices) = (1, None);
+    (parts.spread, parts.pins) = (Vec::new(), Vec::new());
+    let dir = Dir::new();
+    dir.write("m.map", encode(&parts));
+    let toml = dir.run(&["show", "m.map", "--fleet"]).ok();
+    dir.write("f.toml", toml.text());
+    // two cells do not suffice to take one of each node
+    let text = dir
+        .run(&["plan", "f.toml", "m.map", "--max-move", "0.25%"])
+        .ok();
+    assert!(
+        text.text().contains(
+            "\nnode b holds 25.200000 % after this step: more than 25.000000 % before and \
+             25.000000 % at the end\n"
+        ),
+        "{text:?}"
+    );
+    // four do
+    let text = dir
+        .run(&["plan", "f.toml", "m.map", "--max-move", "0.45%"])
+        .ok();
+    assert!(!text.text().contains("after this step"), "{text:?}");
 }

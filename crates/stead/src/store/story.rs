@@ -64,7 +64,7 @@ fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {
             continue;
         };
         if let Some(known) = known.get_mut(after.id.index()) {
-            *known = !(was_leaving && !after.leaving());
+            *known = !was_leaving || after.leaving();
         }
         if after.leaving() {
             gone.extend((!was_leaving).then(|| before.name().to_owned()));
