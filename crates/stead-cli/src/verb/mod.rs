@@ -11,6 +11,7 @@ mod locate;
 mod observed;
 mod path;
 mod plan;
+mod proposed;
 mod ring;
 mod rollback;
 mod show;
