@@ -611,6 +611,18 @@ def maps():
             ),
             None,
         ),
+        "firsts": (
+            dict(
+                copies,
+                pins=[{"range": ["20%", "25%"], "nodes": ["b1", "a2", "c1"]}],
+                firsts=[
+                    {"range": ["10%", "22%"], "node": "c1"},
+                    {"range": ["40%", "100%"], "node": "a2"},
+                    {"key": b"justin".hex(), "node": "b1"},
+                ],
+            ),
+            "replicas",
+        ),
         "thin": (thin(), None),
         "domains-1": (domains(1), None),
         "domains-2": (domains(2), None),

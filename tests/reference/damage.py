@@ -290,7 +290,7 @@ def header_cases(files):
             f"unknown feature bit {b}",
             True,
         )
-        for b in range(4, 64)
+        for b in range(5, 64)
     ]
     cases += [
         (
@@ -375,10 +375,27 @@ def header_cases(files):
         "gradual",
         24,
         "<Q",
-        (16, 17, 2**63 + 1),
+        (32, 33, 2**63 + 1),
         "required features",
         "target slices and required features",
         "version",
+    )
+    more("three", 24, "<Q", (16,), "header length", "no firsts, but required features")
+    more(
+        "gradual",
+        24,
+        "<Q",
+        (16, 17),
+        "header length",
+        "target slices and no firsts, but required features",
+    )
+    more(
+        "firsts",
+        24,
+        "<Q",
+        (0, 1, 17),
+        "header length",
+        "firsts, but required features",
     )
     more(
         "gradual",

@@ -527,6 +527,25 @@ RECORDS += [
         ("policies", 0, 2, 0),
         ("policies", 0, 5, 1),
     ),
+    # firsts
+    ("firsts", "feature bit 4", "feature bit 4, but no firsts", False, ("firsts", [])),
+    ("firsts", "first flags", "first flags 2", False, ("firsts", 0, 3, 2)),
+    ("firsts", "first: node exists", "a node too many", False, ("firsts", 0, 2, 99)),
+    ("firsts", "final slices", "a first by another node", False, ("firsts", 0, 2, 0)),
+    (
+        "firsts",
+        "firsts: ascending, not overlapping",
+        "two firsts swapped",
+        False,
+        ("firsts", swap(0, 1)),
+    ),
+    (
+        "firsts",
+        "first by range has no key",
+        "a first by range with a key",
+        False,
+        ("firsts", 0, 4, b"x"),
+    ),
     # pins
     ("pins", "feature bit 3", "a short pin without its bit", False, ("pins", 0, 3, 2)),
     (

@@ -68,7 +68,7 @@ impl<'a> Explanation<'a> {
             labels: policy.members().map(labels).collect(),
             why: match &pin {
                 Some(pin) => pinned(map, point, pin),
-                None => by_weight(map, point),
+                None => by_weight(map, point) + &turned(map, point),
             },
             pin: pin.as_ref().map(in_words),
         }
@@ -116,6 +116,21 @@ fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
         "pinned by hand: {}; the base slice under it is held by {under}",
         in_words(pin)
     )
+}
+
+/// Returns the addition to the reason where a first changes which node answers first; otherwise
+/// nothing.
+fn turned(map: &Map, point: Point) -> String {
+    let mut firsts = map.firsts();
+    let first = firsts.find(|first| first.first <= point && point <= first.last);
+    let base = map.base_slice_of(point).policy;
+    match first.filter(|_| map.policy_of(point) != base) {
+        None => String::new(),
+        Some(first) => format!(
+            "; a first lets {} answer first",
+            map.node(first.node).name()
+        ),
+    }
 }
 
 /// Names a pin.

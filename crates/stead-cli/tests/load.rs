@@ -115,3 +115,65 @@ fn nothing_is_wider_than_a_terminal() {
         }
     }
 }
+
+/// A log in which the second half of the keys is asked for rarely.
+fn skewed() -> String {
+    let lines = |i: usize| format!("user{i}\n").repeat(20_000 / (i + 20));
+    (0..2000).map(lines).collect()
+}
+
+#[test]
+fn a_proposal_is_written_applied_and_true() {
+    let place = Place::new();
+    let nodes: String = (0..6)
+        .map(|i| format!("[[node]]\nname = 'n{i}'\n"))
+        .collect();
+    place.write("fleet.toml", format!("name = 'm'\nreplicas = 2\n{nodes}"));
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place.write("log", skewed());
+    let full =
+        |file: &str| json(&place, &["load", "m.map", file, "--json"])["fullest_over_mean"].as_f64();
+    let before = full("log").unwrap();
+    let proposed = json(
+        &place,
+        &[
+            "load", "m.map", "log", "--json", "--within", "3%", "-o", "new.toml",
+        ],
+    );
+    let proposal = &proposed["proposal"];
+    let goal = proposed["floor_over_mean"].as_f64().unwrap() * 1.04;
+    assert!(before > goal && proposal["fullest_over_mean"].as_f64().unwrap() <= goal);
+    assert!(proposal["firsts"].as_u64() > Some(0));
+    assert!(proposal["reordered_fraction"].as_f64() > Some(0.0));
+    assert_eq!(
+        (
+            proposal["pins"].as_u64(),
+            proposal["copied_fraction"].as_f64()
+        ),
+        (Some(0), Some(0.0))
+    );
+    place.good(&["apply", "new.toml", "m.map"]);
+    assert!(full("log").unwrap() <= goal + 0.01);
+    place.good(&["check", "m.map"]);
+    let text = place.good(&["show", "m.map", "--fleet"]);
+    assert!(text.contains("[[first]]\nrange = ["), "{text}");
+    // the file is there now, and stays
+    place
+        .run(&["load", "m.map", "log", "--within", "3%", "-o", "new.toml"])
+        .bad(64, &["new.toml already exists; name a new file"]);
+}
+
+#[test]
+fn a_proposal_that_falls_short_is_written_and_says_why() {
+    let place = place();
+    place.write("log", "x\t9000\ny\t9000\nz\t9000\nw\t9000\nv\t9000\n");
+    let answer = place.run(&["load", "m.map", "log", "--within", "1%", "-o", "new.toml"]);
+    answer.failed(1, &["the proposal falls short", "is above"]);
+    assert!(place.file("new.toml").exists());
+    place
+        .run(&["load", "m.map", "log", "-o", "other.toml"])
+        .bad(64, &["--within"]);
+    place
+        .run(&["load", "m.map", "log", "--within", "x"])
+        .bad(64, &["--within"]);
+}

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use stead::load::{Loads, Reads, Tally};
-use stead::{Map, Span};
+use stead::point::SPACE;
+use stead::{Map, Share, Span};
 
 use crate::exit::{Failure, Result, DATA};
 use crate::input::{self, shown};
@@ -13,21 +14,25 @@ use crate::output::Out;
 use crate::records::Batch;
 use crate::verb::loaded::Loaded;
 use crate::verb::locate::FoldArg;
+use crate::verb::proposed::{must_be_new, Proposed};
 
 /// Show how the accesses of a log load the nodes
 ///
 /// Reads a log of accesses: lines of KEY, or of KEY<TAB>COUNT for several accesses (or bytes, or
 /// whatever is counted). Shows the load of each node and domain over what its weight deserves, the
-/// hottest keys and slices, and the floor: a lower bound that no placement of this log can beat.
+/// hottest keys and slices, and the floor: a lower bound that no placement of this log can beat. With
+/// --within it proposes the least change of the fleet that gets near the floor.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   stead load members.map access.log
   cut -d' ' -f7 access.log | stead load members.map --reads spread
+  stead load members.map access.log --within 10% -o new.toml   # propose a fleet
 
 Exit codes:
   0   done
-  64  wrong usage
+  1   no proposal gets within PERCENT of the floor; the best one is written
+  64  wrong usage, or the file of -o already exists
   65  the map is damaged or not a map, or a line of the log is wrong
   66  a file is missing
   74  reading or writing failed
@@ -47,6 +52,12 @@ pub struct Load {
         hide_possible_values = true
     )]
     reads: ReadsArg,
+    /// Propose a fleet whose fullest node is at most PERCENT above the floor
+    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    within: Option<Share>,
+    /// Write the proposed fleet to this new file; needs --within
+    #[arg(short, long, value_name = "FLEET", requires = "within")]
+    output: Option<PathBuf>,
     /// Show all nodes and domains, however many there are
     #[arg(long)]
     all: bool,
@@ -75,15 +86,43 @@ impl From<ReadsArg> for Reads {
 
 impl Load {
     pub fn run(self, out: &mut Out) -> Result {
+        if let Some(path) = &self.output {
+            must_be_new(path)?;
+        }
         let map = Map::open_uncached(&self.map)?;
         let tally = tally(&map, &self.file, &self.fold)?;
         let loads = Loads::of(&tally, self.reads.into());
         let loaded = Loaded::new(&tally, &loads);
+        let proposed = self.within.map(|within| {
+            let within = within.0 as f64 / SPACE as f64;
+            Proposed::new(&tally, &loads, within)
+        });
         match self.json {
-            true => loaded.json(out),
-            false => loaded.text(self.all, out),
+            true => loaded.json(proposed.as_ref().map(Proposed::figures), out)?,
+            false => loaded.text(self.all, out)?,
         }
+        let Some(proposed) = proposed else {
+            return Ok(());
+        };
+        if !self.json {
+            proposed.text(out)?;
+        }
+        if let Some(path) = &self.output {
+            proposed.write(path)?;
+            if !self.json {
+                out.line(format!(
+                    "wrote {}; `stead plan` shows what applying it changes",
+                    path.display()
+                ))?;
+            }
+        }
+        proposed.verdict()
     }
+}
+
+/// Parses a percentage.
+fn part(text: &str) -> std::result::Result<Share, String> {
+    stead::fleet::part(text).map_err(|why| format!("it {why}"))
 }
 
 /// Counts the lines of a log.

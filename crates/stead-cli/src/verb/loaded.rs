@@ -10,6 +10,7 @@ use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
 use crate::text::{joined, Table};
+use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
 const LISTED: usize = 40;
@@ -36,7 +37,7 @@ struct Figures<'a> {
     fullest_over_mean: Option<f64>,
     floor_over_mean: f64,
     hottest: Vec<Key<'a>>,
-    proposal: Option<()>,
+    proposal: Option<proposed::Figures>,
 }
 
 #[derive(Serialize)]
@@ -68,7 +69,7 @@ impl<'a> Loaded<'a> {
     }
 
     /// Writes the figures for programs.
-    pub fn json(&self, out: &mut Out) -> Result {
+    pub fn json(&self, proposal: Option<proposed::Figures>, out: &mut Out) -> Result {
         let map = self.tally.map();
         let node = |load: &NodeLoad| {
             let node = map.node(load.node);
@@ -94,7 +95,7 @@ impl<'a> Loaded<'a> {
                     accesses: hot.accesses,
                 })
                 .collect(),
-            proposal: None,
+            proposal,
         })
     }
 
@@ -335,7 +336,7 @@ impl Bars {
 }
 
 /// Formats a load over what is deserved.
-fn over(over_mean: Option<f64>) -> String {
+pub fn over(over_mean: Option<f64>) -> String {
     over_mean.map_or("-".to_owned(), |over| format!("{over:.2}"))
 }
 

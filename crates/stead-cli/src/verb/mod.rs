@@ -14,6 +14,7 @@ mod observed;
 mod off;
 mod path;
 mod plan;
+mod proposed;
 mod ring;
 mod rollback;
 mod show;

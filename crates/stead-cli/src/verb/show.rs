@@ -88,6 +88,17 @@ struct Shown<'a> {
     policies: Vec<ShownPolicy<'a>>,
     domains: Vec<DomainReport<'a>>,
     pins: Vec<ShownPin<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    firsts: Vec<ShownFirst<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownFirst<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<KeyJson<'a>>,
+    first: String,
+    last: String,
+    node: &'a str,
 }
 
 /// The number of base slices, or with --slices the list of final slices.
@@ -242,6 +253,15 @@ fn shown_map<'a>(map: &'a Map, report: Report<'a>, slices: bool) -> Shown<'a> {
                 short: pin.short,
             })
             .collect(),
+        firsts: map
+            .firsts()
+            .map(|first| ShownFirst {
+                key: first.key.map(KeyJson::of),
+                first: first.first.to_string(),
+                last: first.last.to_string(),
+                node: map.node(first.node).name(),
+            })
+            .collect(),
     }
 }
 
@@ -271,9 +291,14 @@ fn names<'a>(map: &'a Map, policy: Policy<'a>) -> Vec<&'a str> {
 }
 
 fn heading(map: &Map, out: &mut Out) -> Result {
-    let pinned = match map.pins().len() {
-        0 => String::new(),
-        pins => format!(" ({} with {})", map.slice_count(), count(pins, "pin")),
+    let over: Vec<String> = [(map.firsts().len(), "first"), (map.pins().len(), "pin")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| count(number, what))
+        .collect();
+    let pinned = match over.is_empty() {
+        true => String::new(),
+        false => format!(" ({} with {})", map.slice_count(), over.join(" and ")),
     };
     let first = format!(
         "{}: epoch {}, {}, hash {}, {}, {}{pinned}",
@@ -348,6 +373,9 @@ fn holders(map: &Map, report: &Report) -> Table {
 }
 
 /// Writes the tables of named policies and of pins.
+/// The most firsts that are listed: a proposal of `load` may have hundreds.
+const FIRSTS: usize = 20;
+
 fn lists(map: &Map, out: &mut Out) -> Result {
     let mut policies = Table::new(&["policy", "kind", "nodes"], &[]);
     for policy in map.policies() {
@@ -373,16 +401,31 @@ fn lists(map: &Map, out: &mut Out) -> Result {
             policy,
         ]);
     }
+    let mut firsts = Table::new(&["answers first", "first", "last", "node"], &[]);
+    for first in map.firsts().take(FIRSTS) {
+        firsts.row([
+            first
+                .key
+                .map_or("range".to_owned(), |key| format!("key {}", shown(key))),
+            first.first.to_string(),
+            first.last.to_string(),
+            map.node(first.node).name().to_owned(),
+        ]);
+    }
     for (table, present) in [
         (policies, map.policies().any(|p| p.name().is_some())),
         (pins, map.pins().len() > 0),
+        (firsts, map.firsts().len() > 0),
     ] {
         if present {
             out.line("")?;
             table.write(out)?;
         }
     }
-    Ok(())
+    match map.firsts().len().saturating_sub(FIRSTS) {
+        0 => Ok(()),
+        left => out.line(format!("and {left} more; --json lists them all")),
+    }
 }
 
 fn slice_row(map: &Map, slice: &Slice) -> [String; 5] {

@@ -28,8 +28,11 @@ mod distinct;
 mod heavy;
 mod loads;
 mod pieces;
+mod propose;
+mod solve;
 mod tally;
 
 pub use loads::{DomainLoad, Loads, NodeLoad, Reads, Why};
 pub use pieces::Piece;
+pub use propose::Proposal;
 pub use tally::{Hot, Tally};

@@ -5,6 +5,7 @@
 //! its number and the seed, so two runs make the same log.
 
 /// A log of accesses to so many keys.
+#[derive(Clone)]
 pub struct Zipf {
     /// for each rank the chance of this rank or one before it
     below: Vec<f64>,
