@@ -76,7 +76,7 @@ impl Outage {
         }
         let mut gone: HashMap<PolicyId, bool> = HashMap::new();
         for (policy, points) in of_policies {
-            let up = outage.add(&map.policy(policy).distinct(), points, &is_down);
+            let up = outage.add(&map.policy(policy).distinct(), points, is_down);
             gone.insert(policy, !up);
         }
         if outage.down.len() < outage.nodes.len() {
