@@ -78,7 +78,7 @@ impl Init {
             ));
         }
         let draft = match &self.from {
-            Some(table) => self.from_table(table)?,
+            Some(table) => self.read_table(table)?,
             None => {
                 if !io::stdin().is_terminal() {
                     return Err(Failure::new(
@@ -125,7 +125,7 @@ impl Init {
         ))
     }
 
-    fn from_table(&self, table: &Path) -> Result<Draft> {
+    fn read_table(&self, table: &Path) -> Result<Draft> {
         let mut bytes = Vec::new();
         let file = match table == Path::new("-") {
             true => "standard input".to_owned(),
