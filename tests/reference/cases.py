@@ -834,6 +834,16 @@ def histories(first, pair):
         ),
         "gradual": (gradual(), "cells-1000"),
         "gradual-end": (gradual_end(), "gradual"),
+        "firsts-gradual": (
+            dict(
+                gradual(),
+                firsts=[
+                    {"range": ["2%", "9%"], "node": "n4"},
+                    {"key": b"justin".hex(), "node": "n0"},
+                ],
+            ),
+            "cells-1000",
+        ),
         "cells-moved": (
             members(
                 "n2",

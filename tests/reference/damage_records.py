@@ -530,8 +530,37 @@ RECORDS += [
     # firsts
     ("firsts", "feature bit 4", "feature bit 4, but no firsts", False, ("firsts", [])),
     ("firsts", "first flags", "first flags 2", False, ("firsts", 0, 3, 2)),
+    ("firsts", "first: first <= last", "an empty first", False, ("firsts", 0, 1, 0)),
+    (
+        "firsts",
+        "first: the policy exists",
+        "a first for a list that no policy has",
+        False,
+        ("firsts", 0, 2, 2),
+    ),
+    (
+        "firsts-gradual",
+        "first: cell bounds",
+        "a first that starts within a cell",
+        False,
+        ("firsts", 0, 0, plus(1)),
+    ),
+    (
+        "firsts-gradual",
+        "first by key covers the key's cell",
+        "another key",
+        False,
+        ("firsts", 1, 4, b"another"),
+    ),
+    (
+        "firsts-gradual",
+        "leaving: in no first",
+        "a first by a leaving node",
+        False,
+        ("firsts", 0, 2, 1),
+    ),
     ("firsts", "first: node exists", "a node too many", False, ("firsts", 0, 2, 99)),
-    ("firsts", "final slices", "a first by another node", False, ("firsts", 0, 2, 0)),
+    ("firsts", "unnamed policy is used", "another node", False, ("firsts", 0, 2, 0)),
     (
         "firsts",
         "firsts: ascending, not overlapping",

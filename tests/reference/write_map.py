@@ -359,7 +359,7 @@ def pack(r):
             (4, u32["leaving"]),
         ]
     numbers = list(range(1, len(bodies) + 1))
-    if r["firsts"]:
+    if r["sections"] in (14, 17):
         bodies.append((32, firsts))
         numbers.append(17)
     start, table, body = 176 + 24 * len(bodies), b"", b""
