@@ -13,7 +13,7 @@ mod summary;
 use std::path::Path;
 
 use clap::ValueEnum;
-use stead::report::{Ask, Report, Warning};
+use stead::report::{Ask, Report};
 use stead::{build, build_max_move, Error, Fleet, Map, Share};
 
 use crate::caps;
@@ -156,9 +156,11 @@ impl Change {
         }
     }
 
-    /// Returns what a person has to know before anything else, the gravest first.
-    pub fn warnings<'r>(&self, report: &'r Report) -> Vec<&'r Warning> {
-        report.warnings.iter().collect()
+    /// Returns what a person has to know before anything else, the gravest first. This is the one
+    /// place where sentences that come before all others are gathered.
+    fn warnings(&self, report: &Report) -> Vec<String> {
+        let warnings = report.warnings.iter();
+        warnings.map(|warning| warning.text.clone()).collect()
     }
 
     /// Writes the report to standard output, as text or as JSON.
@@ -174,7 +176,7 @@ impl Change {
             out.line("")?;
         }
         for warning in warnings {
-            for line in wrapped(&warning.text, "! ", "  ") {
+            for line in wrapped(&warning, "! ", "  ") {
                 out.line(out.paint(BAD, line))?;
             }
         }
