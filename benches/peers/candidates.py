@@ -22,9 +22,14 @@ class Candidate(NamedTuple):
         return f"{self.language} {self.name}"
 
 
-def ours(language, single, batches):
-    """Stead's rows in a language. Each batch is (name in the worker, name on the page)."""
-    rows = [("locate", single, False), *((*batch, True) for batch in batches)]
+def ours(language, single, prefer, batches):
+    """Stead's rows in a language: two calls for each key, and batches, each of which is
+    (name in the worker, name on the page)."""
+    rows = [
+        ("locate", single, False),
+        ("prefer", f"{prefer}, 2 nodes", False),
+        *((*batch, True) for batch in batches),
+    ]
     return [
         Candidate(language, f"stead {name} {hash}", f"{label}, {hash}", "stead", many)
         for name, label, many in rows
@@ -41,6 +46,7 @@ CANDIDATES = [
     *ours(
         "C",
         "`stead_map_locate`",
+        "`stead_map_prefer`",
         [("locate_many", "`stead_map_locate_many`")],
     ),
     Candidate("C", "libmemcached modula", "libmemcached, its default (modulo)"),
@@ -49,6 +55,7 @@ CANDIDATES = [
     *ours(
         "Rust",
         "`Map::locate`",
+        "`Map::prefer_into`",
         [
             ("locate_keys(spans)", "`Map::locate_keys`, spans of one buffer"),
             ("locate_keys(each)", "`Map::locate_keys`, slices"),
@@ -64,6 +71,7 @@ CANDIDATES = [
     *ours(
         "Python",
         "`Map.locate`",
+        "`Map.prefer`",
         [
             ("locate_many(list)", "`Map.locate_many`, list"),
             ("locate_many(Arrow)", "`Map.locate_many`, Arrow"),
@@ -83,12 +91,19 @@ CANDIDATES = [
     Candidate("Python", "swift", "swift, a ring of 2^14 partitions"),
     Candidate("Python", "pure Python", "pure Python: hashlib, bisect", "bare"),
     Candidate("Python", "hashlib.md5", "`hashlib.md5`, no node", "bare"),
-    *ours("PHP", "`Map::locate`", [("locateMany", "`Map::locateMany`")]),
+    *ours(
+        "PHP", "`Map::locate`", "`Map::prefer`", [("locateMany", "`Map::locateMany`")]
+    ),
     Candidate("PHP", "memcached modula", "php-memcached, its default (modulo)"),
     Candidate("PHP", "memcached ketama", "php-memcached, `LIBKETAMA_COMPATIBLE`"),
     Candidate("PHP", "pure PHP", "pure PHP: md5, binary search", "bare"),
     Candidate("PHP", "md5()", "`md5()`, no node", "bare"),
-    *ours("Perl", "`$map->locate`", [("locate_many", "`$map->locate_many`")]),
+    *ours(
+        "Perl",
+        "`$map->locate`",
+        "`$map->prefer`",
+        [("locate_many", "`$map->locate_many`")],
+    ),
     Candidate("Perl", "pure Perl", "pure Perl: Digest::MD5, binary search", "bare"),
     Candidate("Perl", "Digest::MD5", "`Digest::MD5::md5`, no node", "bare"),
 ]

@@ -28,6 +28,12 @@ sub stead_call {
         };
         $owner = sub { $map->locate( $_[0] ) };
     }
+    elsif ( $call eq 'prefer' ) {
+        $run = sub {
+            for my $key ( @{ $_[0] } ) { my @two = $map->prefer( $key, 2 ) }
+        };
+        $owner = sub { ( $map->prefer( $_[0], 2 ) )[0] };
+    }
     else {
         $run   = sub { my $all = $map->locate_many( $_[0] ) };
         $owner = sub { $map->locate_many( [ $_[0] ] )->[0] };

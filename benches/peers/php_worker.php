@@ -49,14 +49,26 @@ function stead(string $call, string $path): Candidate
     $map = Map::open($path);
     $many = static fn (string $key): string => $map->locateMany([$key])[0];
     return new Candidate(
-        $call === 'locate' ? static function (array $keys) use ($map): void {
-            foreach ($keys as $key) {
-                $map->locate($key);
-            }
-        } : static function (array $keys) use ($map): void {
-            $map->locateMany($keys);
+        match ($call) {
+            'locate' => static function (array $keys) use ($map): void {
+                foreach ($keys as $key) {
+                    $map->locate($key);
+                }
+            },
+            'prefer' => static function (array $keys) use ($map): void {
+                foreach ($keys as $key) {
+                    $map->prefer($key, 2);
+                }
+            },
+            default => static function (array $keys) use ($map): void {
+                $map->locateMany($keys);
+            },
         },
-        $call === 'locate' ? $map->locate(...) : $many,
+        match ($call) {
+            'locate' => $map->locate(...),
+            'prefer' => static fn (string $key): string => $map->prefer($key, 2)[0],
+            default => $many,
+        },
         static fn (string $key): array => $map->prefer($key, COPIES),
     );
 }

@@ -65,6 +65,14 @@ def stead_call(call, path):
     copies = lambda key: members.prefer(key, COPIES)
     if call == "locate":
         return Candidate(members.locate, copies)
+    if call == "prefer":
+        prefer = members.prefer
+
+        def run(keys):
+            for key in keys:
+                prefer(key, 2)
+
+        return Candidate(lambda key: prefer(key, 2)[0], copies, run)
     one = lambda key: members.locate_many([key])[0]
     if call == "locate_many(list)":
         return Candidate(one, copies, members.locate_many)

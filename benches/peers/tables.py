@@ -222,6 +222,15 @@ def has_weights(results, key):
 def goals(results):
     """Yields a line for each goal of the project that this benchmark shows."""
     python = "Python stead locate_many({}) md5"
+    for language in LANGUAGES:
+        for hash in ("md5", "xxh3"):
+            calls = [f"{language} stead {call} {hash}" for call in ("prefer", "locate")]
+            found = ratios(results, *calls, SIZES[0])
+            if found:
+                yield (
+                    f"{language}, 10 nodes: prefer of 2 nodes, {hash} / locate, {hash}: "
+                    f"{number(found[1])} ({number(found[0])} to {number(found[2])}; goal 2.5)"
+                )
     for other in ("fastring", "fastring get_node_batch"):
         for form in ("list", "Arrow"):
             found = ratios(results, python.format(form), f"Python {other}", SIZES[0])

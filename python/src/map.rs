@@ -218,7 +218,14 @@ impl Map {
         n: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
         let n = whole("n", "a number of nodes, from 0", n)?;
-        self.list(key.py(), self.map.prefer(key::bytes(key)?, n).into_iter())
+        // a short list, as most are, is made without an allocation
+        let mut short = [NodeId(0); 16];
+        let Some(list) = short.get_mut(..n) else {
+            let list = self.map.prefer(key::bytes(key)?, n);
+            return self.list(key.py(), list.into_iter());
+        };
+        let count = self.map.prefer_into(key::bytes(key)?, list);
+        self.list(key.py(), list.iter().take(count).copied())
     }
 
     /// Returns the point of a key, from 0 to 2**64 - 1. It is the hash by which the key is located.

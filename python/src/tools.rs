@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use stead::path::{Fold, Levels};
 use stead::stats::{Projection, Survey};
+use stead::{Keys, Span};
 
 use crate::argument::text;
 use crate::error::{invalid, type_name, whole, Raise};
@@ -151,27 +152,31 @@ pub fn survey<'py>(
         .map(|members| Projection::new(members, &levels).raise(py))
         .transpose()?;
     let mut survey = Survey::new();
-    let (mut batch, mut ends) = (Vec::new(), Vec::new());
-    let mut read = |batch: &mut Vec<u8>, ends: &mut Vec<usize>| {
+    let (mut batch, mut spans) = (Vec::new(), Vec::new());
+    let mut read = |batch: &mut Vec<u8>, spans: &mut Vec<Span>| {
         py.detach(|| {
-            let mut first = 0;
-            for end in ends.drain(..) {
-                survey.add(&batch[first..end]);
-                first = end;
+            if let Some(names) = Keys::spans(batch, spans) {
+                survey.add_keys(names);
             }
             batch.clear();
+            spans.clear();
         });
         py.check_signals()
     };
     for name in names.try_iter()? {
-        batch.extend_from_slice(key::bytes(&name?)?);
-        ends.push(batch.len());
-        // ends.len(), so that a batch of empty names is limited as well
-        if batch.len() + ends.len() >= BATCH {
-            read(&mut batch, &mut ends)?;
+        let name = name?;
+        let name = key::bytes(&name)?;
+        spans.push(Span {
+            start: batch.len(),
+            length: name.len(),
+        });
+        batch.extend_from_slice(name);
+        // spans.len(), so that a batch of empty names is limited as well
+        if batch.len() + spans.len() >= BATCH {
+            read(&mut batch, &mut spans)?;
         }
     }
-    read(&mut batch, &mut ends)?;
+    read(&mut batch, &mut spans)?;
     let mut report =
         serde_json::to_value(survey.finish()).map_err(|e| invalid(py, e.to_string()))?;
     if let (Some(projection), Some(report)) = (projection, report.as_object_mut()) {

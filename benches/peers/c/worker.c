@@ -24,18 +24,21 @@ static int32_t *nodes; // room for the answers of a batch
 typedef struct candidate {
   const char *name, *hash; // hash: of stead
   bool many;               // one call for all keys
+  bool two;                // two nodes of each key
   stead_map *map;
   memcached_st *client;
 } candidate;
 
 static candidate candidates[] = {
-    {"stead locate md5", "md5", false, NULL, NULL},
-    {"stead locate xxh3", "xxh3", false, NULL, NULL},
-    {"stead locate_many md5", "md5", true, NULL, NULL},
-    {"stead locate_many xxh3", "xxh3", true, NULL, NULL},
-    {"libmemcached modula", NULL, false, NULL, NULL},
-    {"libmemcached ketama", NULL, false, NULL, NULL},
-    {"libmemcached ketama_weighted", NULL, false, NULL, NULL},
+    {"stead locate md5", "md5", false, false, NULL, NULL},
+    {"stead locate xxh3", "xxh3", false, false, NULL, NULL},
+    {"stead prefer md5", "md5", false, true, NULL, NULL},
+    {"stead prefer xxh3", "xxh3", false, true, NULL, NULL},
+    {"stead locate_many md5", "md5", true, false, NULL, NULL},
+    {"stead locate_many xxh3", "xxh3", true, false, NULL, NULL},
+    {"libmemcached modula", NULL, false, false, NULL, NULL},
+    {"libmemcached ketama", NULL, false, false, NULL, NULL},
+    {"libmemcached ketama_weighted", NULL, false, false, NULL, NULL},
 };
 
 static void stop(const char *why) {
@@ -142,6 +145,16 @@ static void pass(const candidate *it, size_t first, size_t count) {
     if (stead_map_locate_many(it->map, bytes, offsets[first + count],
                               offsets + first, count, nodes, NULL) != STEAD_OK)
       stop("locate_many fails");
+  } else if (it->two) {
+    for (size_t i = first; i < first + count; i++) {
+      int32_t two[2];
+      size_t found = 0;
+      if (stead_map_prefer(it->map, bytes + offsets[i],
+                           offsets[i + 1] - offsets[i], two, 2, &found,
+                           NULL) != STEAD_OK)
+        stop("prefer fails");
+      nodes[i - first] = two[0];
+    }
   } else if (it->map) {
     for (size_t i = first; i < first + count; i++)
       if (stead_map_locate(it->map, bytes + offsets[i],

@@ -196,8 +196,14 @@ pub extern "C" fn stead_map_prefer(
     status("stead_map_prefer", error, |c| {
         let (map, key) = (c.map(map)?, c.key(key, length)?);
         let nodes = c.counted(nodes, capacity, count, "nodes")?;
-        let list = map.prefer(key, capacity);
-        nodes.put(list.into_iter().map(number));
+        // a short list, as most are, is made without an allocation
+        let mut short = [NodeId(0); 16];
+        if let Some(list) = short.get_mut(..capacity) {
+            let count = map.prefer_into(key, list);
+            nodes.put(list.iter().take(count).copied().map(number));
+        } else {
+            nodes.put(map.prefer(key, capacity).into_iter().map(number));
+        }
         Ok(())
     })
 }

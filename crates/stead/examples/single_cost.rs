@@ -131,8 +131,9 @@ fn looking_up() {
 
 fn preferring() {
     println!(
-        "\nprefer, of 2 nodes\n\n{:>10} {:>6} {:>28} {:>9} {:>9} {:>15}",
-        "nodes", "hash", "copies", "locate ns", "prefer ns", "prefer / locate"
+        "\nprefer, of 2 nodes (into: prefer_into, which allocates nothing)\n\n{:>6} {:>5} {:>25} \
+         {:>9} {:>9} {:>7} {:>9} {:>7}",
+        "nodes", "hash", "copies", "locate ns", "prefer ns", "/ locate", "into ns", "/ locate"
     );
     for (nodes, hash, replicas, spread) in [
         (10, "md5", 1, false),
@@ -149,18 +150,26 @@ fn preferring() {
             let keys = window(&keys, round);
             let locate = time(keys, |key| map.locate(key).0);
             let prefer = time(keys, |key| map.prefer(key, 2)[0].0);
+            let into = time(keys, |key| {
+                let mut nodes = [NodeId(0); 2];
+                map.prefer_into(key, &mut nodes);
+                black_box(nodes)[0].0
+            });
             assert_eq!(locate.1, prefer.1, "the list starts with the primary node");
-            times.add([locate.0, prefer.0, 0.0]);
+            assert_eq!(locate.1, into.1, "both write the same list");
+            times.add([locate.0, prefer.0, into.0]);
         }
         println!(
-            "{nodes:>10} {hash:>6} {:>28} {:>9.1} {:>9.1} {:>15.3}",
+            "{nodes:>6} {hash:>5} {:>25} {:>9.1} {:>9.1} {:>8.2} {:>8.1} {:>8.2}",
             format!(
                 "{replicas}{}",
                 if spread { ", spread over zones" } else { "" }
             ),
             times.of(0),
             times.of(1),
-            times.ratio(1, 0)
+            times.ratio(1, 0),
+            times.of(2),
+            times.ratio(2, 0)
         );
     }
 }

@@ -161,6 +161,11 @@ fn stead(call: &str, path: &str) -> Result<Built, String> {
     Ok(Built {
         pass: match call {
             "locate" => one_by_one(move |key| a.locate(key.as_bytes())),
+            "prefer" => one_by_one(move |key| {
+                let mut two = [NodeId(0); 2];
+                a.prefer_into(key.as_bytes(), &mut two);
+                black_box(two)[0]
+            }),
             "locate_keys(spans)" => Box::new(move |part| {
                 let mut nodes = vec![NodeId(0); part.spans.len()];
                 let keys = stead::Keys::spans(part.bytes, part.spans).expect("they are inside");
@@ -177,6 +182,7 @@ fn stead(call: &str, path: &str) -> Result<Built, String> {
         },
         owner: match call {
             "locate" => Box::new(move |key| name(&b, b.locate(key.as_bytes()))),
+            "prefer" => Box::new(move |key| name(&b, b.prefer(key.as_bytes(), 2)[0])),
             _ => Box::new(move |key| {
                 let mut node = [NodeId(0)];
                 let keys = [key.as_bytes()];

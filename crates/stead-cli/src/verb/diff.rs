@@ -10,7 +10,7 @@ use serde::Serialize;
 use stead::path::Fold;
 use stead::plan::same_nodes;
 use stead::policy::{NodeId, PolicyId};
-use stead::Map;
+use stead::{Map, Point};
 
 use super::locate::FoldArg;
 use crate::change::{Change, Show};
@@ -102,29 +102,40 @@ impl Diff {
         // for each pair of policies: both lists of names if the sets of nodes differ
         let mut known: HashMap<(PolicyId, PolicyId), Option<(String, String)>> = HashMap::new();
         let (json, zero, fold) = (self.show.json(), self.zero, self.fold.fold);
-        input::keys(self.list, zero, out, |out, _, key| {
+        let (mut folded, mut points, mut policies) = (Vec::new(), Vec::new(), [vec![], vec![]]);
+        input::batches(self.list, zero, out, |out, batch| {
+            points.resize(batch.len(), Point(0));
             // one cluster has one hash, so one point serves both maps
-            let point = old.point(&fold.apply(key));
-            let (before, after) = (old.policy_of(point), new.policy_of(point));
-            let differ = known.entry((before, after)).or_insert_with(|| {
-                set_differs(old, before, new, after, same)
-                    .then(|| (joined(old, before), joined(new, after)))
-            });
-            let Some((from, to)) = differ else {
-                return Ok(());
-            };
-            if json {
-                return out.json_line(&MovedKey {
-                    key: KeyJson::of(key),
-                    from: from.split(',').collect(),
-                    to: to.split(',').collect(),
-                });
+            old.points(batch.folded(fold, &mut folded), &mut points);
+            for (map, policies) in [old, new].into_iter().zip(&mut policies) {
+                policies.resize(batch.len(), PolicyId(0));
+                map.policies_of_points(&points, policies);
             }
-            let parts: [&[u8]; 6] = match zero {
-                false => [key, b"\t", from.as_bytes(), b"\t", to.as_bytes(), b"\n"],
-                true => [from.as_bytes(), b"\t", to.as_bytes(), b"\t", key, b"\0"],
-            };
-            parts.iter().try_for_each(|part| out.bytes(part))
+            let [before, after] = &policies;
+            for (key, pair) in batch.keys().iter().zip(before.iter().zip(after)) {
+                let (before, after) = (*pair.0, *pair.1);
+                let differ = known.entry((before, after)).or_insert_with(|| {
+                    set_differs(old, before, new, after, same)
+                        .then(|| (joined(old, before), joined(new, after)))
+                });
+                let Some((from, to)) = differ else {
+                    continue;
+                };
+                if json {
+                    out.json_line(&MovedKey {
+                        key: KeyJson::of(key),
+                        from: from.split(',').collect(),
+                        to: to.split(',').collect(),
+                    })?;
+                    continue;
+                }
+                let parts: [&[u8]; 6] = match zero {
+                    false => [key, b"\t", from.as_bytes(), b"\t", to.as_bytes(), b"\n"],
+                    true => [from.as_bytes(), b"\t", to.as_bytes(), b"\t", key, b"\0"],
+                };
+                parts.iter().try_for_each(|part| out.bytes(part))?;
+            }
+            Ok(())
         })
     }
 }

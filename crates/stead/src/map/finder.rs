@@ -93,6 +93,14 @@ impl Finder {
         let first = u32::read(bytes, place) as usize;
         NodeId(u32::read(bytes, self.members + first * size_of::<u32>()))
     }
+
+    /// Returns the numbers of a policy's members, if all policies have equally many.
+    #[inline]
+    pub(super) fn members_of(&self, policy: PolicyId) -> Option<Range<usize>> {
+        let each = self.stride / size_of::<u32>();
+        let first = policy.index() * each;
+        (each > 0).then(|| first..first + each)
+    }
 }
 
 /// Reads two neighbouring numbers.

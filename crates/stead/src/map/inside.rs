@@ -54,6 +54,7 @@ pub struct Members<'a> {
 impl Iterator for Members<'_> {
     type Item = NodeId;
 
+    #[inline]
     fn next(&mut self) -> Option<NodeId> {
         if self.next == self.end {
             return None;
@@ -342,6 +343,7 @@ impl Map {
 
     /// Returns the numbers of the records of a run, limited to records that exist: if somebody
     /// overwrites a mapped file, this must not become a loop over billions.
+    #[inline]
     fn run<R>(&self, section: Section<R>, run: Run) -> std::ops::Range<usize> {
         let there = self.count(section);
         let first = there.min(run.first as usize);
@@ -428,8 +430,10 @@ impl<'a> Policy<'a> {
     }
 
     /// Returns the nodes of the policy, primary first.
+    #[inline]
     pub fn members(&self) -> Members<'a> {
-        let run = self.map.run(MEMBERS, self.record().members);
+        let run = self.map.finder.members_of(self.id);
+        let run = run.unwrap_or_else(|| self.map.run(MEMBERS, self.record().members));
         Members {
             map: self.map,
             next: run.start,

@@ -33,20 +33,29 @@ impl Map {
     /// not fill the list. In a map with spread labels, the first call also reads all slices and
     /// labels.
     pub fn prefer(&self, key: &[u8], n: usize) -> Vec<NodeId> {
+        let mut nodes = vec![NodeId(0); n.min(self.nodes().len())];
+        let count = self.prefer_into(key, &mut nodes);
+        nodes.truncate(count);
+        nodes
+    }
+
+    /// As [`Map::prefer`], into room for n nodes. Returns how many it wrote.
+    pub fn prefer_into(&self, key: &[u8], nodes: &mut [NodeId]) -> usize {
         let point = self.point(key);
-        let mut list = List::new(n.min(self.nodes().len()));
+        let room = nodes.len().min(self.nodes().len());
+        let mut list = List::new(nodes.get_mut(..room).unwrap_or_default());
         for node in self.locate_all_point(point) {
             list.push(node);
         }
         if list.full() {
-            return list.nodes;
+            return list.count;
         }
         let domains = self.domains();
-        let mut fresh = domains.map_or(0, |domains| domains.fresh(&list.nodes));
+        let mut fresh = domains.map_or(0, |domains| domains.fresh(list.nodes()));
         for j in 1..=DRAWS {
             for node in self.policy(self.base_policy_of(mix(point, j))).members() {
                 let (is_fresh, allowed) = match domains {
-                    Some(domains) if fresh > 0 => domains.judge(node, &list.nodes),
+                    Some(domains) if fresh > 0 => domains.judge(node, list.nodes()),
                     _ => (false, true),
                 };
                 if allowed && list.push(node) {
@@ -54,13 +63,13 @@ impl Map {
                 }
             }
             if list.full() {
-                return list.nodes;
+                return list.count;
             }
         }
         for node in self.nodes() {
             list.push(node.id);
         }
-        list.nodes
+        list.count
     }
 
     /// Returns the outermost domains; `None` if the map spreads nothing.
@@ -95,36 +104,42 @@ impl Map {
     }
 }
 
-struct List {
-    n: usize,
-    nodes: Vec<NodeId>,
+struct List<'a> {
+    room: &'a mut [NodeId],
+    count: usize,
     /// the same nodes, if the list may become long
     listed: Option<HashSet<NodeId>>,
 }
 
-impl List {
-    fn new(n: usize) -> List {
+impl List<'_> {
+    fn new(room: &mut [NodeId]) -> List<'_> {
         List {
-            n,
-            nodes: Vec::with_capacity(n),
-            listed: (n > SHORT).then(HashSet::new),
+            count: 0,
+            listed: (room.len() > SHORT).then(HashSet::new),
+            room,
         }
     }
 
+    fn nodes(&self) -> &[NodeId] {
+        self.room.get(..self.count).unwrap_or_default()
+    }
+
     fn full(&self) -> bool {
-        self.nodes.len() >= self.n
+        self.count >= self.room.len()
     }
 
     /// Adds the node, unless it is already listed or the list is full. Returns whether it was
     /// added.
+    #[inline]
     fn push(&mut self, node: NodeId) -> bool {
         let add = !self.full()
             && match &mut self.listed {
                 Some(listed) => listed.insert(node),
-                None => !self.nodes.contains(&node),
+                None => !self.nodes().contains(&node),
             };
-        if add {
-            self.nodes.push(node);
+        if let Some(place) = self.room.get_mut(self.count).filter(|_| add) {
+            *place = node;
+            self.count += 1;
         }
         add
     }
