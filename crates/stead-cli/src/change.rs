@@ -14,7 +14,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use stead::guard::Finding;
-use stead::report::{Ask, Report, Warning};
+use stead::report::{Ask, Report};
 use stead::store::Progress;
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
@@ -207,19 +207,22 @@ impl Change {
         }
     }
 
-    /// Returns what a person has to know before anything else, the gravest first.
+    /// Returns what a person has to know before anything else, the gravest first. This is the one
+    /// place where sentences that come before all others are gathered.
     ///
-    /// What a guard refuses is left out: its finding says the same, and the word that allows it.
-    pub fn warnings<'r>(&self, report: &'r Report) -> Vec<&'r Warning> {
-        let is_found = |warning: &Warning| {
-            let same = |finding: &Finding| finding.guard.word() == warning.code;
-            self.findings.iter().any(same)
+    /// What a guard refuses comes first, with the word that allows it. A warning of the report that
+    /// says the same is left out.
+    fn warnings(&self, report: &Report) -> Vec<String> {
+        let is_found = |code: &str| {
+            let mut found = self.findings.iter();
+            found.any(|finding| finding.guard.word() == code)
         };
-        report
+        let warnings = report
             .warnings
             .iter()
-            .filter(|warning| !is_found(warning))
-            .collect()
+            .filter(|warning| !is_found(warning.code))
+            .map(|warning| warning.text.clone());
+        guards::sentences(&self.findings).chain(warnings).collect()
     }
 
     /// Writes the report to standard output, as text or as JSON.
@@ -236,14 +239,11 @@ impl Change {
             out.line(line)?;
         }
         let warnings = self.warnings(report);
-        if !(warnings.is_empty() && self.findings.is_empty()) {
+        if !warnings.is_empty() {
             out.line("")?;
         }
-        for line in guards::lines(&self.findings) {
-            out.line(out.paint(BAD, line))?;
-        }
         for warning in warnings {
-            for line in wrapped(&warning.text, "! ", "  ") {
+            for line in wrapped(&warning, "! ", "  ") {
                 out.line(out.paint(BAD, line))?;
             }
         }

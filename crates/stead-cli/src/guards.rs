@@ -92,14 +92,14 @@ impl<'a> FindingJson<'a> {
     }
 }
 
-/// Returns the lines that say what a change does that needs permission. They come before everything
-/// else that is said of a change.
-pub fn lines(findings: &[Finding]) -> Vec<String> {
+/// Returns the sentences that say what a change does that needs permission, each with the word that
+/// gives it.
+pub fn sentences(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
     let said = |finding: &Finding| {
-        let text = format!("! {} (--allow {})", finding.text, finding.guard.word());
-        wrapped(&text, "", "  ")
+        let word = finding.guard.word();
+        format!("{} (--allow {word})", finding.text)
     };
-    findings.iter().flat_map(said).collect()
+    findings.iter().map(said)
 }
 
 /// Returns a line for each thing that the readers of the new map must know, and those of the old map

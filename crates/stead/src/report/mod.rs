@@ -13,8 +13,8 @@
 mod alike;
 mod amount;
 mod capacity;
+mod document;
 mod edits;
-mod facts;
 mod holders;
 mod losses;
 mod moves;
@@ -23,8 +23,8 @@ mod warnings;
 
 pub use amount::{part, part_to, size, Amount};
 pub use capacity::{Capacity, Group, More};
+pub use document::{Ask, Lost, Report};
 pub use edits::{Detail, Edit};
-pub use facts::{Ask, Lost, Report};
 pub use holders::{DomainReport, HolderReport, Left};
 pub use losses::{DomainName, Loss};
 pub use moves::{Flow, MoveReport};
