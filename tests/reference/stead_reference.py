@@ -159,8 +159,8 @@ def read_sections(m, table, data):
     stand, how long they are, and that only zeros are between them.
     """
     sections, end = {}, 176 + 24 * len(table)
-    for (number, name, record), (kind, size, offset, count) in (
-        zip(sections_of(m.features), table)
+    for (number, name, record), (kind, size, offset, count) in zip(
+        sections_of(m.features), table
     ):
         need(kind == number, "section type")
         need(size == struct.calcsize(record), "section record size")

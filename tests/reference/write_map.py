@@ -176,7 +176,9 @@ def turned_lists(r, d, place):
     base = [(int(first, 16), who) for first, who in d["base"]]
     lists = set()
     for first in r["firsts"]:
-        cuts = {first[0]} | {start for start, _ in base} | {last + 1 for _, last in pins}
+        cuts = (
+            {first[0]} | {start for start, _ in base} | {last + 1 for _, last in pins}
+        )
         for point in cuts:
             if not first[0] <= point <= first[1]:
                 continue

@@ -177,17 +177,21 @@ struct Bad<'a> {
     count: &'a [u8],
 }
 
+/// The keys of lines, and how often each was asked for.
+type Columns<'a> = (&'a [Span], &'a [u64]);
+
 impl Counted {
     /// Finds the counts of lines; `None` if no line has a tab. A key may contain tabs, so the last
     /// one separates it from its count.
     fn of<'b>(
         &mut self,
         batch: Batch<'b>,
-    ) -> std::result::Result<Option<(&[Span], &[u64])>, Bad<'b>> {
+    ) -> std::result::Result<Option<Columns<'_>>, Bad<'b>> {
         if !batch.bytes().contains(&b'\t') {
             return Ok(None);
         }
-        (self.spans.clear(), self.counts.clear());
+        self.spans.clear();
+        self.counts.clear();
         for (line, span) in batch.spans().iter().enumerate() {
             let record = batch.bytes().get(span.start..span.start + span.length);
             let record = record.unwrap_or_default();
