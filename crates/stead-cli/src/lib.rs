@@ -4,8 +4,9 @@
 //! can read its [`command`].
 //!
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
-//! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
-//! docs/cli.md lists). `picture` draws bars, `records` reads the input in blocks, and `lines` finds the records there.
+//! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`,
+//! and `exit` (the exit codes, which docs/cli.md lists). `picture` draws bars, `records` reads the
+//! input in blocks, and `lines` finds the records there.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
