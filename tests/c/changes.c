@@ -258,7 +258,7 @@ static void *publish_one(void *given) {
   struct publisher *self = given;
   pthread_barrier_wait(self->start);
   self->status =
-      stead_map_publish(self->map, self->base, self->path, NULL, NULL);
+      stead_map_publish(self->map, self->base, self->path, "take-back", NULL);
   return NULL;
 }
 

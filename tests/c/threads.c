@@ -184,7 +184,7 @@ static void *publish_epochs(void *given) {
   stead_map *now = opened(state->path, 0);
   for (int epoch = 2; epoch <= state->epochs; epoch++) {
     stead_map *next = epoch_map(state, epoch, now);
-    IS(stead_map_publish(next, now, state->path, NULL, NULL), STEAD_OK);
+    IS(stead_map_publish(next, now, state->path, "take-back", NULL), STEAD_OK);
     stead_map_free(now);
     now = next;
   }

@@ -102,8 +102,8 @@ pub fn sentences(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
     findings.iter().map(said)
 }
 
-/// Returns a line for each thing that the readers of the new map must know, and those of the old map
-/// need not.
+/// Returns a line for each thing that the readers of the new map must know, and those of the old
+/// map need not.
 pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
     let Some(known) = old.map(needs) else {
         return Vec::new();

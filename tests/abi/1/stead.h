@@ -460,8 +460,8 @@ void stead_map_free(stead_map *map);
 // fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
 // max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
 // allow: These words let a change pass that a guard refuses, with commas between them:
-// "drop-copies", "lose-domain", "move", "take-back". NULL allows none. docs/guards.md says what each
-// guard refuses.
+// "drop-copies", "lose-domain", "move", "take-back". NULL allows none. docs/guards.md says what
+// each guard refuses.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,
@@ -469,8 +469,8 @@ void stead_map_free(stead_map *map);
 // STEAD_DIGEST or STEAD_VERSION when the file is no sound map; STEAD_NOT_FOUND when the directory
 // is missing; STEAD_PERMISSION, STEAD_MEMORY or STEAD_IO when the system refuses; STEAD_CONFLICT
 // when another program was faster (call it again); STEAD_GUARDED when a guard refuses the change,
-// and then nothing was changed; STEAD_UNCERTAIN when the map is in place and may not survive a power
-// cut.
+// and then nothing was changed; STEAD_UNCERTAIN when the map is in place and may not survive a
+// power cut.
 STEAD_USE_RESULT
 int32_t stead_map_apply(const void *fleet,
                         size_t length,
@@ -487,7 +487,8 @@ int32_t stead_map_apply(const void *fleet,
 // max_move, allow, map: These are as in stead_map_apply.
 // Returns STEAD_OK; STEAD_INVALID, STEAD_FLEET, STEAD_IMPOSSIBLE, STEAD_IDENTITY, STEAD_FORMAT,
 // STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION, STEAD_MEMORY, STEAD_IO, STEAD_CONFLICT,
-// STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet file is missing.
+// STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_apply does; STEAD_NOT_FOUND also when the fleet
+// file is missing.
 STEAD_USE_RESULT
 int32_t stead_map_apply_file(const char *fleet,
                              const char *path,

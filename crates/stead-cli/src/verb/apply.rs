@@ -135,8 +135,8 @@ impl Apply {
     }
 }
 
-/// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused here,
-/// since its bytes would read as a text with an odd first character.
+/// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused
+/// here, since its bytes would read as a text with an odd first character.
 fn is_plan(path: &Path) -> Result<bool> {
     let mut start = Vec::new();
     // what cannot be read, such as a directory, is refused where it is read as a fleet

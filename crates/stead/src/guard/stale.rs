@@ -4,8 +4,8 @@
 //! that differs from the newest map and equals an older epoch is *set back*, and the epoch after
 //! that one is the one that is taken back. A fact that no older epoch had is new.
 //!
-//! A fleet that keeps anything that an epoch brought was written by somebody who knew that epoch. So
-//! an epoch is taken back only as a whole: taking out one of five nodes that came together is an
+//! A fleet that keeps anything that an epoch brought was written by somebody who knew that epoch.
+//! So an epoch is taken back only as a whole: taking out one of five nodes that came together is an
 //! ordinary change.
 
 use super::allow::Guard;

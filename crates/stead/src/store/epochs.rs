@@ -118,8 +118,8 @@ impl Store {
     ///
     /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
     /// built on another map than `base`, or was built on the map that is there and `base` is
-    /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded` when
-    /// the change does harm that the store does not allow ([`Store::allowing`]); `Uncertain`
+    /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded`
+    /// when the change does harm that the store does not allow ([`Store::allowing`]); `Uncertain`
     /// when the new epoch is in place but its directory could not be synced. After any error but
     /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {

@@ -51,20 +51,20 @@ pub enum Planned {
     /// The map is as it was when the plan was made: this map, or none for a first map. The plan's
     /// map can be published on it.
     On(Option<Box<Map>>),
-    /// The plan was carried out already: its map is the newest epoch, or was followed by others. This
-    /// is the newest map.
+    /// The plan was carried out already: its map is the newest epoch, or was followed by others.
+    /// This is the newest map.
     Done(Box<Map>),
 }
 
 impl SavedPlan {
-    /// Whether bytes begin as a saved plan does, or as one that a text conversion damaged. The first
-    /// 8 bytes of a file suffice.
+    /// Whether bytes begin as a saved plan does, or as one that a text conversion damaged. The
+    /// first 8 bytes of a file suffice.
     pub fn is_one(bytes: &[u8]) -> bool {
         bytes.get(1..4) == Some(b"STP")
     }
 
-    /// Writes a plan to a file, whole or not at all. The plan has the map's secret, if there is one;
-    /// then only the file's owner may read it.
+    /// Writes a plan to a file, whole or not at all. The plan has the map's secret, if there is
+    /// one; then only the file's owner may read it.
     ///
     /// An older plan is replaced. Returns `Invalid` when the file is there and is no saved plan.
     pub fn write(new: &Map, path: &Path) -> Result<()> {
@@ -200,8 +200,8 @@ impl Store {
     /// Finds out whether a saved plan can be carried out here: publish `plan.new` on the map of
     /// [`Planned::On`].
     ///
-    /// Errors: `Identity` when the plan is for another map; `Conflict` when the map has changed since
-    /// the plan was made, or is missing; those of [`Store::current`].
+    /// Errors: `Identity` when the plan is for another map; `Conflict` when the map has changed
+    /// since the plan was made, or is missing; those of [`Store::current`].
     pub fn planned(&self, plan: &SavedPlan) -> Result<Planned> {
         self.refuse_symlink()?;
         let new = &plan.new;

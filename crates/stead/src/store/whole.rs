@@ -36,8 +36,8 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
     })
 }
 
-/// Writes bytes to a file, replacing the file that is there, whole or not at all. With a secret, only
-/// the owner may read the file, whoever could read the one before.
+/// Writes bytes to a file, replacing the file that is there, whole or not at all. With a secret,
+/// only the owner may read the file, whoever could read the one before.
 pub(super) fn replace(path: &Path, epoch: u64, bytes: &[u8], secret: bool) -> Result<()> {
     let directory = directory_of(path);
     remove_leftovers(&directory, path);
