@@ -86,9 +86,16 @@ impl Rollback {
         if self.show.json() || !change.needed {
             return Ok(());
         }
-        out.line("")?;
-        out.line(format_args!("the fleet: {changes}"))?;
-        both.iter().try_for_each(|line| out.line(line))
+        let lines = [String::new(), format!("the fleet: {changes}")];
+        let mut lines = lines.iter().chain(&both);
+        let written = lines.try_for_each(|line| out.line(line));
+        // a script that reads only the exit code must learn that the map has changed
+        written
+            .and_then(|()| out.flush())
+            .map_err(|failure| match self.dry_run {
+                true => failure,
+                false => failure.in_place(change.new.epoch()),
+            })
     }
 
     /// Returns the map to go back to, in the way that the options say.
