@@ -64,8 +64,8 @@ ZEND_METHOD(Stead_Map, openEpoch) {
   if (!stead_loaded() || !stead_ends(path, "the path")) {
     RETURN_THROWS();
   }
-  int32_t status = stead.stead_map_open_epoch(ZSTR_VAL(path), (uint64_t)epoch,
-                                              &map, &error);
+  int32_t status =
+      stead.stead_map_open_epoch(ZSTR_VAL(path), (uint64_t)epoch, &map, &error);
   returned(return_value, status, map, &error);
 }
 

@@ -118,7 +118,8 @@ static void check_store_arguments(void) {
   static const uint64_t none[] = {0, 2, UINT64_MAX};
   for (size_t i = 0; i < 3; i++) {
     REFUSES(STEAD_INVALID, stead_map_open_epoch(path, none[i], &out.map, at));
-    REFUSES(STEAD_INVALID, stead_map_rollback(path, none[i], NULL, &out.map, at));
+    REFUSES(STEAD_INVALID,
+            stead_map_rollback(path, none[i], NULL, &out.map, at));
   }
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
                stead_map_rollback(NULL, 1, NULL, &out.map, at));

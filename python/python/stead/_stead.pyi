@@ -221,7 +221,10 @@ class Map:
         """
     @staticmethod
     def rollback(
-        path: _Path, epoch: SupportsIndex, *, back: Literal["exact", "least"] | None = None
+        path: _Path,
+        epoch: SupportsIndex,
+        *,
+        back: Literal["exact", "least"] | None = None,
     ) -> Map:
         """Goes back to an old epoch in a new epoch, so that every reader notices the change, and
         returns the map that is then at path. Publishes nothing if nothing would change.
