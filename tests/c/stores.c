@@ -133,8 +133,6 @@ static void check_store_arguments(void) {
       STEAD_INVALID, "symbolic link",
       stead_map_apply(TEXT(three), NULL, link, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "symbolic link",
-               stead_map_apply(TEXT(three), NULL, link, NULL, &out.map, at));
-  REFUSES_WITH(STEAD_INVALID, "symbolic link",
                stead_map_rollback(link, 1, NULL, NULL, &out.map, at));
 }
 

@@ -102,7 +102,7 @@ is +Stead::Map->open_epoch( $store, 2 )->digest, $second->digest,
   'an old epoch';
 my $back = Stead::Map->rollback( $store, 3 );
 is $back->epoch, 5, 'rollback publishes the next epoch';
-ok $back->same($third), 'with the old content';
+ok $back->same($third),                            'with the old content';
 ok !eval { Stead::Map->rollback( $store, 1 ); 1 }, 'further back';
 like $@, qr/say how to go back: exact/, 'it must be said how';
 my $least = Stead::Map->rollback( $store, 1, back => 'least' );

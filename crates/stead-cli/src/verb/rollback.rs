@@ -92,11 +92,11 @@ impl Rollback {
         } else {
             publish(&store, change, &self.permit, &self.show, out)?;
         }
-        if self.show.json() || !needed {
-            return Ok(());
+        // only a dry run has lines here, so that a failure to write them means nothing for the map
+        if !both.is_empty() && needed {
+            out.line("")?;
         }
-        out.line("")?;
-        both.iter().try_for_each(|line| out.line(line))
+        both.iter().filter(|_| needed).try_for_each(|line| out.line(line))
     }
 
     /// Returns the map to go back to, in the way that the options say.

@@ -163,27 +163,30 @@ impl<'a> Step<'a> {
     /// and the last run gives to holders that have room once the first is taken. Returns whether it
     /// took a cell.
     ///
-    /// Takes the runs of the first such ring, and as many cells as the budget, the runs and the
-    /// ceilings allow.
+    /// Goes over all runs once. As long as a ring begins with a run, takes as many cells of it as
+    /// the budget, the runs and the ceilings allow.
     fn exchange(&mut self) -> bool {
+        let mut took = false;
         for first in 0..self.runs.len() {
-            let Some(ring) = self.ring(first) else {
-                continue;
-            };
-            let (cells, copies) = self.most_of_ring(&ring);
-            let affordable = self.budget.checked_div(copies).unwrap_or(cells);
-            // the rest of the budget is too small for another ring, too
-            self.spent = affordable < cells;
-            let cells = cells.min(affordable);
-            if cells > 0 {
+            while let Some(ring) = self.ring(first) {
+                let (most, copies) = self.most_of_ring(&ring);
+                let affordable = self.budget.checked_div(copies).unwrap_or(most);
+                let cells = most.min(affordable);
                 for number in ring {
                     self.take(number, cells);
                 }
-                self.took = true;
-                return true;
+                took |= cells > 0;
+                self.took |= took;
+                if affordable < most {
+                    self.spent = true;
+                    return took;
+                }
+                if cells == 0 {
+                    break;
+                }
             }
         }
-        false
+        took
     }
 
     /// Finds a shortest ring of runs that begins with this one.

@@ -8,7 +8,7 @@
 use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -112,6 +112,7 @@ pub(super) fn read(file: &Path) -> Vec<Entry> {
 /// Returns who runs this process: `anna@db1`. With sudo this is the user who called it.
 pub(super) fn who() -> String {
     let user = ["SUDO_USER", "LOGNAME", "USER"].into_iter().find_map(given);
+    let user = user.or_else(name_of_process);
     let host = given("HOSTNAME").or_else(|| {
         let name = fs::read_to_string("/proc/sys/kernel/hostname");
         name.or_else(|_| fs::read_to_string("/etc/hostname")).ok()
@@ -123,6 +124,18 @@ pub(super) fn who() -> String {
         "" => user,
         host => format!("{user}@{host}"),
     }
+}
+
+/// The name of the user of this process, where the system says so: services have no LOGNAME.
+fn name_of_process() -> Option<String> {
+    let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    });
+    name.or(Some(format!("uid {uid}")))
 }
 
 fn given(variable: &str) -> Option<String> {
