@@ -170,6 +170,9 @@ struct Counted {
     counts: Vec<u64>,
 }
 
+/// The places of keys, and their counts.
+type Found<'a> = (&'a [Span], &'a [u64]);
+
 /// A line whose count is no number.
 struct Bad<'a> {
     /// the line in its batch, from 0
@@ -180,14 +183,12 @@ struct Bad<'a> {
 impl Counted {
     /// Finds the counts of lines; `None` if no line has a tab. A key may contain tabs, so the last
     /// one separates it from its count.
-    fn of<'b>(
-        &mut self,
-        batch: Batch<'b>,
-    ) -> std::result::Result<Option<(&[Span], &[u64])>, Bad<'b>> {
+    fn of<'b>(&mut self, batch: Batch<'b>) -> std::result::Result<Option<Found<'_>>, Bad<'b>> {
         if !batch.bytes().contains(&b'\t') {
             return Ok(None);
         }
-        (self.spans.clear(), self.counts.clear());
+        self.spans.clear();
+        self.counts.clear();
         for (line, span) in batch.spans().iter().enumerate() {
             let record = batch.bytes().get(span.start..span.start + span.length);
             let record = record.unwrap_or_default();

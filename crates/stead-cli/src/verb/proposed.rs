@@ -78,7 +78,7 @@ impl<'a> Proposed<'a> {
         table.row([
             "keys that are copied to other nodes".to_owned(),
             part(proposal.copied),
-            format!("{}", count(proposal.pins, "key")),
+            count(proposal.pins, "key"),
         ]);
         table.write(out)
     }

@@ -495,8 +495,15 @@ mod tests {
     #[test]
     fn sections_are_numbered_as_they_lie() {
         let numbers = SECTIONS.map(|section| section.number);
-        assert!(numbers.iter().copied().eq(1..=16));
-        let targets = TARGET_POINTS.index;
-        assert_eq!(targets, PLAIN_SECTIONS);
+        assert!(numbers.iter().copied().eq(1..=17));
+    }
+
+    #[test]
+    fn a_map_has_the_sections_of_its_features() {
+        for (features, count) in [(0, 13), (GRADUAL, 16), (FIRST, 14), (GRADUAL | FIRST, 17)] {
+            assert_eq!(section_count(features), count);
+        }
+        let places = sections_of(FIRST).map(|(place, _)| place);
+        assert!(places.eq((0..13).chain([FIRSTS.index])));
     }
 }
