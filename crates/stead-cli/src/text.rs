@@ -61,6 +61,11 @@ pub fn change(old: u128, new: u128, replicas: u32) -> String {
     }
 }
 
+/// Formats a load over what is deserved.
+pub fn over(over_mean: Option<f64>) -> String {
+    over_mean.map_or("-".to_owned(), |over| format!("{over:.2}"))
+}
+
 /// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
