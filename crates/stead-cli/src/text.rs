@@ -67,6 +67,11 @@ pub fn step_of(progress: &Progress) -> String {
     }
 }
 
+/// Formats a load over what is deserved.
+pub fn over(over_mean: Option<f64>) -> String {
+    over_mean.map_or("-".to_owned(), |over| format!("{over:.2}"))
+}
+
 /// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

@@ -229,10 +229,10 @@ fn a_map_that_breaks_a_rule_of_firsts_is_refused() {
     let refused = |told: &str, change: &dyn Fn(&mut Parts)| {
         let mut parts = good.clone();
         change(&mut parts);
-        let error = Map::from_bytes(encode(&parts))
-            .err()
-            .expect(told)
-            .to_string();
+        let Err(error) = Map::from_bytes(encode(&parts)) else {
+            panic!("not refused: {told}")
+        };
+        let error = error.to_string();
         assert!(error.contains(told), "{error}");
     };
     refused("must not overlap", &|parts| parts.firsts.swap(0, 1));

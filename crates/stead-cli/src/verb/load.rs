@@ -170,6 +170,9 @@ struct Counted {
     counts: Vec<u64>,
 }
 
+/// The places of keys, and their counts.
+type Found<'a> = (&'a [Span], &'a [u64]);
+
 /// A line whose count is no number.
 struct Bad<'a> {
     /// the line in its batch, from 0
@@ -177,16 +180,10 @@ struct Bad<'a> {
     count: &'a [u8],
 }
 
-/// The keys of lines, and how often each was asked for.
-type Columns<'a> = (&'a [Span], &'a [u64]);
-
 impl Counted {
     /// Finds the counts of lines; `None` if no line has a tab. A key may contain tabs, so the last
     /// one separates it from its count.
-    fn of<'b>(
-        &mut self,
-        batch: Batch<'b>,
-    ) -> std::result::Result<Option<Columns<'_>>, Bad<'b>> {
+    fn of<'b>(&mut self, batch: Batch<'b>) -> std::result::Result<Option<Found<'_>>, Bad<'b>> {
         if !batch.bytes().contains(&b'\t') {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{joined, Table};
+use crate::text::{joined, over, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
@@ -333,11 +333,6 @@ impl Bars {
         }
         table.write(out)
     }
-}
-
-/// Formats a load over what is deserved.
-pub fn over(over_mean: Option<f64>) -> String {
-    over_mean.map_or("-".to_owned(), |over| format!("{over:.2}"))
 }
 
 /// Formats a part of all accesses.

@@ -12,8 +12,7 @@ use stead::Error;
 use crate::exit::{Failure, Result, USAGE, VIOLATED};
 use crate::input::shown;
 use crate::output::{Out, BAD, GOOD};
-use crate::text::{count, Table};
-use crate::verb::loaded::over;
+use crate::text::{count, over, Table};
 
 /// A proposal with what it was made from.
 pub struct Proposed<'a> {

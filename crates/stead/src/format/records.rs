@@ -496,7 +496,14 @@ mod tests {
     fn sections_are_numbered_as_they_lie() {
         let numbers = SECTIONS.map(|section| section.number);
         assert!(numbers.iter().copied().eq(1..=17));
-        let counts = [0, GRADUAL, FIRST, GRADUAL | FIRST].map(section_count);
-        assert_eq!(counts, [13, 16, 14, 17]);
+    }
+
+    #[test]
+    fn a_map_has_the_sections_of_its_features() {
+        for (features, count) in [(0, 13), (GRADUAL, 16), (FIRST, 14), (GRADUAL | FIRST, 17)] {
+            assert_eq!(section_count(features), count);
+        }
+        let places = sections_of(FIRST).map(|(place, _)| place);
+        assert!(places.eq((0..13).chain([FIRSTS.index])));
     }
 }

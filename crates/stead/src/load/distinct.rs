@@ -52,7 +52,7 @@ impl Distinct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::tally::mixed;
+    use crate::load::mixed::mixed;
 
     #[test]
     fn the_estimate_is_within_three_standard_errors_however_often_points_come() {

@@ -12,7 +12,7 @@
 use hashbrown::hash_table::Entry;
 use hashbrown::HashTable;
 
-use super::tally::mixed;
+use super::mixed::mixed;
 use crate::point::Point;
 
 /// Half of the most counters. At 10^8 accesses a key without a counter has had at most 1,525.

@@ -27,6 +27,7 @@
 mod distinct;
 mod heavy;
 mod loads;
+mod mixed;
 mod pieces;
 mod propose;
 mod solve;

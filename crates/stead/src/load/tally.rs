@@ -10,6 +10,7 @@
 
 use super::distinct::Distinct;
 use super::heavy::Heavy;
+use super::mixed::mixed;
 use super::pieces::{Piece, Pieces};
 use crate::error::{Error, Result};
 use crate::kernel::{Keys, BLOCK};
@@ -180,15 +181,6 @@ fn half(line: u64, count: u64) -> u64 {
         random = mixed(random);
     }
     first
-}
-
-/// The output of SplitMix64 (Steele, Lea, Flood, 2014), which passes for random.
-#[inline]
-pub(super) fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 #[cfg(test)]
