@@ -20,12 +20,12 @@ const OTHERS: &str = "others";
 /// The name of the row and the column of sums.
 const TOTAL: &str = "total";
 
-/// Draws a matrix: `parts[i][j]` goes from `from[i]` to `to[j]`, and is a part of 1, for instance of
-/// all copies. The lines are at most `width` columns wide, if this is 44 or more.
+/// Draws a matrix: `parts[i][j]` goes from `from[i]` to `to[j]`, and is a part of 1, for instance
+/// of all copies. The lines are at most `width` columns wide, if this is 44 or more.
 ///
 /// Rows and columns keep their order. Those that are all 0 are left out. Where there is no room for
-/// all of them, the largest are shown, and a row and a column `others` sum up the rest. The last row
-/// and the last column are totals.
+/// all of them, the largest are shown, and a row and a column `others` sum up the rest. The last
+/// row and the last column are totals.
 pub fn matrix(
     glyphs: Glyphs,
     from: &[&str],

@@ -119,8 +119,8 @@ pub fn part(part: f64) -> String {
     }
 }
 
-/// Returns a line of at most 80 columns: `start`, as many of the items as fit after it, and how many
-/// more there are. At least one item is in it.
+/// Returns a line of at most 80 columns: `start`, as many of the items as fit after it, and how
+/// many more there are. At least one item is in it.
 pub fn listed(start: &str, items: &[String]) -> String {
     const WIDTH: usize = 80 - " and 65536 more".len();
     let mut line = start.to_owned();

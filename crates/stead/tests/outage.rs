@@ -1,5 +1,5 @@
-//! What is left when nodes are down, and who a node is: compared with a count of every cell of a map
-//! that has few cells.
+//! What is left when nodes are down, and who a node is: compared with a count of every cell of a
+//! map that has few cells.
 
 use std::collections::BTreeMap;
 
