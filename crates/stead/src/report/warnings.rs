@@ -103,13 +103,11 @@ impl Facts<'_, '_> {
 
     fn lose_domains(&self) -> Vec<String> {
         // a domain inside one that is gone is gone with it
+        let gone: HashSet<&[&str]> = self.gone.iter().map(|one| one.path.as_slice()).collect();
         let is_inner = |domain: &DomainName| {
-            let outer = self
-                .gone
-                .iter()
-                .filter(|other| other.path.len() < domain.path.len());
-            let mut outer = outer.filter(|other| domain.path.starts_with(&other.path));
-            outer.next().is_some()
+            let around = |depth: usize| domain.path.get(..depth);
+            (1..domain.path.len())
+                .any(|depth| around(depth).is_some_and(|path| gone.contains(path)))
         };
         let mut levels: BTreeMap<usize, Vec<&DomainName>> = BTreeMap::new();
         for domain in self.gone.iter().filter(|domain| !is_inner(domain)) {
