@@ -96,7 +96,9 @@ impl Rollback {
         if !both.is_empty() && needed {
             out.line("")?;
         }
-        both.iter().filter(|_| needed).try_for_each(|line| out.line(line))
+        both.iter()
+            .filter(|_| needed)
+            .try_for_each(|line| out.line(line))
     }
 
     /// Returns the map to go back to, in the way that the options say.
