@@ -179,7 +179,12 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
-int32_t stead_map_rollback(const char *path, uint64_t epoch, const char *allow, stead_map **map, stead_error *error);
+int32_t stead_map_rollback(const char *path,
+                           uint64_t epoch,
+                           const char *back,
+                           const char *allow,
+                           stead_map **map,
+                           stead_error *error);
 
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 

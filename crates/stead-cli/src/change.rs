@@ -208,21 +208,18 @@ impl Change {
     }
 
     /// Returns what a person has to know before anything else, the gravest first. This is the one
-    /// place where sentences that come before all others are gathered.
-    ///
-    /// What a guard refuses comes first, with the word that allows it. A warning of the report that
-    /// says the same is left out.
+    /// place where sentences that come before all others are gathered. Where a guard refuses what a
+    /// sentence says, the word that allows it stands behind it.
     fn warnings(&self, report: &Report) -> Vec<String> {
-        let is_found = |code: &str| {
-            let mut found = self.findings.iter();
-            found.any(|finding| finding.guard.word() == code)
-        };
-        let warnings = report
-            .warnings
-            .iter()
-            .filter(|warning| !is_found(warning.code))
-            .map(|warning| warning.text.clone());
-        guards::sentences(&self.findings).chain(warnings).collect()
+        let refused = |code: &str| self.findings.iter().any(|f| f.guard.word() == code);
+        let told = |code: &str| report.warnings.iter().any(|warning| warning.code == code);
+        let found = self.findings.iter().filter(|f| !told(f.guard.word()));
+        let found = found.map(|finding| allowed_by(&finding.text, finding.guard.word()));
+        let warnings = report.warnings.iter().map(|warning| match warning.code {
+            code if refused(code) => allowed_by(&warning.text, code),
+            _ => warning.text.clone(),
+        });
+        found.chain(warnings).collect()
     }
 
     /// Writes the report to standard output, as text or as JSON.
@@ -268,4 +265,9 @@ impl Change {
             Some(Moves::Each) => copying::write_each(report, out),
         }
     }
+}
+
+/// Says which word lets a change pass.
+fn allowed_by(sentence: &str, word: &str) -> String {
+    format!("{sentence} (--allow {word})")
 }

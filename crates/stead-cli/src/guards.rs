@@ -92,23 +92,18 @@ impl<'a> FindingJson<'a> {
     }
 }
 
-/// Returns the sentences that say what a change does that needs permission, each with the word that
-/// gives it.
-pub fn sentences(findings: &[Finding]) -> impl Iterator<Item = String> + '_ {
-    let said = |finding: &Finding| {
-        let word = finding.guard.word();
-        format!("{} (--allow {word})", finding.text)
-    };
-    findings.iter().map(said)
+/// The first release.
+const FIRST: Release = Release(0, 1, 0);
+
+/// Returns the lines that say what the readers of the new map must know, and those of the old map
+/// need not.
+pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
+    old.map_or(Vec::new(), |old| told(&needs(old), needs(new)))
 }
 
-/// Returns a line for each thing that the readers of the new map must know, and those of the old
-/// map need not.
-pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
-    let Some(known) = old.map(needs) else {
-        return Vec::new();
-    };
-    let fresh = needs(new).into_iter().filter(|need| !known.contains(need));
+fn told(known: &[Need], needs: Vec<Need>) -> Vec<String> {
+    // no release is older than the first, so nobody is shut out by what it reads
+    let fresh = |need: &Need| need.since > FIRST && !known.contains(need);
     let said = |need: Need| {
         let text = format!(
             "hosts with stead before {} cannot read this map, for it has {}",
@@ -116,5 +111,27 @@ pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
         );
         wrapped(&text, "", "  ")
     };
-    fresh.flat_map(said).collect()
+    needs.into_iter().filter(fresh).flat_map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_shut_out_is_told_once() {
+        let need = |feature, since, what| Need {
+            feature: Some(feature),
+            since,
+            what,
+        };
+        let known = need(0, FIRST, "a gradual change");
+        let fresh = need(5, Release(0, 2, 0), "a tolerance");
+        let lines = told(&[known], vec![known, need(4, FIRST, "a first"), fresh]);
+        assert_eq!(
+            lines,
+            ["hosts with stead before 0.2.0 cannot read this map, for it has a tolerance"]
+        );
+        assert!(told(&[fresh], vec![known, fresh]).is_empty());
+    }
 }

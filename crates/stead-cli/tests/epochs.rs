@@ -146,17 +146,29 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
                 "{refused:?}"
             );
         }
-        assert!(
-            text.text()
-                .contains("\nthe fleet: +n2, -n3, -n4, R 3 -> 2, -1 pin\n"),
-            "{text:?}"
-        );
+        for change in [
+            "+ node n2 ",
+            "- 2 nodes (n3, n4)",
+            "~ replicas 3 -> 2",
+            "- pin \"justin\"",
+        ] {
+            assert!(text.text().contains(change), "{change} {text:?}");
+        }
     }
     assert_eq!(dir.everything(), before);
     // step by step, with the least movement
     dir.run(&["rollback", "m.map", "1", "--exact", "--max-move", "5%"])
         .fails(64, &["--max-move needs --least"]);
-    let step = ["rollback", "m.map", "1", "--least", "--max-move", "20%"];
+    let step = [
+        "rollback",
+        "m.map",
+        "1",
+        "--least",
+        "--max-move",
+        "20%",
+        "--allow",
+        "drop-copies",
+    ];
     let text = dir.run(&step).ok();
     assert!(text.text().contains(", step 1 of about "), "{text:?}");
     let mut steps = 1;
@@ -186,11 +198,10 @@ fn check_says_the_step_and_how_many_slices_are_to_come() {
     let planned = dir
         .run(&["plan", "f.toml", "m.map", "--max-move", "10%"])
         .ok();
-    let first = planned.text().lines().next().unwrap();
-    assert!(
-        first.contains(", step 2 of about 3, 5.000000 % still to come"),
-        "{first}"
-    );
+    let first = planned.text().split("\n\n").next().unwrap();
+    let first = first.replace("\n ", "");
+    let told = ", step 2 of about 3, 5.00 % still to come";
+    assert!(first.contains(told), "{first}");
     dir.run(&apply).ok();
     let text = dir.run(&["check", "m.map"]).ok();
     assert!(
@@ -211,7 +222,7 @@ fn check_says_the_step_and_how_many_slices_are_to_come() {
     );
     let last = dir.run(&apply).ok();
     let first = last.text().lines().next().unwrap();
-    assert!(first.contains(", step 3 of 3, "), "{first}");
+    assert!(first.ends_with(", step 3 of 3"), "{first}");
     let json = dir.run(&["check", "m.map", "--json"]).json();
     assert!(json.get("gradual").is_none(), "{json}");
 }

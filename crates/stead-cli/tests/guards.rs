@@ -65,10 +65,10 @@ fn a_refused_change_says_the_word_exits_with_69_and_changes_nothing() {
         );
         // a plan shows it first, and names the word
         let plan = place.good(&["plan", file, "m.map"]);
-        let shown = plan.split("\nm: epoch").next().unwrap().replace("\n ", "");
-        assert!(shown.starts_with("! ") && shown.contains(text), "{plan}");
-        assert!(shown.ends_with(&format!("(--allow {word})")), "{plan}");
-        assert!(plan.lines().all(|line| line.len() <= 100), "{plan}");
+        let shown = plan.split("\n\n").nth(1).unwrap().replace("\n ", "");
+        assert!(shown.starts_with("! "), "{plan}");
+        assert!(shown.contains(&format!(" (--allow {word})")), "{plan}");
+        assert!(plan.lines().all(|line| line.len() <= 80), "{plan}");
         let json = place.json(&["plan", file, "m.map", "--json"]);
         assert_eq!(json["guards"][0]["guard"], word);
         assert!(json["guards"][0]["finding"]
@@ -130,7 +130,7 @@ fn a_stale_fleet_is_refused_said_first_and_allowed_by_name() {
     }
     let plan = place.good(&["plan", "1.toml", "m.map"]);
     assert_eq!(
-        plan.lines().next(),
+        plan.lines().nth(2),
         Some("! takes back epoch 2: node n4, added there (--allow take-back)")
     );
     place
@@ -206,17 +206,9 @@ fn readers_that_are_too_old_are_refused_and_a_plan_says_who_they_are() {
     place
         .run(&["apply", "next.toml", "m.map", "--readers", "new"])
         .bad(64, &["like 0.1"]);
-    // only what the present map does not need is said
+    // no release is older than the first, so nobody is shut out
     let plan = place.good(&["plan", "next.toml", "m.map", "--max-move", "10%"]);
-    assert!(
-        plan.contains(
-            "\nhosts with stead before 0.1.0 cannot read this map, for it has a gradual change\n"
-        ),
-        "{plan}"
-    );
-    assert!(!place
-        .good(&["plan", "next.toml", "m.map"])
-        .contains("hosts with"));
+    assert!(!plan.contains("cannot read this map"), "{plan}");
     place.good(&["apply", "next.toml", "m.map", "--readers", "0.1"]);
 }
 

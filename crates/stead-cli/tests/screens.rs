@@ -94,7 +94,7 @@ fn fewer_replicas() {
         "\
 db: epoch 1 -> 2, moves nothing, drops 66.67 %
 
-! drops 66.67 % of all copies: a key keeps 1 copy of 3
+! drops 66.67 % of all copies: a key keeps 1 copy of 3 (--allow drop-copies)
 
 fleet     ~ replicas 3 -> 1
 copies    copied 0.00 %, dropped 66.67 % (of the 3 copies before)
@@ -135,7 +135,8 @@ fn a_lost_zone() {
         "\
 db: epoch 1 -> 2, moves 33.33 % (the least possible)
 
-! loses zone c: none of its 8 nodes can hold copies any more
+! loses zone c: none of its 8 nodes can hold copies any more (--allow
+  lose-domain)
 ! losing zone a costs 2 copies of 3 for 50.00 % of the keys: there are only 2
   zones for 3 copies
 

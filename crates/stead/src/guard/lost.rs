@@ -5,6 +5,8 @@
 //! - a domain whose nodes have weight 0 is still in the fleet: whoever drained it meant it, and it
 //!   may then be removed, since it holds nothing;
 //! - a domain whose nodes all stay, together and under another label, is renamed;
+//! - a domain of a level over which the new fleet does not spread: it is no fault domain any more,
+//!   and `plan` says that the spread has changed;
 //! - a domain of one node is that node, as long as the domains that are left suffice for R copies.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -26,7 +28,8 @@ pub(super) fn domains(old: &Map, new: &Map, changed: &Changed) -> Result<Vec<Fin
     let spread: Vec<&str> = old.spread().collect();
     let mut lost: HashSet<Path> = HashSet::new();
     let mut found = Vec::new();
-    for depth in 1..=spread.len() {
+    let is_kept = |label: &&&str| new.spread().any(|kept| kept == **label);
+    for depth in 1..=spread.iter().take_while(is_kept).count() {
         let labels = spread.get(..depth).unwrap_or_default();
         let before = Level::of(old, labels);
         let after = Level::of(new, labels);
