@@ -108,7 +108,8 @@ int main(int argc, char **argv) {
   STATUS(stead_map_history, applied, &out.number, 1, &out.count, at);
   STATUS(stead_map_open_epoch, applied, 1, &out.map, at);
   stead_map *eighth = out.map;
-  STATUS(stead_map_rollback, applied, 1, (const char *)NULL, NULL, &out.map, at);
+  STATUS(stead_map_rollback, applied, 1, (const char *)NULL, NULL, &out.map,
+         at);
   stead_map *ninth = out.map;
   STATUS(stead_map_peek, path, &out.number, out.digest, at);
   STATUS(stead_map_publish, next, map, path, NULL, at);

@@ -68,7 +68,8 @@ static void check_applying(void) {
   IS(stead_map_epoch(out.map), 5);
   IS(stead_map_same(out.map, second), 1);
   stead_map_free(out.map);
-  GIVES(stead_map_rollback(path, 2, NULL, NULL, &out.map, at)); // it is there already
+  GIVES(stead_map_rollback(path, 2, NULL, NULL, &out.map,
+                           at)); // it is there already
   IS(stead_map_epoch(out.map), 5);
   stead_map_free(out.map);
   GIVES(stead_map_rollback(path, 3, "least", NULL, &out.map, at));
@@ -121,7 +122,8 @@ static void check_store_arguments(void) {
   static const uint64_t none[] = {0, 2, UINT64_MAX};
   for (size_t i = 0; i < 3; i++) {
     REFUSES(STEAD_INVALID, stead_map_open_epoch(path, none[i], &out.map, at));
-    REFUSES(STEAD_INVALID, stead_map_rollback(path, none[i], NULL, NULL, &out.map, at));
+    REFUSES(STEAD_INVALID,
+            stead_map_rollback(path, none[i], NULL, NULL, &out.map, at));
   }
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
                stead_map_rollback(NULL, 1, NULL, NULL, &out.map, at));
@@ -198,7 +200,8 @@ static void check_stores_refused(void) {
   snprintf(epoch, sizeof epoch, "%s.history/1", path);
   CHECK(unlink(epoch) == 0);
   save_as(map, epoch);
-  REFUSES(STEAD_IDENTITY, stead_map_rollback(path, 1, NULL, NULL, &out.map, at));
+  REFUSES(STEAD_IDENTITY,
+          stead_map_rollback(path, 1, NULL, NULL, &out.map, at));
   stead_map_free(map);
 }
 
@@ -363,7 +366,8 @@ static void check_guards(void) {
       stead_map_apply(TEXT(two), NULL, path, NULL, "drop", &out.map, at));
   REFUSES(STEAD_INVALID,
           stead_map_apply_file(file, path, NULL, "move, move", &out.map, at));
-  REFUSES(STEAD_INVALID, stead_map_rollback(path, 1, "\xFF", NULL, &out.map, at));
+  REFUSES(STEAD_INVALID,
+          stead_map_rollback(path, 1, "\xFF", NULL, &out.map, at));
 
   stead_map *base = opened(path, 0);
   GIVES(stead_map_build(TEXT(two), NULL, base, NULL, &out.map, at));

@@ -517,20 +517,26 @@ int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, s
 STEAD_USE_RESULT
 int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
 
-// Goes back to an old epoch of a map file: publishes its content as the next epoch, since epoch
-// numbers only go up. When the newest epoch has this content already, it writes nothing. `stead
-// rollback` does the same. Restore the fleet as well, or a guard refuses it the next time.
+// Goes back to an old epoch of a map file by publishing a next epoch, since epoch numbers only go
+// up. When nothing would change, it writes nothing. `stead rollback` does the same. Restore the
+// fleet as well, or a guard refuses it the next time.
 // epoch: This is a number that stead_map_history lists.
+// back: This text says how: "exact" publishes the slices of the old epoch again, so that every key
+// lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
+// moves as little as possible. NULL means "exact" for the epoch just before the newest one. An
+// older epoch with NULL is refused, and the message says what both would move.
 // allow: These words lift guards, as in stead_map_apply. "take-back" is never needed here.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
 // Returns STEAD_OK; STEAD_NOT_FOUND, STEAD_FORMAT, STEAD_DIGEST, STEAD_VERSION, STEAD_PERMISSION,
-// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link;
-// STEAD_IDENTITY when the epoch is of another map; STEAD_IMPOSSIBLE when no epoch can follow;
-// STEAD_CONFLICT, STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_publish does.
+// STEAD_MEMORY and STEAD_IO as stead_map_open_epoch does; STEAD_INVALID also for a symbolic link,
+// or when it must be said how to go back; STEAD_IDENTITY when the epoch is of another map;
+// STEAD_IMPOSSIBLE when no epoch can follow or the old fleet cannot be met; STEAD_CONFLICT,
+// STEAD_GUARDED and STEAD_UNCERTAIN as stead_map_publish does.
 STEAD_USE_RESULT
 int32_t stead_map_rollback(const char *path,
                            uint64_t epoch,
+                           const char *back,
                            const char *allow,
                            stead_map **map,
                            stead_error *error);
