@@ -21,7 +21,7 @@ const TOML: &[Bad] = &[
         "name = 'm'\nreplica = 1\nNODE",
         2,
         "unknown key `replica` in the fleet; known keys: name, replicas, spread, hash, secret, secret_file, \
-         key, max_slices, node, policy, pin",
+         key, max_slices, guard, node, policy, pin, first",
     ),
     ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, "),
     ("name = 'm'\n[x]\nNODE", 2, "unknown key `x` in the fleet; known keys: name, "),

