@@ -234,7 +234,7 @@ static int without_rights(void) {
     return 19;
   if (!DENIED(stead_map_open_epoch(path, 1, &out.map, &error)))
     return 20;
-  if (!DENIED(stead_map_rollback(path, 1, NULL, &out.map, &error)))
+  if (!DENIED(stead_map_rollback(path, 1, NULL, NULL, &out.map, &error)))
     return 21;
   stead_map_free(map);
   fflush(stdout);

@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
   REFUSES_WITH(STEAD_MEMORY, "large.map",
                stead_map_open_epoch(path, 1, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
-               stead_map_rollback(path, 1, NULL, &out.map, at));
+               stead_map_rollback(path, 1, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",
                stead_map_apply_file(fleet, path, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_MEMORY, "large.map",

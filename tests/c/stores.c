@@ -367,7 +367,7 @@ static void check_guards(void) {
   REFUSES(STEAD_INVALID,
           stead_map_apply_file(file, path, NULL, "move, move", &out.map, at));
   REFUSES(STEAD_INVALID,
-          stead_map_rollback(path, 1, "\xFF", NULL, &out.map, at));
+          stead_map_rollback(path, 1, NULL, "\xFF", &out.map, at));
 
   stead_map *base = opened(path, 0);
   GIVES(stead_map_build(TEXT(two), NULL, base, NULL, &out.map, at));
@@ -387,7 +387,7 @@ static void check_guards(void) {
   stead_map_free(out.map);
   REFUSES_WITH(STEAD_GUARDED, "drop-copies",
                stead_map_rollback(path, 2, NULL, NULL, &out.map, at));
-  GIVES(stead_map_rollback(path, 2, "drop-copies", NULL, &out.map, at));
+  GIVES(stead_map_rollback(path, 2, NULL, "drop-copies", &out.map, at));
   IS(stead_map_epoch(out.map), 4);
   stead_map_free(out.map);
   GIVES(stead_map_apply_file(file, path, NULL, NULL, &out.map, at));
