@@ -566,7 +566,7 @@ def turned(number, members, node, policy):
     others = list(members)
     others.remove(node)
     need((node, *others) in number, "first: the policy exists")
-    return number[node, *others]
+    return number[(node, *others)]
 
 
 def lay_pins(base, pins):

@@ -67,7 +67,8 @@ fn a_zipf_log_comes_within_three_percent_of_the_floor_for_each_way_of_reading() 
                 proposal.goal
             );
             assert!((proposal.goal / floor - 1.03).abs() < 0.02);
-            // the map of the proposal has these loads, moves nothing but the pins, and keeps all rules
+            // the map of the proposal has these loads, moves nothing but the pins, and keeps all
+            // rules
             let next = build(&proposal.fleet, Some(&map)).unwrap();
             let after = self::tally(&next, 1, 0..1_000_000);
             let after = Loads::of(&after, reads);

@@ -790,7 +790,11 @@ fn a_gradual_change_tells_its_step_and_about_how_many_there_are() {
         .unwrap();
     assert_eq!(store.progress(&next), None);
     // without a history nobody knows the step
-    let next = store.clone().allowing(back()).apply(&wish, Some(part)).unwrap();
+    let next = store
+        .clone()
+        .allowing(back())
+        .apply(&wish, Some(part))
+        .unwrap();
     fs::remove_dir_all(dir.path().join("m.map.history")).unwrap();
     let progress = store.progress(&next).unwrap();
     assert_eq!((progress.step, progress.steps), (None, None));

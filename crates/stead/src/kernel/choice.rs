@@ -14,8 +14,8 @@ use crate::point::Point;
 pub enum Kernel {
     /// Every key on its own, with the code of single calls: what the others are compared with.
     Scalar,
-    /// Sixteen keys at a time in safe code, for which the compiler uses the vector instructions that
-    /// every processor of the kind has.
+    /// Sixteen keys at a time in safe code, for which the compiler uses the vector instructions
+    /// that every processor of the kind has.
     Portable,
     /// Two registers of four keys: every x86-64 processor.
     Sse2,

@@ -1,11 +1,12 @@
 //! The search for an order, and for pins, that bring the fullest node down to a goal.
 //!
 //! An item is a piece or a hot key with its accesses and its list of nodes. A step gives one item
-//! another list: another node first, or for a hot key another node. Each step is the one that lowers
-//! the sum over all nodes of `deserved * excess^2` the most, where the excess is what a node has
-//! above a level. With the goal as the level, few large steps bring the full nodes below it. Where
-//! no step helps, because the nodes around a full one are at the goal as well, a lower level spreads
-//! their load further away. In the end, every item that can go back without need of it does.
+//! another list: another node first, or for a hot key another node. Each step is the one that
+//! lowers the sum over all nodes of `deserved * excess^2` the most, where the excess is what a node
+//! has above a level. With the goal as the level, few large steps bring the full nodes below it.
+//! Where no step helps, because the nodes around a full one are at the goal as well, a lower level
+//! spreads their load further away. In the end, every item that can go back without need of it
+//! does.
 
 use super::loads::Reads;
 

@@ -342,7 +342,8 @@ impl Map {
         }
     }
 
-    /// Returns the sections of the final slices: without pins and firsts, these are the base slices.
+    /// Returns the sections of the final slices: without pins and firsts, these are the base
+    /// slices.
     #[inline]
     pub(super) fn final_sections(&self) -> (Section<u64>, Section<u32>) {
         if self.count(FINAL_POINTS) == 0 {

@@ -38,8 +38,8 @@ impl Amount {
     }
 }
 
-/// Formats points as a part of `copies` * 2^64 points, for people: `33.33 %`, rounded half up to two
-/// decimals. A part that is not nothing never reads as nothing: it is `4 points` or `< 0.01 %`.
+/// Formats points as a part of `copies` * 2^64 points, for people: `33.33 %`, rounded half up to
+/// two decimals. A part that is not nothing never reads as nothing: it is `4 points` or `< 0.01 %`.
 pub fn part(points: u128, copies: u32) -> String {
     part_to(points, copies, 2)
 }

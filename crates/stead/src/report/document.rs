@@ -168,8 +168,8 @@ impl<'a> Report<'a> {
     ///
     /// `ask` is what the report has to contain; `true` and `false` say whether it lists the moves.
     ///
-    /// Errors: `Identity` when the maps belong to different clusters; `Invalid` for a lost node that
-    /// the old map does not have.
+    /// Errors: `Identity` when the maps belong to different clusters; `Invalid` for a lost node
+    /// that the old map does not have.
     pub fn of_fleet<'n>(
         fleet: &Fleet,
         old: Option<&'a Map>,

@@ -1,5 +1,6 @@
-//! What changed in the fleet between two maps: nodes, weights, labels, attributes, replicas, spread,
-//! policies and pins. Read from the maps, so that two maps of a history can be compared too.
+//! What changed in the fleet between two maps: nodes, weights, labels, attributes, replicas,
+//! spread, policies and pins. Read from the maps, so that two maps of a history can be compared
+//! too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
