@@ -326,7 +326,9 @@ def check_pages(prefix):
             ("stead-fleet", "DESCRIPTION EVERY.KEY SEE.ALSO"),
             ("stead-map", "DESCRIPTION HEADER SEE.ALSO"),
         ):
-            shown = Done(["man", "-M", man, page]).out
+            # stead-fleet is a page of section 5, and a verb of the program in section 1
+            section = "5" if page in ("stead-fleet", "stead-map") else "3"
+            shown = Done(["man", "-M", man, section, page]).out
             TALLY.that(
                 f"man {page} shows its own page",
                 f"{page.upper()}(" in shown

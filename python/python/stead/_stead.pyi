@@ -236,9 +236,9 @@ class Map:
         returns the map that is then at path. Publishes nothing if nothing would change.
 
         back says how: "exact" publishes the slices of the old epoch again, so that every key lives
-        where it lived then; "least" builds the fleet of the old epoch on the newest one, which moves
-        as little as possible. Without it the epoch just before the newest one comes back exactly,
-        and an older one raises InvalidError, which says what both would move.
+        where it lived then; "least" builds the fleet of the old epoch on the newest one, which
+        moves as little as possible. Without it the epoch just before the newest one comes back
+        exactly, and an older one raises InvalidError, which says what both would move.
 
         allow: as in publish; "take-back" is never needed here.
 
