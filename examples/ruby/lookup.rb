@@ -18,10 +18,11 @@ module Stead
       @file = File.binread(path)
       refuse "not a map" unless @file.bytesize >= 176 && @file.start_with?(MAGIC)
       version, header_length, file_length, features = @file.unpack("@8 L<2 Q<2")
-      raise NeedsNewer, "version or feature" if version > 1 || features > 0b1111
+      raise NeedsNewer, "version or feature" if version > 1 || features > 0b11111
       algorithm, hash, cells, @index_bits, sections = @file.unpack("@56 L< @128 L< x4 Q< @168 L<2")
       refuse "version" if version != 1
-      refuse "header" if sections != 13 + 3 * features[0] || header_length != 176 + 24 * sections
+      refuse "sections" if sections != 13 + 3 * features[0] + features[4]
+      refuse "header" if header_length != 176 + 24 * sections
       refuse "length" if file_length != @file.bytesize || file_length < header_length
       sealed = @file[0, 96] + "\0" * 32 + @file[128..]
       refuse "digest" if Digest::SHA256.digest(sealed) != @file[96, 32]
@@ -32,7 +33,7 @@ module Stead
       @modulo, affixes, @segments = hash[8] == 1, hash[9] == 1, hash[16, 8]
       @prefix, @suffix, @secret = affixes ? [string(144), string(152)] : ["", "", @file[144, 16]]
       @cells = cells.zero? ? 1 << 64 : cells
-      @slices = @count[11].zero? ? 8 : 11 # without pins the final slices are the base slices
+      @slices = @count[11].zero? ? 8 : 11 # without pins and firsts: the base slices
       bits = [(4 * @count[@slices] - 1).bit_length, 18].min
       refuse "index" if @index_bits != bits || @count[13] != (1 << bits) + 1
     end

@@ -19,8 +19,8 @@ use crate::weight::Weight;
 /// Returns the base pieces after a step from `base` towards `target`, which moves at most `budget`
 /// copies of cells. There are `holders` holders.
 ///
-/// Cost: one pass over the pieces, and one more for each time that a holder had to lose cells
-/// before it could gain others.
+/// Cost: at most `PASSES` walks and exchanges. Holders that are almost at their ceilings can let a
+/// walk take one cell after the other, so a walk that takes too little is not repeated.
 pub(super) fn advance(
     base: &[Piece],
     target: &[Piece],
@@ -29,14 +29,26 @@ pub(super) fn advance(
     budget: u128,
 ) -> Vec<Piece> {
     let mut step = Step::new(base, target, sets, holders, budget);
-    while !step.spent && (step.walk() || step.exchange()) {}
-    if !step.took {
-        // not even one cell fits under all ceilings within the budget; the change must go on
+    let worth = step.worth();
+    for _ in 0..PASSES {
+        let took = step.walk();
+        if step.spent || (took < step.worth() && !step.exchange()) {
+            break;
+        }
+    }
+    if !step.spent && budget - step.budget < worth || !step.took {
+        // too little fits under all ceilings within the budget; the change must go on
         step.ceilings = None;
         step.walk();
     }
     step.pieces()
 }
+
+/// The most walks, each with an exchange after it where it took too little, that a step makes.
+const PASSES: usize = 64;
+
+/// The most rings that an exchange takes for one run.
+const RINGS: usize = 8;
 
 /// The cells between two bounds of the base and target pieces.
 struct Run {
@@ -113,9 +125,9 @@ impl<'a> Step<'a> {
     }
 
     /// Walks over all runs once and takes what the ceilings allow, until the next cell would move
-    /// more copies than are left of the budget. Returns whether another walk could take more.
-    fn walk(&mut self) -> bool {
-        let mut took = false;
+    /// more copies than are left of the budget. Returns how many copies it moved.
+    fn walk(&mut self) -> u128 {
+        let budget = self.budget;
         for number in 0..self.runs.len() {
             let Some(run) = self.runs.get(number).filter(|run| run.to_come() > 0) else {
                 continue;
@@ -124,14 +136,19 @@ impl<'a> Step<'a> {
             let affordable = self.budget.checked_div(run.copies).unwrap_or(wanted);
             let cells = wanted.min(affordable);
             self.take(number, cells);
-            took |= cells > 0;
             if affordable < wanted {
                 self.spent = true;
                 break;
             }
         }
-        self.took |= took;
-        took && !self.spent
+        budget - self.budget
+    }
+
+    /// The least number of copies that makes a walk worth repeating, and a step worth publishing: a
+    /// 64th of those that are left to move, or that the budget allows, and at least one.
+    fn worth(&self) -> u128 {
+        let left = self.runs.iter().map(|run| run.to_come() * run.copies);
+        (left.sum::<u128>().min(self.budget) / 64).max(1)
     }
 
     /// How many cells of a run can be taken before a holder that gains them reaches its ceiling.
@@ -148,6 +165,7 @@ impl<'a> Step<'a> {
     fn take(&mut self, number: usize, cells: u128) {
         if let Some(run) = self.runs.get_mut(number) {
             run.taken += cells;
+            self.took |= cells > 0;
             self.budget -= cells * run.copies;
             for holder in self.sets.beyond(run.then, run.now) {
                 self.loads[holder] += cells;
@@ -163,12 +181,15 @@ impl<'a> Step<'a> {
     /// and the last run gives to holders that have room once the first is taken. Returns whether it
     /// took a cell.
     ///
-    /// Goes over all runs once. As long as a ring begins with a run, takes as many cells of it as
-    /// the budget, the runs and the ceilings allow.
+    /// Goes over all runs once. As long as a ring begins with a run, and at most `RINGS` times, takes
+    /// as many cells of it as the budget, the runs and the ceilings allow.
     fn exchange(&mut self) -> bool {
         let mut took = false;
         for first in 0..self.runs.len() {
-            while let Some(ring) = self.ring(first) {
+            for _ in 0..RINGS {
+                let Some(ring) = self.ring(first) else {
+                    break;
+                };
                 let (most, copies) = self.most_of_ring(&ring);
                 let affordable = self.budget.checked_div(copies).unwrap_or(most);
                 let cells = most.min(affordable);
@@ -176,7 +197,6 @@ impl<'a> Step<'a> {
                     self.take(number, cells);
                 }
                 took |= cells > 0;
-                self.took |= took;
                 if affordable < most {
                     self.spent = true;
                     return took;
@@ -368,6 +388,21 @@ mod tests {
         check(2, &[(3, a), (2, c), (2, b), (5, a), (2, b)]);
         check(5, &[(1, b), (2, a), (4, c), (5, a), (2, b)]);
         check(7, &[(3, b), (4, c), (5, a), (2, b)]);
+    }
+
+    #[test]
+    fn holders_with_room_for_one_cell_exchange_many_at_once() {
+        let mut sets = Sets::default();
+        let (a, b): (&[u32], &[u32]) = (&[0], &[1]);
+        // b ends with one cell more: one walk takes one cell each way, and so would 2^60 walks
+        let many = 1 << 60;
+        let base = sets.pieces(&[(many, a), (many - 1, b)]);
+        let target = sets.pieces(&[(many, b), (many - 1, a)]);
+        let half = many / 2;
+        let (first, second) = (advance(&base, &target, &sets, 2, many), target.clone());
+        let expected = [(half, b), (many, a), (half - 1, b)];
+        assert_eq!(first, sets.pieces(&expected));
+        assert_eq!(advance(&first, &target, &sets, 2, many), second);
     }
 
     #[test]
