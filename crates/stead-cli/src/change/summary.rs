@@ -1,5 +1,5 @@
-//! What a change does, in a few lines of facts: the fleet, the copies, the domains, the capacity and
-//! the slices. Each begins with a word in a column of its own, so that the eye finds it.
+//! What a change does, in a few lines of facts: the fleet, the copies, the domains, the capacity
+//! and the slices. Each begins with a word in a column of its own, so that the eye finds it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -20,8 +20,8 @@ use crate::verb::proposed::{must_be_new, Proposed};
 ///
 /// Reads a log of accesses: lines of KEY, or of KEY<TAB>COUNT for several accesses (or bytes, or
 /// whatever is counted). Shows the load of each node and domain over what its weight deserves, the
-/// hottest keys and slices, and the floor: a lower bound that no placement of this log can beat. With
-/// --within it proposes the least change of the fleet that gets near the floor.
+/// hottest keys and slices, and the floor: a lower bound that no placement of this log can beat.
+/// With --within it proposes the least change of the fleet that gets near the floor.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -1,5 +1,5 @@
-//! What `stead load` prints: the load of nodes and domains as bars, the hottest keys and slices, and
-//! why the fullest node is so full.
+//! What `stead load` prints: the load of nodes and domains as bars, the hottest keys and slices,
+//! and why the fullest node is so full.
 
 use serde::{Serialize, Serializer};
 use stead::load::{Loads, NodeLoad, Reads, Tally};

@@ -12,9 +12,9 @@ use crate::output::Out;
 
 /// Show what applying a fleet would change; write nothing
 ///
-/// Builds the map that the fleet asks for, exactly as `stead apply` does. Says first what is at risk,
-/// with the word that allows what a guard would refuse; then what changes in the fleet, what happens
-/// to the copies, and which nodes hold more or less.
+/// Builds the map that the fleet asks for, exactly as `stead apply` does. Says first what is at
+/// risk, with the word that allows what a guard would refuse; then what changes in the fleet, what
+/// happens to the copies, and which nodes hold more or less.
 #[derive(Args)]
 #[command(after_help = "\
 Example: what would a fourth node move?

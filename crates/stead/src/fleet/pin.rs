@@ -1,5 +1,5 @@
-//! Lays pins and firsts on the points: which run of cells each of them covers, and whether two pins,
-//! or two firsts, cover the same point.
+//! Lays pins and firsts on the points: which run of cells each of them covers, and whether two
+//! pins, or two firsts, cover the same point.
 
 use std::collections::BTreeMap;
 

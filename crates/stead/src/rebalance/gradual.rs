@@ -181,8 +181,8 @@ impl<'a> Step<'a> {
     /// and the last run gives to holders that have room once the first is taken. Returns whether it
     /// took a cell.
     ///
-    /// Goes over all runs once. As long as a ring begins with a run, and at most `RINGS` times, takes
-    /// as many cells of it as the budget, the runs and the ceilings allow.
+    /// Goes over all runs once. As long as a ring begins with a run, and at most `RINGS` times,
+    /// takes as many cells of it as the budget, the runs and the ceilings allow.
     fn exchange(&mut self) -> bool {
         let mut took = false;
         for first in 0..self.runs.len() {
