@@ -31,11 +31,8 @@ mod guards;
 mod input;
 mod lines;
 mod loss;
-#[allow(dead_code)] // `plan --moves` draws it
-mod matrix;
 mod nodes_table;
 mod output;
-#[allow(dead_code)] // `check` draws the progress of a gradual change
 mod picture;
 mod primaries;
 mod progress;

@@ -1,5 +1,4 @@
-//! Pictures in lines of text: bars, and how far something has come. `matrix` and `band` draw the
-//! larger ones.
+//! Pictures in lines of text: bars, and how far something has come. `band` draws the whole map.
 //!
 //! They are drawn with Unicode blocks on a terminal whose locale is UTF-8, and with plain ASCII
 //! everywhere else, such as in a pipe.
@@ -96,19 +95,6 @@ impl Glyphs {
             _ => all,
         }
     }
-
-    /// Cuts a name after `width` characters, of which the last then shows that it was cut.
-    pub fn cut(self, name: &str, width: usize) -> String {
-        if name.chars().count() <= width {
-            return name.to_owned();
-        }
-        let mark = match self {
-            Glyphs::Unicode => '…',
-            Glyphs::Ascii => '~',
-        };
-        let kept = name.chars().take(width.saturating_sub(1));
-        kept.chain([mark]).collect()
-    }
 }
 
 /// Formats a part of 1 for people: `33.33 %`. A part that would read 0 and is not, is `< 0.01 %`.
@@ -181,13 +167,6 @@ mod tests {
         let long = ["x".repeat(100), "y".to_owned()];
         assert_eq!(listed("", &long), format!("{} and 1 more", long[0]));
         assert_eq!(listed("none", &[]), "none");
-    }
-
-    #[test]
-    fn a_name_that_is_cut_shows_it() {
-        assert_eq!(Glyphs::Ascii.cut("a-long-name", 6), "a-lon~");
-        assert_eq!(Glyphs::Unicode.cut("a-long-name", 6), "a-lon…");
-        assert_eq!(Glyphs::Ascii.cut("é12345", 6), "é12345");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use stead::Map;
 use crate::exit::Result;
 use crate::input::shown;
 use crate::output::{Out, HEADING};
+use crate::picture::Glyphs;
 
 /// Formats points as a part of R * 2^64, such as `42.857143 %`: rounded half up, without floating
 /// point.
@@ -51,6 +52,12 @@ pub fn told(map: &Map, violation: &Violation) -> String {
         joined(map, slice.policy),
         violation.problem
     )
+}
+
+/// Draws how far a gradual change has come.
+pub fn bar_of(progress: &Progress) -> String {
+    let all = progress.moved.0 + progress.to_come.0;
+    Glyphs::of_stdout().progress(progress.moved.0 as f64 / all as f64, 20)
 }
 
 /// Formats how far a gradual change has come: `step 2 of about 5`.

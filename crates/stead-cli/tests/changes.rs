@@ -25,7 +25,10 @@ fn check_report(report: &Value, more: &str) {
     let more = more.replace("moves", "moves flows");
     has_fields(report, &format!("{REPORT} {change} {more}"));
     if let Some(copies) = report.get("copies") {
-        has_fields(copies, "of_replicas copied dropped reordered pinned");
+        has_fields(
+            copies,
+            "of_replicas copied dropped reordered reordered_by_hand pinned",
+        );
         assert_eq!(copies["copied"], report["moved"]);
         assert_eq!(copies["dropped"]["points"], "0");
     }

@@ -176,7 +176,7 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
         .run(&["show", "m.map"])
         .ok()
         .text()
-        .contains("under way")
+        .contains("\nchange  [")
     {
         dir.run(&step).ok();
         steps += 1;
@@ -206,8 +206,8 @@ fn check_says_the_step_and_how_many_slices_are_to_come() {
     let text = dir.run(&["check", "m.map"]).ok();
     assert!(
         text.text().contains(
-            "\nok      gradual     step 2 of about 3, 1 slice still to come; the rules are checked \
-             for its end\n"
+            "\nok      gradual     step 2 of about 3, 1 slice still to come; the rules are\n\
+             \x20                   checked for its end\n"
         ),
         "{text:?}"
     );

@@ -246,8 +246,8 @@ fn sound_maps_of_three_copies_are_accepted() {
     let text = accepts(&Written::sound().parts());
     for line in [
         "ok      replicas    every slice is held by 3 nodes\n",
-        "ok      spread      6 domains of zone, rack: none holds more copies of a point than its \
-         cap\n",
+        "ok      spread      6 domains of zone, rack: none holds more copies of a point\n\
+         \x20                   than its cap\n",
         "ok      balance     every share is its target, to the point\n",
         "ok      primaries   every node is the primary of 1/3 of its points\n",
         "ok      max_slices  7 slices, and at most 7 are allowed\n",

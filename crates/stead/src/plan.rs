@@ -364,22 +364,52 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
                 .into_iter()
                 .filter(|node| !kept.contains(node))
                 .count() as u128;
-            let primary = old
-                .policy(before)
-                .members()
-                .next()
-                .and_then(|node| same.node(node));
-            let stays = primary
-                .is_some_and(|primary| new.policy(after).members().any(|node| node == primary));
-            (
-                copies,
-                u128::from(stays && new.policy(after).members().next() != primary),
-            )
+            let turns = is_reordered(old, new, same, before, after);
+            (copies, u128::from(turns))
         });
         moved += copies * first.count_to(last);
         reordered += turns * first.count_to(last);
     }
     (moved, reordered)
+}
+
+/// Whether another node is first, although the node that was first still holds a copy.
+fn is_reordered(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> bool {
+    let (mut before, after) = (old.policy(before).members(), new.policy(after).members());
+    let primary = before.next().and_then(|node| same.node(node));
+    let now = after.clone().next();
+    primary.is_some_and(|primary| now != Some(primary) && after.into_iter().any(|n| n == primary))
+}
+
+/// Returns how many points get another first node because of pins, firsts and named policies,
+/// although the node that was first still holds a copy. Rebalancing reorders others.
+///
+/// Cost: one pass over the slices of both maps.
+pub(crate) fn reordered_by_hand(old: &Map, new: &Map) -> u128 {
+    let same = Same::of(old, new);
+    let is_named = |before, after| {
+        old.policy(before)
+            .name()
+            .or(new.policy(after).name())
+            .is_some()
+    };
+    let mut known: HashMap<[PolicyId; 4], bool> = HashMap::new();
+    let mut by_hand = |policies: [PolicyId; 4]| {
+        *known.entry(policies).or_insert_with(|| {
+            let [base_before, base_after, before, after] = policies;
+            is_reordered(old, new, &same, before, after)
+                && (is_named(base_before, base_after)
+                    || !is_reordered(old, new, &same, base_before, base_after))
+        })
+    };
+    overlay([
+        old.base_slices().collect(),
+        new.base_slices().collect(),
+        old.slices().collect(),
+        new.slices().collect(),
+    ])
+    .map(|(first, last, policies)| u128::from(by_hand(policies)) * first.count_to(last))
+    .sum()
 }
 
 /// Returns how many copies of points a gradual change has yet to move, from the base slices to the

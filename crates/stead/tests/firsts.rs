@@ -1,7 +1,9 @@
 //! Firsts: the node of an entry answers first where it holds the points, and nothing else changes.
 
 use stead::format::{encode, Parts};
+use stead::point::SPACE;
 use stead::policy::NodeId;
+use stead::report::Report;
 use stead::verdict::Verdict;
 use stead::{build, build_max_move, Fleet, Map, Plan, Point, Share};
 
@@ -83,6 +85,52 @@ fn the_node_answers_first_where_it_holds_the_points_and_nothing_else_changes() {
     let (before, after) = (Verdict::of(&without, 9), Verdict::of(&map, 9));
     assert!(after.is_sound() && after.warnings.listed.is_empty());
     assert_eq!(before.nodes, after.nodes);
+}
+
+/// What a report calls reordered by hand is found point by point here: the first node is another,
+/// the old one still holds the point, and rebalancing did not do it.
+#[test]
+fn the_report_counts_what_firsts_and_pins_reorder() {
+    let pin = "[[pin]]\nrange = ['40%', '45%']\nnodes = ['c', 'd']\n";
+    let turned = "[[pin]]\nrange = ['40%', '45%']\nnodes = ['d', 'c']\n";
+    let more = [("a", 1), ("b", 2), ("c", 3), ("d", 1), ("e", 2), ("f", 2)];
+    let old = build(&fleet(&NODES, pin), None).unwrap();
+    let new = build(&fleet(&more, &format!("{turned}{FIRSTS}")), Some(&old)).unwrap();
+    let turns = |before: &[&str], after: &[&str]| {
+        before.first() != after.first() && after.contains(&before[0])
+    };
+    fn base(map: &Map, point: Point) -> Vec<&str> {
+        let slice = map.base_slices().find(|slice| slice.last >= point).unwrap();
+        let members = map.policy(slice.policy).members();
+        members.map(|node| map.node(node).name()).collect()
+    }
+    let all = |map: &Map| -> Vec<u64> {
+        let slices = map.slices().chain(map.base_slices());
+        slices.map(|slice| slice.first.0).collect()
+    };
+    let mut bounds: Vec<u64> = all(&old).into_iter().chain(all(&new)).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let ends = bounds
+        .iter()
+        .skip(1)
+        .map(|bound| u128::from(*bound))
+        .chain([1 << 64]);
+    let expected: u128 = bounds
+        .iter()
+        .zip(ends)
+        .filter(|(start, _)| {
+            let point = Point(**start);
+            let (before, after) = (base(&old, point), base(&new, point));
+            turns(&nodes(&old, point), &nodes(&new, point)) && !turns(&before, &after)
+        })
+        .map(|(start, end)| end - u128::from(*start))
+        .sum();
+    let report = Report::of(Some(&old), &new, false).unwrap();
+    let copies = report.copies.unwrap();
+    assert_eq!(copies.reordered_by_hand.points, expected.to_string());
+    // the pin alone turns 5 %
+    assert!(expected > SPACE / 20 && expected < SPACE);
 }
 
 #[test]

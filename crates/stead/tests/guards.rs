@@ -383,16 +383,19 @@ fn a_node_that_was_removed_comes_back_only_as_something_new() {
 }
 
 #[test]
-fn replicas_spread_policies_and_pins_are_taken_back_too() {
+fn replicas_spread_policies_pins_and_firsts_are_taken_back_too() {
     let old = nodes("a:x/1 b:y/1 c:x/1");
     let pin = "[[pin]]\nkey = 'k'\nnodes = ['a', 'b']\n";
     let policy = "[[policy]]\nname = 'p'\nnodes = ['a', 'b']\n";
+    let first =
+        "[[first]]\nkey = 'l'\nnode = 'a'\n[[first]]\nrange = ['10%', '12.5%']\nnode = 'b'\n";
     let epochs = Epochs::of(&[
         &old,
         &format!("replicas = 2\n{old}"),
         &format!("replicas = 2\nspread = ['zone']\n{old}"),
         &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}"),
         &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}{pin}"),
+        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}{pin}{first}"),
     ]);
     assert_eq!(
         epochs.found(&old),
@@ -401,6 +404,7 @@ fn replicas_spread_policies_and_pins_are_taken_back_too() {
             "takes back epoch 3: spread, zone -> none",
             "takes back epoch 4: max_slices, 900 -> none; policy p, added there",
             "takes back epoch 5: pin of \"k\", added there",
+            "takes back epoch 6: first at 1999999999999999, added there; first of \"l\", added there",
         ]
     );
 }

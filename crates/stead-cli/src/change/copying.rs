@@ -8,6 +8,7 @@ use stead::report::{part, Flow, MoveReport, Report};
 
 use crate::exit::Result;
 use crate::output::Out;
+use crate::picture::Glyphs;
 use crate::text::{natural, Table, WIDTH};
 
 /// The largest number of sources, and of targets, of a matrix.
@@ -31,7 +32,7 @@ pub fn write_totals(report: &Report, all: bool, out: &mut Out) -> Result {
         .as_ref()
         .map_or(report.replicas, |copies| copies.of_replicas);
     out.line("")?;
-    match matrix(flows, copies) {
+    match matrix(flows, copies, Glyphs::of_stdout()) {
         Some(lines) => lines.iter().try_for_each(|line| out.line(line)),
         None => list(flows, copies, all, out),
     }
@@ -45,64 +46,78 @@ fn target<'a>(flow: &Flow<'a>) -> &'a str {
     flow.to.unwrap_or(DROPPED)
 }
 
-/// Draws the matrix, with sums at its edges; `None` if it has too many nodes or is too wide.
-fn matrix(flows: &[Flow], copies: u32) -> Option<Vec<String>> {
+/// Draws the matrix, with sums at its edges; `None` if it has too many nodes or is too wide. With
+/// Unicode a shade before each number shows where the most goes, if there is room for it.
+fn matrix(flows: &[Flow], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
     let sources: BTreeSet<&str> = flows.iter().map(source).collect();
     let targets: BTreeSet<&str> = flows.iter().map(target).collect();
     if sources.len().max(targets.len()) > MATRIX {
         return None;
     }
-    // the percent sign is in the corner, so that the cells are narrow
+    let corner = match glyphs {
+        Glyphs::Unicode => "from → to, %",
+        Glyphs::Ascii => "from \\ to, %",
+    };
     let sum = |from: Option<&str>, to: Option<&str>| {
         let here = flows.iter().filter(|flow| {
             from.is_none_or(|from| source(flow) == from) && to.is_none_or(|to| target(flow) == to)
         });
         here.map(|flow| flow.amount.count()).sum::<u128>()
     };
-    let cell = |points: u128| match points {
+    let most = flows.iter().map(|flow| flow.amount.count()).max();
+    let most = most.unwrap_or(0) as f64;
+    // the percent sign is in the corner, so that the cells are narrow
+    let number = |points: u128| match points {
         0 => ".".to_owned(),
         _ => match part(points, copies).strip_suffix(" %") {
             Some(number) => number.replace("< 0.01", "<0.01"),
             None => "<0.01".to_owned(),
         },
     };
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let heading = ["from \\ to, %"]
-        .into_iter()
-        .chain(targets.iter().copied())
-        .chain(["sum"]);
-    rows.push(heading.map(str::to_owned).collect());
-    for from in sources.iter().map(|from| Some(*from)).chain([None]) {
-        let cells = targets.iter().map(|to| cell(sum(from, Some(to))));
-        let name = from.unwrap_or("sum").to_owned();
-        rows.push(
-            [name]
-                .into_iter()
-                .chain(cells)
-                .chain([cell(sum(from, None))])
-                .collect(),
-        );
-    }
-    let widths: Vec<usize> = (0..targets.len() + 2)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let wide = widths.iter().sum::<usize>();
-    let gap = [2, 1]
-        .into_iter()
-        .find(|gap| wide + gap * (widths.len() - 1) <= WIDTH)?;
-    let line = |row: &Vec<String>| {
-        let mut line = format!("{:width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            line += &format!("{:gap$}{cell:>width$}", "");
-        }
-        line
+    let rows = |shaded: bool| -> Vec<Vec<String>> {
+        let cell = |points: u128| match points {
+            some if shaded && some > 0 => {
+                format!("{} {}", glyphs.shade(some as f64 / most), number(some))
+            }
+            points => number(points),
+        };
+        let heading = [corner].into_iter().chain(targets.iter().copied());
+        let heading = heading.chain(["sum"]).map(str::to_owned).collect();
+        let row = |from: &str| -> Vec<String> {
+            let cells = targets.iter().map(|to| cell(sum(Some(from), Some(to))));
+            let row = [from.to_owned()].into_iter().chain(cells);
+            row.chain([number(sum(Some(from), None))]).collect()
+        };
+        let sums = targets.iter().map(|to| number(sum(None, Some(to))));
+        let last = ["sum".to_owned()].into_iter().chain(sums);
+        let last = last.chain([number(sum(None, None))]).collect();
+        [heading]
+            .into_iter()
+            .chain(sources.iter().map(|from| row(from)))
+            .chain([last])
+            .collect()
     };
-    Some(rows.iter().map(line).collect())
+    let fitted = |rows: Vec<Vec<String>>| -> Option<Vec<String>> {
+        let width = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..targets.len() + 2).map(width).collect();
+        let wide = widths.iter().sum::<usize>();
+        let gap = [2, 1]
+            .into_iter()
+            .find(|gap| wide + gap * (widths.len() - 1) <= WIDTH)?;
+        let line = |row: &Vec<String>| {
+            let mut line = format!("{:width$}", row[0], width = widths[0]);
+            for (cell, width) in row.iter().zip(&widths).skip(1) {
+                line += &format!("{:gap$}{cell:>width$}", "");
+            }
+            line
+        };
+        Some(rows.iter().map(line).collect())
+    };
+    let shaded = (glyphs == Glyphs::Unicode).then(|| fitted(rows(true)));
+    shaded.flatten().or_else(|| fitted(rows(false)))
 }
 
 /// Writes what each node gives and gets in sum, and then the largest sums of pairs.
@@ -193,4 +208,54 @@ pub fn write_each(report: &Report, out: &mut Out) -> Result {
     }
     out.line("")?;
     table.write(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use stead::{build, Fleet};
+
+    use super::*;
+
+    /// Draws what moves when the nodes `more` come to a fleet of `few`.
+    fn drawn(few: usize, more: usize, glyphs: Glyphs) -> Option<Vec<String>> {
+        let fleet = |n: usize| {
+            let node = |i| format!("[[node]]\nname = 'a-node-{i}'\nweight = {}\n", 1 + i % 2);
+            let nodes: String = (0..n).map(node).collect();
+            Fleet::parse(&format!("name = 'm'\n{nodes}"), "fleet.toml").unwrap()
+        };
+        let old = build(&fleet(few), None).unwrap();
+        let new = build(&fleet(few + more), Some(&old)).unwrap();
+        let report = Report::of(Some(&old), &new, true).unwrap();
+        matrix(report.flows.as_deref().unwrap(), 1, glyphs)
+    }
+
+    #[test]
+    fn a_matrix_has_shades_where_there_is_room() {
+        let [plain, shaded] = [Glyphs::Ascii, Glyphs::Unicode].map(|g| drawn(2, 2, g).unwrap());
+        assert_eq!(
+            plain,
+            [
+                "from \\ to, %  a-node-2  a-node-3    sum",
+                "a-node-0         16.67         .  16.67",
+                "a-node-1         <0.01     33.33  33.33",
+                "sum              16.67     33.33  50.00",
+            ]
+        );
+        assert_eq!(
+            shaded,
+            [
+                "from → to, %  a-node-2  a-node-3    sum",
+                "a-node-0       ▒ 16.67         .  16.67",
+                "a-node-1       ░ <0.01   █ 33.33  33.33",
+                "sum              16.67     33.33  50.00",
+            ]
+        );
+        for (few, more) in [(11, 4), (4, 5), (12, 1)] {
+            let lines = drawn(few, more, Glyphs::Unicode).unwrap();
+            assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+            assert_eq!(lines.len(), few + 2);
+        }
+        assert_eq!(drawn(13, 1, Glyphs::Unicode), None);
+        assert_eq!(drawn(4, 9, Glyphs::Ascii), None);
+    }
 }

@@ -143,7 +143,7 @@ fn of_fleet(edits: &[Edit], all: bool) -> Vec<String> {
     lines
 }
 
-/// Formats a number of nodes, policies or pins.
+/// Formats a number of nodes, policies, pins or firsts.
 fn plural(n: usize, what: &str) -> String {
     match what {
         "policy" if n != 1 => format!("{n} policies"),
@@ -161,8 +161,9 @@ fn of_copies(report: &Report) -> Vec<String> {
         format!("copied {}", of(&copies.copied)),
         format!("dropped {}", of(&copies.dropped)),
     ];
-    if is_there(&copies.reordered) {
-        parts.push(format!("reordered {}", of(&copies.reordered)));
+    let reordered = copies.reordered.count() + copies.reordered_by_hand.count();
+    if reordered > 0 {
+        parts.push(format!("reordered {}", part(reordered, copies.of_replicas)));
     }
     if is_there(&copies.pinned) {
         parts.push(format!("pinned {}", of(&copies.pinned)));
@@ -172,6 +173,7 @@ fn of_copies(report: &Report) -> Vec<String> {
         &copies.copied,
         &copies.dropped,
         &copies.reordered,
+        &copies.reordered_by_hand,
         &copies.pinned,
     ];
     if !amounts.into_iter().any(is_there) {

@@ -14,7 +14,7 @@ use super::off::Off;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
-use crate::text::{count, step_of, told};
+use crate::text::{count, step_of, told, wrapped};
 
 /// How many violations are listed for people.
 const LISTED: usize = 20;
@@ -59,6 +59,9 @@ pub struct Check {
     #[arg(long)]
     json: bool,
 }
+
+/// The column at which a line says what a check found.
+const FOUND: usize = 20;
 
 #[derive(Serialize)]
 struct Checks<'a> {
@@ -163,7 +166,16 @@ impl Check {
                 } else {
                     out.paint(BAD, "BROKEN")
                 };
-                out.line(format_args!("{word}  {:<10}  {}", check.check, check.found))?;
+                let start = format!("{word}  {:<10}  ", check.check);
+                let space = " ".repeat(FOUND);
+                let mut lines = match check.found.contains(' ') {
+                    true => wrapped(&check.found, &space, &space),
+                    false => vec![space + &check.found],
+                };
+                if let Some(first) = lines.first_mut() {
+                    first.replace_range(..FOUND, &start);
+                }
+                lines.iter().try_for_each(|line| out.line(line))?;
             }
             warn(&map, &verdict.warnings, out)?;
             list(&map, &verdict, out)?;

@@ -19,7 +19,7 @@ use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::primaries;
-use crate::text::{any_pinned, count, hash, percent, primary, step_of, Table};
+use crate::text::{any_pinned, bar_of, count, hash, percent, primary, step_of, Table};
 
 /// Show what a map contains
 ///
@@ -167,13 +167,11 @@ impl Show {
         heading(&map, out)?;
         if let Some(amount) = &report.to_come {
             let part = percent(amount.points.parse().unwrap_or(0), map.replicas());
-            let step = Store::new(&self.map, KEEP).progress(&map);
-            let step = step.map_or(String::new(), |progress| {
-                format!("{}, ", step_of(&progress))
+            let progress = Store::new(&self.map, KEEP).progress(&map);
+            let done = progress.map_or(String::new(), |progress| {
+                format!("{} {}, ", bar_of(&progress), step_of(&progress))
             });
-            out.line(format_args!(
-                "change  under way: {step}{part} still to come"
-            ))?;
+            out.line(format_args!("change  {done}{part} still to come"))?;
         }
         caps::write_broken(&report, &map, out)?;
         caps::write_drained(&map, out)?;

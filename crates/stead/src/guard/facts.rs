@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use crate::map::{Map, Pin};
-use crate::policy::PolicyId;
+use crate::policy::{NodeId, PolicyId};
 
 /// A thing that a fleet states.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,6 +21,8 @@ pub(super) enum Fact<'a> {
     Policy(&'a str),
     /// What lies on the points from here on: the key, if the pin is by key, and the last point.
     Pin(u64, u64, Option<&'a [u8]>),
+    /// The same of a first.
+    First(u64, u64, Option<&'a [u8]>),
 }
 
 impl fmt::Display for Fact<'_> {
@@ -36,14 +38,19 @@ impl fmt::Display for Fact<'_> {
             Fact::Policy(name) => write!(f, "policy {name}"),
             Fact::Pin(_, _, Some(key)) => write!(f, "pin of {:?}", String::from_utf8_lossy(key)),
             Fact::Pin(first, _, None) => write!(f, "pin at {first:016x}"),
+            Fact::First(_, _, Some(key)) => {
+                write!(f, "first of {:?}", String::from_utf8_lossy(key))
+            }
+            Fact::First(first, _, None) => write!(f, "first at {first:016x}"),
         }
     }
 }
 
-/// A map, and its pins by what they pin.
+/// A map, and its pins and firsts by what they cover.
 pub(super) struct Facts<'a> {
     pub map: &'a Map,
     pins: HashMap<(u64, u64, Option<&'a [u8]>), Pin<'a>>,
+    firsts: HashMap<(u64, u64, Option<&'a [u8]>), NodeId>,
     policies: HashMap<&'a str, PolicyId>,
 }
 
@@ -53,6 +60,10 @@ impl<'a> Facts<'a> {
         Facts {
             map,
             pins: map.pins().map(|pin| (place(&pin), pin)).collect(),
+            firsts: map
+                .firsts()
+                .map(|first| ((first.first.0, first.last.0, first.key), first.node))
+                .collect(),
             policies: policies.filter_map(|p| Some((p.name()?, p.id))).collect(),
         }
     }
@@ -76,11 +87,14 @@ impl<'a> Facts<'a> {
                     .keys()
                     .map(|(first, last, key)| Fact::Pin(*first, *last, *key)),
             );
+            let firsts = facts.firsts.keys();
+            all.extend(firsts.map(|(first, last, key)| Fact::First(*first, *last, *key)));
         }
         all
     }
 
-    /// Returns what the fleet states; `None` when it does not have the node, policy or pin.
+    /// Returns what the fleet states; `None` when it does not have the node, policy, pin
+    /// or first.
     pub(super) fn state(&self, fact: &Fact) -> Option<String> {
         let node = |name: &str| self.map.node_named(name).filter(|node| !node.leaving());
         match fact {
@@ -112,6 +126,10 @@ impl<'a> Facts<'a> {
                     None => self.nodes(policy.id),
                 };
                 Some(format!("{to} {}", pin.short))
+            }
+            Fact::First(first, last, key) => {
+                let node = self.firsts.get(&(*first, *last, *key))?;
+                Some(self.map.node(*node).name().to_owned())
             }
         }
     }

@@ -15,7 +15,9 @@ use super::warnings::{warnings, Facts, Warning};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::map::Map;
-use crate::plan::{dropped, moves_without, same_nodes, still_to_move, Amounts, Move, Plan};
+use crate::plan::{
+    dropped, moves_without, reordered_by_hand, same_nodes, still_to_move, Amounts, Move, Plan,
+};
 use crate::policy::NodeId;
 use crate::rebalance::build;
 use crate::verdict::Verdict;
@@ -264,7 +266,14 @@ impl<'a> Report<'a> {
                 by_hand,
                 ..
             } = before.amounts;
-            Turnover::of([moved.0, before.dropped, reordered.0, by_hand.0], most)
+            let counts = [
+                moved.0,
+                before.dropped,
+                reordered.0,
+                reordered_by_hand(before.old, new),
+                by_hand.0,
+            ];
+            Turnover::of(counts, most)
         });
         let was = old.map(|old| Verdict::of(old, 0));
         let left = before.as_ref().zip(was.as_ref()).map(|(before, was)| {

@@ -1,6 +1,6 @@
 //! What changed in the fleet between two maps: nodes, weights, labels, attributes, replicas,
-//! spread, policies and pins. Read from the maps, so that two maps of a history can be compared
-//! too.
+//! spread, policies, pins and firsts. Read from the maps, so that two maps of a history can be
+//! compared too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,8 +8,8 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::fleet::percentage;
-use crate::map::{Map, Node, Pin, Policy};
-use crate::point::Share;
+use crate::map::{Map, Node, Policy};
+use crate::point::{Point, Share};
 use crate::policy::NodeId;
 
 /// The longest percentage that names the bound of a pin; longer ones are shown as points.
@@ -20,9 +20,9 @@ const SHORT: usize = 12;
 pub struct Edit {
     /// `+` for what is new, `~` for what changed, `-` for what is gone.
     pub sign: &'static str,
-    /// `node`, `policy`, `pin`, `replicas`, `spread` or `max_slices`.
+    /// `node`, `policy`, `pin`, `first`, `replicas`, `spread` or `max_slices`.
     pub what: &'static str,
-    /// The name of the node or policy, or what the pin covers; `None` for the others.
+    /// The name of the node or policy, or what the pin or first covers; `None` for the others.
     pub name: Option<String>,
     /// What is new about it, or differs. Empty for what is gone.
     pub details: Vec<Detail>,
@@ -32,7 +32,7 @@ pub struct Edit {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Detail {
     /// The property: `name`, `weight`, `label zone`, `attribute address`, `nodes`, `policy`, `kind`
-    /// or `short`; `value` for replicas, spread and `max_slices`.
+    /// or `short`; `node` of a first; `value` for replicas, spread and `max_slices`.
     pub field: String,
     /// What it was; `None` if it was not there.
     pub old: Option<String>,
@@ -78,7 +78,7 @@ impl Detail {
                 };
                 format!("{name} {} -> {}", text(&self.old), text(&self.new))
             }
-            ("", "nodes" | "policy", true) => format!("-> {new}"),
+            ("", "nodes" | "policy" | "node", true) => format!("-> {new}"),
             ("", "short", true) => "short".to_owned(),
             ("", "name", false) => format!("was {old}"),
             ("", "value", _) => format!("{old} -> {new}"),
@@ -135,24 +135,32 @@ pub(super) fn edits(old: &Map, new: &Map, same: &[Option<NodeId>]) -> Vec<Edit> 
             if pin.short {
                 facts.insert("short".to_owned(), "true".to_owned());
             }
-            (covered(&pin), facts)
+            (covered(pin.key, pin.slice.first, pin.slice.last), facts)
         });
         stated.collect()
     };
     edits.extend(compare("pin", &pins(old), &pins(new)));
+    let firsts = |map: &Map| -> BTreeMap<String, BTreeMap<String, String>> {
+        let stated = map.firsts().map(|first| {
+            let facts = BTreeMap::from([("node".to_owned(), name(map, first.node))]);
+            (covered(first.key, first.first, first.last), facts)
+        });
+        stated.collect()
+    };
+    edits.extend(compare("first", &firsts(old), &firsts(new)));
     edits
 }
 
-/// Says what a pin covers: its key in quotes, or its range.
-fn covered(pin: &Pin) -> String {
-    match pin.key.map(std::str::from_utf8) {
+/// Says what a pin or a first covers: its key in quotes, or its range.
+fn covered(key: Option<&[u8]>, first: Point, last: Point) -> String {
+    match key.map(std::str::from_utf8) {
         Some(Ok(key)) => format!("{key:?}"),
         _ => {
-            let (first, end) = (pin.slice.first, u128::from(pin.slice.last.0) + 1);
-            let bounds = [u128::from(first.0), end].map(|point| percentage(Share(point)));
+            let bounds = [u128::from(first.0), u128::from(last.0) + 1];
+            let bounds = bounds.map(|point| percentage(Share(point)));
             match bounds.iter().all(|bound| bound.len() <= SHORT) {
                 true => bounds.join(".."),
-                false => format!("{first}..{}", pin.slice.last),
+                false => format!("{first}..{last}"),
             }
         }
     }
@@ -267,7 +275,7 @@ fn differ(
     details.filter(|detail| detail.old != detail.new).collect()
 }
 
-/// Compares policies or pins by their names.
+/// Compares policies, pins or firsts by their names.
 fn compare(
     what: &'static str,
     old: &BTreeMap<String, BTreeMap<String, String>>,
@@ -275,7 +283,7 @@ fn compare(
 ) -> Vec<Edit> {
     let keyed = |facts: &BTreeMap<String, String>| -> BTreeMap<(u8, String), String> {
         let keyed = facts.iter().map(|(field, value)| {
-            let last = u8::from(!matches!(field.as_str(), "nodes" | "policy"));
+            let last = u8::from(!matches!(field.as_str(), "nodes" | "policy" | "node"));
             ((last, field.clone()), value.clone())
         });
         keyed.collect()
@@ -361,6 +369,25 @@ mod tests {
                 "~ pin \"k\" nodes a -> b, a",
                 "+ pin \"l\" -> p",
                 "- pin 10%..12%",
+            ]
+        );
+    }
+
+    #[test]
+    fn firsts_are_compared() {
+        let nodes = "replicas = 2\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c'}]\n";
+        let before = format!(
+            "{nodes}[[first]]\nkey = 'k'\nnode = 'a'\n[[first]]\nrange = ['10%', '12%']\nnode = 'b'"
+        );
+        let after = format!(
+            "{nodes}[[first]]\nkey = 'k'\nnode = 'b'\n[[first]]\nrange = ['20%', '25%']\nnode = 'b'"
+        );
+        assert_eq!(
+            edited(&before, &after),
+            [
+                "~ first \"k\" node a -> b",
+                "- first 10%..12%",
+                "+ first 20%..25% -> b"
             ]
         );
     }

@@ -14,7 +14,9 @@ pub struct Progress {
     pub step: Option<usize>,
     /// About how many steps there are, if all go on like the last one. Exact when nothing is left.
     pub steps: Option<usize>,
-    /// The points that have yet to move.
+    /// The copies of points that its steps moved, as far back as their epochs are kept.
+    pub moved: Share,
+    /// The copies of points that have yet to move.
     pub to_come: Share,
     /// In how many slices the base slices still differ from the target slices.
     pub slices_to_come: usize,
@@ -25,28 +27,30 @@ impl Store {
     /// of one. The map is the newest epoch or an older one, or one that was built on the newest
     /// epoch.
     ///
-    /// Cost: reads the epochs of the history back to the first step.
+    /// Cost: reads the epochs of the history back to the first step, and compares each with the
+    /// next.
     pub fn progress(&self, map: &Map) -> Option<Progress> {
         let end = end(map);
         let is_complete = map.target_slices().is_none();
         let (mut step, mut last, mut found_start) = (1, None, false);
+        let mut moved = 0;
+        let mut newer: Option<Map> = None;
         let mut at = map.epoch();
         while at > 1 {
             at -= 1;
             let Some(before) = self.before(map, at) else {
                 break;
             };
-            if last.is_none() {
-                last = Amounts::between(&before, map)
-                    .ok()
-                    .map(|amounts| amounts.moved.0);
-            }
+            let amounts = Amounts::between(&before, newer.as_ref().unwrap_or(map)).ok();
+            moved += amounts.map_or(0, |amounts| amounts.moved.0);
+            last = last.or(amounts.map(|amounts| amounts.moved.0));
             let is_step = before.target_slices().is_some() && self::end(&before) == end;
             if !is_step {
                 found_start = true;
                 break;
             }
             step += 1;
+            newer = Some(before);
         }
         if is_complete && step == 1 {
             return None;
@@ -64,6 +68,7 @@ impl Store {
         Some(Progress {
             step,
             steps: step.zip(more).map(|(step, more)| step + more),
+            moved: Share(moved),
             to_come: Share(to_come),
             slices_to_come: slices_to_come(map),
         })

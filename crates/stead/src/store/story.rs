@@ -40,6 +40,10 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
     }
     words.extend(of_policies(old, new));
     words.extend(of_pins(old, new));
+    words.extend(of_firsts(old, new));
+    if words.is_empty() && !former_names(old).eq(former_names(new)) {
+        words.push("former names dropped".to_owned());
+    }
     if words.is_empty() {
         let step = match (old.target_slices().is_some(), new.target_slices().is_some()) {
             (true, true) => "the next step",
@@ -153,6 +157,23 @@ fn of_pins(old: &Map, new: &Map) -> Option<String> {
     differences(&all(old), &all(new), "pin", "pins")
 }
 
+fn of_firsts(old: &Map, new: &Map) -> Option<String> {
+    type Firsts = BTreeMap<(Option<Vec<u8>>, u64, u64), String>;
+    let all = |map: &Map| -> Firsts {
+        let firsts = map.firsts().map(|first| {
+            let place = (first.key.map(<[u8]>::to_vec), first.first.0, first.last.0);
+            (place, map.node(first.node).name().to_owned())
+        });
+        firsts.collect()
+    };
+    differences(&all(old), &all(new), "first", "firsts")
+}
+
+/// The former names that the nodes have, which a fleet states for one epoch after a renaming.
+fn former_names(map: &Map) -> impl Iterator<Item = &str> {
+    map.nodes().filter_map(|node| node.formerly())
+}
+
 /// `+1 pin`, `-2 pins`, `~1 pin`, joined.
 fn differences<K: Ord, V: PartialEq>(
     old: &BTreeMap<K, V>,
@@ -218,6 +239,27 @@ mod tests {
             let new = map(&text, Some(&old));
             assert_eq!(changes(Some(&old), &new).unwrap(), words, "{text}");
         }
+    }
+
+    #[test]
+    fn firsts_and_former_names_are_told() {
+        let nodes = "replicas = 2\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c'}]";
+        let first = |what: &str| map(&format!("{nodes}\nfirst = [{what}]"), None);
+        let told = |old: &Map, new: &Map| changes(Some(old), new).unwrap();
+        let one = first("{key = 'k', node = 'a'}");
+        let two = "{key = 'k', node = 'b'}, {range = ['10%', '20%'], node = 'c'}";
+        let two = map(&format!("{nodes}\nfirst = [{two}]"), Some(&one));
+        assert_eq!(told(&one, &two), "+1 first, ~1 first");
+        assert_eq!(told(&two, &map(nodes, Some(&two))), "-2 firsts");
+        let renamed = "node = [{name = 'd', formerly = 'a'}, {name = 'b'}, {name = 'c'}]";
+        let old = map(nodes, None);
+        let new = map(&format!("replicas = 2\n{renamed}"), Some(&old));
+        let after = map(
+            &format!("replicas = 2\n{renamed}").replace(", formerly = 'a'", ""),
+            Some(&new),
+        );
+        assert_eq!(told(&old, &new), "a is now d");
+        assert_eq!(told(&new, &after), "former names dropped");
     }
 
     #[test]
