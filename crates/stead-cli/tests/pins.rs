@@ -136,8 +136,8 @@ fn a_pin_that_its_fleet_calls_short_is_only_a_warning() {
     );
     let text = dir.run(&["check", "m.map"]).ok();
     assert!(text.text().contains(
-        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps,\n\
-         \x20                   except 1 that the fleet marks as short\n"
+        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, except\n\
+         \x20                   1 that the fleet marks as short\n"
     ));
     let json = dir.run(&["check", "m.map", "--json"]).json();
     assert_eq!(
