@@ -6,6 +6,7 @@ tests that failed and the plain total. Exit 1 when anything failed.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -354,24 +355,55 @@ def failures(text):
     )
 
 
+# How many seconds a suite may take: a test that never ends is to be named, and the other
+# suites are to run.
+LONGEST = 30 * 60
+
+# The process groups of the suites that are running.
+RUNNING = set()
+
+
+def finish(command, out):
+    """Runs a command in a process group of its own, and ends the whole group if it takes
+    too long. Returns whether it ended in time, and its exit code.
+    """
+    child = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"),
+        start_new_session=True,
+    )
+    RUNNING.add(child.pid)
+    try:
+        return True, child.wait(LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return False, child.wait()
+    finally:
+        RUNNING.discard(child.pid)
+
+
+def stop(number, _):
+    """Ends every suite that is running, and then this program."""
+    for group in list(RUNNING):
+        os.killpg(group, signal.SIGTERM)
+    os._exit(128 + number)
+
+
 def run(name, command, counter, needs, log_dir):
     """Runs one suite; returns its count, what to print about it, and whether it failed."""
     if needs and not has(*needs[0]):
         return Count(skipped=1), needs[1], False
     log = os.path.join(log_dir, re.sub(r"\W+", "-", name) + ".log")
     with open(log, "w+b") as out:
-        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-        code = subprocess.run(
-            command,
-            cwd=ROOT,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            env=env,
-            check=False,
-        ).returncode
+        in_time, code = finish(command, out)
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
+    if not in_time:
+        text += f"\nFAIL: it was stopped after {LONGEST // 60} minutes\n"
     if code == 0:
         count = (counter or closing_counts)(text)
         if count.passed == 0 and count.failed == 0:
@@ -400,6 +432,8 @@ BESIDE = {
 
 
 def main():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
     if "--list" in sys.argv:
         print("\n".join(name for name, *_ in SUITES))
