@@ -12,7 +12,7 @@ module Stead
   class Map
     MAGIC = "\x89STD\r\n\x1A\n".b
     HASHES = { 1 => :md5, 2 => :sha1, 3 => :xxh3, 4 => :siphash }.freeze
-    RECORD_SIZES = [nil, 1, 8, 40, 16, 16, 40, 4, 8, 4, 32, 8, 4, 4, 8, 4, 4].freeze
+    RECORD_SIZES = [nil, 1, 8, 40, 16, 16, 40, 4, 8, 4, 32, 8, 4, 4, 8, 4, 4, 32].freeze
 
     def initialize(path)
       @file = File.binread(path)
@@ -21,13 +21,13 @@ module Stead
       raise NeedsNewer, "version or feature" if version > 1 || features > 0b11111
       algorithm, hash, cells, @index_bits, sections = @file.unpack("@56 L< @128 L< x4 Q< @168 L<2")
       refuse "version" if version != 1
-      refuse "sections" if sections != 13 + 3 * features[0] + features[4]
-      refuse "header" if header_length != 176 + 24 * sections
+      numbers = [*1..13] + (features[0] == 1 ? [14, 15, 16] : []) + (features[4] == 1 ? [17] : [])
+      refuse "header" if sections != numbers.size || header_length != 176 + 24 * sections
       refuse "length" if file_length != @file.bytesize || file_length < header_length
       sealed = @file[0, 96] + "\0" * 32 + @file[128..]
       refuse "digest" if Digest::SHA256.digest(sealed) != @file[96, 32]
       refuse "algorithm" if algorithm != 1
-      read_section_table(sections, header_length)
+      read_section_table(numbers, header_length)
       @hash = HASHES[hash & ~0xff0300] or refuse "hash #{hash} is none of this reader's"
       refuse "siphash with modulo or affixes" if @hash == :siphash && hash & 0x300 != 0
       @modulo, affixes, @segments = hash[8] == 1, hash[9] == 1, hash[16, 8]
@@ -70,10 +70,10 @@ module Stead
     def refuse(what) = raise(Refused, what)
 
     # Fills @start (offset in the file) and @count (of records), both by the number of the section.
-    def read_section_table(sections, finish)
+    def read_section_table(numbers, finish)
       @start, @count = [], []
-      1.upto(sections) do |section|
-        number, size, start, count = @file.unpack("@#{152 + 24 * section} L<2 Q<2")
+      numbers.each_with_index do |section, place|
+        number, size, start, count = @file.unpack("@#{176 + 24 * place} L<2 Q<2")
         refuse "section table" if number != section || size != RECORD_SIZES[section]
         refuse "section table" if start != (finish + 7) / 8 * 8
         @start[section], @count[section], finish = start, count, start + size * count

@@ -37,14 +37,14 @@ pub const PIPE: u8 = 141;
 pub const HELP: &str = "\
 Exit codes:
   0   done, or nothing to do
-  1   check found a broken rule, or a key that is elsewhere
+  1   check found a broken rule or a key elsewhere; load's proposal falls short
   64  the command line is wrong
   65  a map is damaged, too new or of another cluster, or the input is wrong
   66  a file is missing
   69  a guard refuses the change; nothing was written
   70  a fault in stead itself: please report it
   74  reading or writing failed
-  75  another process changed the map first; nothing was written, run it again
+  75  another process changed the map or fleet first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied
   78  the fleet, scenario or list of servers is wrong, or cannot be met";
