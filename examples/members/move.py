@@ -240,8 +240,10 @@ def carry(old_map, new_map, sync, show):
 # ---- the three steps
 
 
-def begin(now, before, fleet):
-    """Publishes the map of the fleet, and keeps the old map beside it."""
+def begin(now, before, fleet, allow):
+    """Publishes the map of the fleet, and keeps the old map beside it. `allow` are the
+    words of guards that may not stop it.
+    """
     current = lambda path: json.loads(stead("show", path, "--json"))["digest"]
     if os.path.exists(before) and current(before) != current(now):
         sys.exit(
@@ -259,6 +261,13 @@ def begin(now, before, fleet):
         mounts(
             trial
         )  # fails unless all are mounted; readers do not know the new map yet
+    # a guard is asked before anything is written here
+    for found in json.loads(stead("plan", fleet, now, "--json")).get("guards", []):
+        if found["guard"] not in allow.split(","):
+            sys.exit(
+                f"move: {found['finding']}; nothing was changed; if you mean it, add "
+                f"--allow {found['guard']}"
+            )
     # in this order, and each by a rename: a reader that sees the new map also finds the
     # old one
     shutil.copyfile(now, before + ".new")
@@ -266,7 +275,8 @@ def begin(now, before, fleet):
         os.fsync(file.fileno())
     os.replace(before + ".new", before)
     sync_directory(os.path.dirname(before) or ".")
-    sys.stdout.buffer.write(stead("apply", fleet, now))
+    allowed = ["--allow", allow] if allow else []
+    sys.stdout.buffer.write(stead("apply", fleet, now, *allowed))
 
 
 def end(now, before, sync, show):
@@ -308,6 +318,12 @@ def main():
         action="store_true",
         help="do not wait for disks; after a power cut photos may be missing",
     )
+    parser.add_argument(
+        "--allow",
+        metavar="WORDS",
+        default="",
+        help="for begin: what the guards of `stead apply` may not refuse",
+    )
     arguments = parser.parse_args()
     if (arguments.step == "begin") != (arguments.fleet is not None):
         parser.error("begin, and only begin, needs a fleet")
@@ -323,7 +339,7 @@ def main():
         except BlockingIOError:
             sys.exit(f"move: another move.py works on {arguments.directory}")
         if arguments.step == "begin":
-            begin(now, before, arguments.fleet)
+            begin(now, before, arguments.fleet, arguments.allow)
         elif not os.path.exists(before):
             sys.exit(
                 f"move: there is no {before}, so no move is under way; `move.py begin` begins one"

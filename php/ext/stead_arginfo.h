@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 63486028885ccb31d9cee997f96e4fa6ab3949c6 */
+ * Stub hash: 181631a3d7ec4e39c35aad29454668f973144399 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Fold_of, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)

@@ -49,7 +49,7 @@ for ($round = 0; $round < 3; $round++) {
     $applied = "$directory/applied-$round.map";
     Map::apply($fleet, $applied);
     $said[] = [Map::apply($map->fleet(), $applied), Map::applyFile("$directory/fleet.json", $applied, '5%'), Map::apply(['replicas' => 3] + $fleet, $applied, '50%', 'x')];
-    $said[] = [Map::history($applied), Map::openEpoch($applied, 1), Map::rollback($applied, 1)];
+    $said[] = [Map::history($applied), Map::openEpoch($applied, 1), Map::rollback($applied, 1, 'exact', 'drop-copies')];
     $plan = Plan::between($map, $grown);
     foreach ($plan as $i => $move) {
         $said[] = [$i, $move];

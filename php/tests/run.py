@@ -249,7 +249,12 @@ def pear():
         folder = os.path.join(scratch, "ext")
         shutil.copytree(os.path.join(PACKAGE, "ext"), folder)
         code, text = said("pear", "package-validate", "package.xml", cwd=folder)
-        if code or "0 error(s), 0 warning(s)" not in text:
+        # the date is that of the release, and PEAR warns on every other day
+        warnings = [line for line in text.splitlines() if "Warning" in line]
+        others = [
+            line for line in warnings if 'field "date" - Release Date' not in line
+        ]
+        if code or "Validation: 0 error(s)" not in text or others:
             return text
         code, text = said("pear", "package", "package.xml", cwd=folder)
         made = [name for name in os.listdir(folder) if name.endswith(".tgz")]

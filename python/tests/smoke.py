@@ -37,7 +37,7 @@ assert stead.Map.open("members.map") == first
 second.publish("members.map", first)
 assert stead.Map.open("members.map").epoch == 2 and sorted(
     os.listdir("members.map.history")
-) == ["1", "2"]
+) == ["1", "2", "log"]
 try:
     stead.Map.build(fleet, first).publish("members.map", first)
     raise SystemExit("no conflict")

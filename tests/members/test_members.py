@@ -668,7 +668,12 @@ class SmallMoves(Languages):
     def test_a_fleet_that_shrinks(self):
         self.site.move("begin", self.grown)
         self.site.move("end")
-        self.site.move("begin", self.site.fleet(1))
+        fleet = self.site.fleet(1)
+        said = self.site.move("begin", fleet, code=1)
+        self.assertIn("takes back epoch 2: node nas3, added there", said)
+        self.assertIn("if you mean it, add --allow take-back", said)
+        self.assertFalse(os.path.exists(self.site.map + ".before"))
+        self.site.move("begin", fleet, "--allow", "take-back")
         self.site.move("end")
         self.assertEqual(
             {path.split(os.sep)[-5] for path in self.site.files()}, {"nas1"}
