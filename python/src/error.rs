@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTypeMethods;
+use pyo3::types::{PyInt, PyTypeMethods};
 
 use stead::Status;
 
@@ -51,6 +51,15 @@ pub(crate) fn whole<'py, T: TryFrom<i128>>(
     number: &Bound<'py, PyAny>,
 ) -> PyResult<T> {
     let py = number.py();
+    // nearly always an int of a few bits, which needs no call
+    if let Some(small) = number
+        .cast::<PyInt>()
+        .ok()
+        .and_then(|n| n.extract::<i64>().ok())
+    {
+        let fits = T::try_from(i128::from(small)).ok();
+        return fits.ok_or_else(|| invalid(py, format!("{name} is not {range}")));
+    }
     let index = imported(py, "operator", "index")?.call1((number,))?;
     let fits = index
         .extract::<i128>()

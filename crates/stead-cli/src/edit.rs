@@ -113,6 +113,34 @@ impl Edited {
         }
     }
 
+    /// Replaces the list `what` by that of another fleet in TOML, or removes it if that has none.
+    pub fn replace_list(&mut self, what: &str, other: &str) {
+        self.document.remove(what);
+        self.add_list(what, other);
+    }
+
+    /// Adds the entries of the list `what` of another fleet in TOML.
+    pub fn add_list(&mut self, what: &str, other: &str) {
+        let other = Edited::parse(other).and_then(|mut other| other.document.remove(what));
+        let Some(Item::ArrayOfTables(more)) = other else {
+            return;
+        };
+        let list = self
+            .document
+            .entry(what)
+            .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        for mut entry in more {
+            match list {
+                Item::ArrayOfTables(list) => {
+                    entry.set_position(None);
+                    list.push(entry);
+                }
+                Item::Value(Value::Array(list)) => push(list, entry.into_inline_table()),
+                _ => {}
+            }
+        }
+    }
+
     /// Sets the weight of a node.
     pub fn set_weight(&mut self, name: &str, weight: &str) {
         self.with_node(name, |node| set(node, "weight", number(weight)));
@@ -298,6 +326,34 @@ nodes = ["db1"]
         let mut edited = Edited::parse(text).unwrap();
         edit(&mut edited);
         edited.text()
+    }
+
+    #[test]
+    fn lists_of_another_fleet_are_taken_over() {
+        let other = "\n[[pin]]\nkey = \"bob\"\nnodes = [\"db2\"]\n\n[[first]]\nkey = \"k\"\nnode = \"db1\"\n";
+        let taken = |text: &str| {
+            edited(text, |it| {
+                it.replace_list("first", other);
+                it.add_list("pin", other);
+            })
+        };
+        let end = "# the end\n";
+        let expected = FLEET.replace(end, &format!("{other}{end}"));
+        assert_eq!(taken(FLEET), expected);
+        // again: the firsts are replaced, and the pins are more
+        let again = taken(&expected);
+        assert_eq!(again.matches("[[first]]").count(), 1);
+        assert_eq!(again.matches("[[pin]]").count(), 3);
+        let inline = "name = \"m\"\nnode = [{ name = \"db1\" }, { name = \"db2\" }]\npin = [\n    { key = \"a\", nodes = [\"db1\"] },\n]\n";
+        let taken = taken(inline);
+        assert!(
+            taken.contains("\n    { key = \"bob\", nodes = [\"db2\"] },\n]\n"),
+            "{taken}"
+        );
+        assert_eq!(
+            edited(FLEET, |it| it.replace_list("first", "name = 'x'")),
+            FLEET
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ Exit codes:
   69  a guard refuses the change; nothing was written
   70  a fault in stead itself: please report it
   74  reading or writing failed
-  75  another process changed the map or fleet first; nothing was written, run it again
+  75  another process changed the map or the fleet first; run it again
   76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied
   78  the fleet, scenario or list of servers is wrong, or cannot be met";

@@ -177,3 +177,44 @@ fn a_proposal_that_falls_short_is_written_and_says_why() {
         .run(&["load", "m.map", "log", "--within", "x"])
         .bad(64, &["--within"]);
 }
+
+#[test]
+fn a_proposal_goes_into_the_fleet_file_whose_comments_stay() {
+    let place = Place::new();
+    let nodes: String = (0..6)
+        .map(|i| format!("[[node]]  # number {i}\nname = 'n{i}'\n"))
+        .collect();
+    let fleet = format!("# ours\nname = 'm'\nreplicas = 2\n\n[guard]\nmove = \"30%\"\n\n{nodes}");
+    place.write("fleet.toml", &fleet);
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place.write("log", skewed());
+    let load = [
+        "load",
+        "m.map",
+        "log",
+        "--within",
+        "3%",
+        "--fleet",
+        "fleet.toml",
+    ];
+    let said = place.good(&load);
+    assert!(said.ends_with("changed fleet.toml; `stead plan` shows what applying it changes\n"));
+    let text = std::fs::read_to_string(place.file("fleet.toml")).unwrap();
+    assert!(text.starts_with(&fleet), "{text}");
+    let firsts = text.matches("\n[[first]]\n").count();
+    assert!(firsts > 0);
+    // a fleet that the map does not have yet, another one, and JSON
+    let wrong = "fleet.toml: is not the fleet of m.map; apply it first, or name another one";
+    place.run(&load).bad(78, &[wrong]);
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place.good(&load);
+    let again = std::fs::read_to_string(place.file("fleet.toml")).unwrap();
+    assert!(again.starts_with(&fleet), "{again}");
+    place.write(
+        "fleet.toml",
+        "{\"name\": \"m\", \"node\": [{\"name\": \"n0\"}]}",
+    );
+    place.run(&load).bad(64, &["this fleet is JSON"]);
+    let both = [&load[..], &["-o", "new.toml"]].concat();
+    place.run(&both).bad(64, &["cannot be used with"]);
+}

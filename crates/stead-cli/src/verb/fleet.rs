@@ -1,20 +1,14 @@
 //! `stead fleet EDIT FLEET ...`: edits a fleet file in place.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use stead::fleet::{Node, PinTo};
 use stead::weight::Weight;
-use stead::Fleet as Read;
 
-use crate::edit::Edited;
-use crate::exit::{Failure, Result, FLEET, USAGE};
-use crate::input::shown;
+use crate::exit::{Failure, Result, FLEET};
 use crate::output::Out;
-use crate::rewrite;
-use crate::suggest::hint;
 use crate::text::count;
+use crate::verb::fleet_file::FleetFile;
 
 /// Edit a fleet file in place; comments and order stay
 ///
@@ -281,90 +275,14 @@ impl SetLabel {
     }
 }
 
-/// A fleet file that is edited.
-struct FleetFile {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    /// the fleet before the edit
-    fleet: Read,
-    edited: Edited,
-}
-
 impl FleetFile {
-    fn read(path: &Path) -> Result<FleetFile> {
-        let fleet = Read::read(path)?;
-        let bytes = fs::read(path).map_err(|e| stead::Error::io("read", path, e))?;
-        let text = String::from_utf8_lossy(&bytes);
-        let json = text
-            .trim_start_matches('\u{feff}')
-            .trim_start()
-            .starts_with('{')
-            || path
-                .extension()
-                .is_some_and(|extension| extension == "json");
-        let edited = Edited::parse(&text).filter(|_| !json);
-        let edited = edited.ok_or_else(|| {
-            Failure::new(
-                USAGE,
-                format!(
-                    "{}: this fleet is JSON, and `stead fleet` edits TOML only; edit it with a \
-                     program such as jq",
-                    path.display()
-                ),
-            )
-        })?;
-        Ok(FleetFile {
-            path: path.to_owned(),
-            fleet,
-            edited,
-            bytes,
-        })
-    }
-
-    fn name(&self) -> String {
-        self.path.display().to_string()
-    }
-
-    fn wrong(&self, line: usize, problem: String) -> Failure {
-        Failure::new(USAGE, format!("{}:{line}: {problem}", self.name()))
-    }
-
-    fn node(&self, name: &str) -> Result<&Node> {
-        let node = self.fleet.nodes.iter().find(|node| node.name == name);
-        node.ok_or_else(|| {
-            let names = self.fleet.nodes.iter().map(|node| node.name.as_str());
-            let hint = hint(name, names);
-            Failure::new(USAGE, format!("{}: no node `{name}`{hint}", self.name()))
-        })
-    }
-
-    /// Returns the policies and pins that name a node, each with its line and in words.
-    fn naming(&self, name: &str) -> Vec<(usize, String)> {
-        let policies = self.fleet.policies.iter();
-        let policies = policies
-            .filter(|policy| policy.nodes.iter().any(|node| node == name))
-            .map(|policy| (policy.line, format!("policy `{}`", policy.name)));
-        let pins = self.fleet.pins.iter().filter_map(|pin| match &pin.to {
-            PinTo::Nodes(nodes) if nodes.iter().any(|node| node == name) => {
-                Some((pin.line, pin_in_words(&pin.what)))
-            }
-            _ => None,
-        });
-        let mut all: Vec<(usize, String)> = policies.chain(pins).collect();
-        all.sort();
-        all
-    }
-
-    /// Reads the edited fleet, and writes it if it breaks no rule.
+    /// Writes the edited fleet if it breaks no rule, or only prints it.
     fn write(&self, said: &str, print: &Print, out: &mut Out) -> Result {
-        let text = self.edited.text();
-        // the name has the same directory, so that a secret_file is found
-        let edited = Read::parse(&text, &format!("{} (as edited)", self.name()))
-            .map_err(|error| Failure::from(error).at("refused, nothing was written"))?;
+        let edited = self.read_again()?;
         if print.print {
-            return out.bytes(text.as_bytes());
+            return out.bytes(self.edited.text().as_bytes());
         }
-        rewrite::replace(&self.path, &self.bytes, &text)?;
+        self.save()?;
         let nodes = count(edited.nodes.len(), "node");
         out.line(format_args!("{}: {said}; now {nodes}", self.name()))
     }
@@ -374,12 +292,5 @@ impl FleetFile {
             true => out.bytes(&self.bytes),
             false => out.line(format_args!("{}: nothing to do, {why}", self.name())),
         }
-    }
-}
-
-fn pin_in_words(what: &stead::fleet::Pinned) -> String {
-    match what {
-        stead::fleet::Pinned::Key(key) => format!("the pin of key {}", shown(key)),
-        stead::fleet::Pinned::Range { .. } => "a pin by range".to_owned(),
     }
 }

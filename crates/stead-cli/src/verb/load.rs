@@ -8,10 +8,11 @@ use stead::load::{Loads, Reads, Tally};
 use stead::point::SPACE;
 use stead::{Map, Share, Span};
 
-use crate::exit::{Failure, Result, DATA};
+use crate::exit::{Failure, Result, DATA, FLEET};
 use crate::input::{self, shown};
 use crate::output::Out;
 use crate::records::Batch;
+use crate::verb::fleet_file::FleetFile;
 use crate::verb::loaded::Loaded;
 use crate::verb::locate::FoldArg;
 use crate::verb::proposed::{must_be_new, Proposed};
@@ -28,6 +29,7 @@ Examples:
   stead load members.map access.log
   cut -d' ' -f7 access.log | stead load members.map --reads spread
   stead load members.map access.log --within 10% -o new.toml   # propose a fleet
+  stead load members.map access.log --within 10% --fleet fleet.toml   # edit this one
 
 Exit codes:
   0   done
@@ -36,7 +38,9 @@ Exit codes:
   65  the map is damaged or not a map, or a line of the log is wrong
   66  a file is missing
   74  reading or writing failed
-  77  permission denied")]
+  75  somebody else changed the fleet meanwhile; nothing was written
+  77  permission denied
+  78  the fleet is wrong, or not that of the map")]
 pub struct Load {
     /// The map file
     map: PathBuf,
@@ -58,6 +62,15 @@ pub struct Load {
     /// Write the proposed fleet to this new file; needs --within
     #[arg(short, long, value_name = "FLEET", requires = "within")]
     output: Option<PathBuf>,
+    /// Put the proposal into this file, which is the fleet of MAP; comments and order stay. Needs
+    /// --within
+    #[arg(
+        long,
+        value_name = "FLEET",
+        requires = "within",
+        conflicts_with = "output"
+    )]
+    fleet: Option<PathBuf>,
     /// Show all nodes and domains, however many there are
     #[arg(long)]
     all: bool,
@@ -90,6 +103,11 @@ impl Load {
             must_be_new(path)?;
         }
         let map = Map::open_uncached(&self.map)?;
+        let file = self
+            .fleet
+            .as_ref()
+            .map(|path| fleet_of(path, &map, &self.map));
+        let file = file.transpose()?;
         let tally = tally(&map, &self.file, &self.fold)?;
         let loads = Loads::of(&tally, self.reads.into());
         let loaded = Loaded::new(&tally, &loads);
@@ -116,7 +134,26 @@ impl Load {
                 ))?;
             }
         }
+        if let Some(file) = file {
+            proposed.edit(file, self.json, out)?;
+        }
         proposed.verdict()
+    }
+}
+
+/// Reads the file of the fleet from which a map was made.
+fn fleet_of(path: &Path, map: &Map, map_path: &Path) -> Result<FleetFile> {
+    let file = FleetFile::read(path)?;
+    match stead::build(&file.fleet, Some(map))?.same(map) {
+        true => Ok(file),
+        false => Err(Failure::new(
+            FLEET,
+            format_args!(
+                "{}: is not the fleet of {}; apply it first, or name another one",
+                path.display(),
+                map_path.display()
+            ),
+        )),
     }
 }
 

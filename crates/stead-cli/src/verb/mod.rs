@@ -5,6 +5,7 @@ mod check;
 mod count;
 mod diff;
 mod fleet;
+mod fleet_file;
 mod history;
 mod init;
 mod load;

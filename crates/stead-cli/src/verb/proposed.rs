@@ -7,12 +7,13 @@ use std::path::Path;
 use serde::Serialize;
 use stead::load::{Loads, Proposal, Reads, Tally};
 use stead::point::SPACE;
-use stead::Error;
+use stead::{Error, Fleet};
 
 use crate::exit::{Failure, Result, USAGE, VIOLATED};
 use crate::input::shown;
 use crate::output::{Out, BAD, GOOD};
 use crate::text::{count, over, Table};
+use crate::verb::fleet_file::FleetFile;
 
 /// A proposal with what it was made from.
 pub struct Proposed<'a> {
@@ -100,6 +101,29 @@ impl<'a> Proposed<'a> {
                 synced.inspect_err(|_| drop(fs::remove_file(path)))
             });
         written.map_err(|error| Error::io("write", path, error).into())
+    }
+
+    /// Puts the firsts and the new pins into the file of the fleet.
+    pub fn edit(&self, mut file: FleetFile, quiet: bool, out: &mut Out) -> Result {
+        let (fleet, before) = (&self.proposal.fleet, self.tally.map().fleet());
+        let new = fleet.pins.iter();
+        let new = new.filter(|pin| before.pins.iter().all(|known| known.what != pin.what));
+        let lists = Fleet {
+            pins: new.cloned().collect(),
+            ..fleet.clone()
+        };
+        let text = lists.to_toml();
+        file.edited.replace_list("first", &text);
+        file.edited.add_list("pin", &text);
+        file.read_again()?;
+        file.save()?;
+        match quiet {
+            true => Ok(()),
+            false => out.line(format_args!(
+                "changed {}; `stead plan` shows what applying it changes",
+                file.name()
+            )),
+        }
     }
 
     /// Fails with exit code 1 if the proposal falls short of its goal, and says why.
