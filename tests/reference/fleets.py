@@ -205,6 +205,20 @@ TOML = [
         'name = "m"\nmax_slices = 8000.5@@\n[[node]]\nname = "a"\n',
         ["max_slices"],
     ),
+    # guards
+    (
+        "guard is text",
+        'name = "m"\nguard = "20%"@@\n[[node]]\nname = "a"\n',
+        ["guard", "[guard]"],
+    ),
+    (
+        "unknown key in guard",
+        GOOD + '[guard]\nmoves = "20%"@@\n',
+        ["moves", "move"],
+    ),
+    ("move without %", GOOD + '[guard]\nmove = "20"@@\n', ["20", "%"]),
+    ("move is a number", GOOD + "[guard]\nmove = 20@@\n", ["move"]),
+    ("move above 100%", GOOD + '[guard]\nmove = "100.5%"@@\n', ["100"]),
     # nodes
     ("node is a table", 'name = "m"\n[node]@@\nname = "a"\n', ["node"]),
     ("node is a number", 'name = "m"\nnode = 3@@\n', ["node"]),
