@@ -121,7 +121,7 @@ pub fn write_drained(map: &Map, out: &mut Out) -> Result {
 
 /// Writes which nodes a step of a gradual change takes above their shares before the step and at
 /// the end of the change: their disks may fill on the way. This is rare, since a step does so only
-/// where it cannot move at all otherwise.
+/// where it could hardly move otherwise.
 pub fn write_peaks(report: &Report, old: Option<&Map>, new: &Map, out: &mut Out) -> Result {
     let Some(old) = old.filter(|_| new.target_slices().is_some()) else {
         return Ok(());
