@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stead::report::{part, Flow, MoveReport, Report};
 
 use crate::exit::Result;
-use crate::output::Out;
+use crate::output::{Out, HEADING};
 use crate::picture::Glyphs;
 use crate::text::{natural, Table, WIDTH};
 
@@ -33,7 +33,11 @@ pub fn write_totals(report: &Report, all: bool, out: &mut Out) -> Result {
         .map_or(report.replicas, |copies| copies.of_replicas);
     out.line("")?;
     match matrix(flows, copies, Glyphs::of_stdout()) {
-        Some(lines) => lines.iter().try_for_each(|line| out.line(line)),
+        Some(lines) => {
+            let (heading, rows) = lines.split_first().map_or(("", &[][..]), |(h, r)| (h, r));
+            out.line(out.paint(HEADING, heading))?;
+            rows.iter().try_for_each(|line| out.line(line))
+        }
         None => list(flows, copies, all, out),
     }
 }
