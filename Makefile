@@ -33,7 +33,7 @@ help:
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
-	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the table of docs/rebalance.md'
+	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
 	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached (ARGS=--help)'
@@ -151,7 +151,7 @@ bench-perl: setup
 	@$${PERL:-perl} -Mblib=$(TARGET)/perl/Stead benches/perl/run.pl $(ARGS)
 
 bench-growth: setup
-	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
+	@$(CARGO) run --release --locked -q -p stead --example growth -- $(or $(ARGS),--1000)
 
 bench-balance: program .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)

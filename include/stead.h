@@ -768,7 +768,8 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 
 // Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 // weight and share. Free the text with stead_text_free.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when the map needs a newer
+// stead than this one to judge it.
 STEAD_USE_RESULT
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
@@ -854,7 +855,8 @@ double stead_plan_fraction(const stead_plan *plan);
 // Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
 // least that could move, and the share of every node. Free the text with stead_text_free.
 // with_moves: 1 also lists every move; 0 leaves the list out.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when a map needs a newer
+// stead than this one to judge it.
 STEAD_USE_RESULT
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 

@@ -18,16 +18,18 @@ module Stead
       @file = File.binread(path)
       refuse "not a map" unless @file.bytesize >= 176 && @file.start_with?(MAGIC)
       version, header_length, file_length, features = @file.unpack("@8 L<2 Q<2")
-      raise NeedsNewer, "version or feature" if version > 1 || features > 0b11111
+      raise NeedsNewer, "version or feature" if version > 1 || features & 0xffffffff > 0b11111
       algorithm, hash, cells, @index_bits, sections = @file.unpack("@56 L< @128 L< x4 Q< @168 L<2")
       refuse "version" if version != 1
       numbers = [*1..13] + (features[0] == 1 ? [14, 15, 16] : []) + (features[4] == 1 ? [17] : [])
-      refuse "header" if sections != numbers.size || header_length != 176 + 24 * sections
+      needed = numbers.size
+      needed = [needed, sections].max if features > 0xffffffff # later sections: not for lookups
+      refuse "header" if sections != needed || header_length != 176 + 24 * sections
       refuse "length" if file_length != @file.bytesize || file_length < header_length
       sealed = @file[0, 96] + "\0" * 32 + @file[128..]
       refuse "digest" if Digest::SHA256.digest(sealed) != @file[96, 32]
-      refuse "algorithm" if algorithm != 1
-      read_section_table(numbers, header_length)
+      refuse "algorithm" if algorithm.zero?
+      read_section_table(numbers, sections, header_length)
       @hash = HASHES[hash & ~0xff0300] or refuse "hash #{hash} is none of this reader's"
       refuse "siphash with modulo or affixes" if @hash == :siphash && hash & 0x300 != 0
       @modulo, affixes, @segments = hash[8] == 1, hash[9] == 1, hash[16, 8]
@@ -70,13 +72,19 @@ module Stead
     def refuse(what) = raise(Refused, what)
 
     # Fills @start (offset in the file) and @count (of records), both by the number of the section.
-    def read_section_table(numbers, finish)
-      @start, @count = [], []
-      numbers.each_with_index do |section, place|
-        number, size, start, count = @file.unpack("@#{176 + 24 * place} L<2 Q<2")
-        refuse "section table" if number != section || size != RECORD_SIZES[section]
+    def read_section_table(numbers, sections, finish)
+      @start, @count, last = [], [], 17
+      sections.times do |place|
+        section, size, start, count = @file.unpack("@#{176 + 24 * place} L<2 Q<2")
+        if place < numbers.size
+          refuse "section table" if section != numbers[place] || size != RECORD_SIZES[section]
+          @start[section], @count[section] = start, count
+        else
+          refuse "section table" if section <= last
+          last = section
+        end
         refuse "section table" if start != (finish + 7) / 8 * 8
-        @start[section], @count[section], finish = start, count, start + size * count
+        finish = start + size * count
       end
       refuse "section table" if finish != @file.bytesize
     end

@@ -270,7 +270,9 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyAny>> {
         let moves = flag("moves", moves)?;
         let (old, new) = (&self.old.get().map, &self.new.get().map);
-        let report = py.detach(|| Report::of_plan(&self.plan, old, new, moves));
+        let report = py
+            .detach(|| Report::of_plan(&self.plan, old, new, moves))
+            .raise(py)?;
         records::json(py, &report)
     }
 

@@ -333,6 +333,14 @@ void check_inside(void) {
   stead_map *other = opened(in(maps, "three.map"), STEAD_OPEN_SHARED);
   IS(stead_map_same(map, other), 0);
   stead_map_free(other);
+  // this version of stead can look keys up in it, and cannot judge it
+  stead_map *newer = opened(in(maps, "newer.map"), STEAD_OPEN_SHARED);
+  GIVES(stead_plan_between(newer, newer, &out.plan, at));
+  stead_plan *plan = out.plan;
+  REFUSES(STEAD_VERSION, stead_plan_report(plan, 0, &out.text, at));
+  REFUSES(STEAD_VERSION, stead_map_report(newer, &out.text, at));
+  stead_plan_free(plan);
+  stead_map_free(newer);
   stead_map_free(again);
   stead_map_free(map);
   stead_map_free(NULL);

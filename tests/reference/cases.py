@@ -369,6 +369,19 @@ def thin():
     }
 
 
+NEWER = {"features": [40], "sections": [[19, 4, "0102030405060708"], [25, 1, "ff"]]}
+
+
+def tolerance():
+    """Three copies over three zones, with shares that are up to 1% from their targets."""
+    d, part = replicas(), END // 800
+    base = [
+        [point(int(first, 16) + i % 2 * part // 4), who]
+        for i, (first, who) in enumerate(d["base"])
+    ]
+    return dict(d, name="tolerance", tolerance=10000, base=base)
+
+
 def gradual():
     """A gradual change of the map cells-1000 that is under way: n1 is leaving, pair and
     n4 have received some cells already, n3 has received none yet.
@@ -623,6 +636,10 @@ def maps():
             ),
             "replicas",
         ),
+        "tolerance": (tolerance(), None),
+        # a feature and two sections of a program that does not exist yet
+        "newer": (dict(pins(), name="newer", algorithm=7, newer=NEWER), None),
+        "newer-tolerance": (dict(tolerance(), name="newer", newer=NEWER), None),
         "thin": (thin(), None),
         "domains-1": (domains(1), None),
         "domains-2": (domains(2), None),

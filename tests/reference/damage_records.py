@@ -5,6 +5,8 @@ A change is a path into the records of write_map.lay_out, and the new value or a
 function that computes it from the old one.
 """
 
+import struct
+
 
 def drop(at):
     """A change: the list without the item at an index."""
@@ -801,6 +803,24 @@ RECORDS += [
         "a target slice of a named policy without weight",
         False,
         ("target", 0, 1, 0),
+    ),
+    *(
+        (
+            "tolerance",
+            f"tolerance: {rule}",
+            f"tolerance: {content.hex()} in records of {size}",
+            False,
+            ("more", 0, [18, size, content]),
+        )
+        for rule, size, content in (
+            ("millionths", 8, bytes(8)),
+            ("millionths", 8, struct.pack("<II", 100001, 0)),
+            ("millionths", 8, bytes(4) + struct.pack("<I", 10000)),
+            ("zero field", 8, struct.pack("<II", 10000, 1)),
+            ("one record", 8, b""),
+            ("one record", 8, struct.pack("<IIII", 10000, 0, 10000, 0)),
+            ("one record", 4, struct.pack("<II", 10000, 0)),
+        )
     ),
     (
         "three",

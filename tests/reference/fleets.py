@@ -205,6 +205,30 @@ TOML = [
         'name = "m"\nmax_slices = 8000.5@@\n[[node]]\nname = "a"\n',
         ["max_slices"],
     ),
+    *(
+        (
+            f"tolerance {what}",
+            f'name = "m"\ntolerance = {value}@@\n[[node]]\nname = "a"\n',
+            ["tolerance"],
+        )
+        for what, value in (
+            ("0%", '"0%"'),
+            ("0.0000%", '"0.0000%"'),
+            ("above 10%", '"10.0001%"'),
+            ("100%", '"100%"'),
+            ("of five places", '"0.00001%"'),
+            ("without %", '"1"'),
+            ("of white space", '" 1%"'),
+            ("with a sign", '"-1%"'),
+            ("is a number", "0.01"),
+            ("is empty", '""'),
+        )
+    ),
+    (
+        "tolerance below a table",
+        'name = "m"\n[[node]]\nname = "a"\ntolerance = "1%"@@\n',
+        ["tolerance"],
+    ),
     # guards
     (
         "guard is text",

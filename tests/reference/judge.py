@@ -5,7 +5,8 @@ JSON; exits with 1 when something is wrong.
 The judge knows docs/map-format.md and docs/placement.md through the reference, and
 nothing of the program. It demands that
 
-- every holder has exactly as many cells as its target;
+- every holder has exactly as many cells as its target or, where the map has a
+  tolerance, not further from it than that;
 - every unnamed policy has R nodes and keeps the caps at every level;
 - every node is the primary of its part;
 - every pin has R nodes and keeps the caps, unless its fleet calls it short;
@@ -62,6 +63,8 @@ def judge(data, old_data=None):
         old = read_map(old_data) if old_data is not None else None
     except Refused as refused:
         return dict(NOTHING, problems=[f"refused: {refused}"])
+    if m.unknown:
+        return dict(NOTHING, problems=["features that this judge does not know"])
     problems, report = [], dict(NOTHING, slices=len(m.base))
     slices = m.target or m.base
     if m.max_slices and len(slices) > m.max_slices:
@@ -83,7 +86,8 @@ def judge(data, old_data=None):
 
 def judge_shares(m, slices, problems):
     """Returns the largest distance of any holder from its exact share, in points,
-    rounded up. A holder that misses its target is a problem.
+    rounded up. A holder that misses its target, by more than the tolerance, is a
+    problem.
     """
     have, points, (due, exact), worst = (
         shares(m, "cells", slices),
@@ -92,13 +96,23 @@ def judge_shares(m, slices, problems):
         0,
     )
     for holder, cells in due.items():
-        if have[holder] != cells:
+        least, most = allowed(m, cells)
+        if not least <= have[holder] <= most:
             problems.append(
                 f"{holder[0]} {holder[1]} has {have[holder]} cells, its target is {cells}"
             )
         distance = abs(points[holder] - exact[holder] * SPACE / m.cells)
         worst = max(worst, -(-distance.numerator // distance.denominator))
     return worst
+
+
+def allowed(m, target):
+    """The fewest and the most cells that a holder with this target may have."""
+    million = 10**6
+    return (
+        -(-target * (million - m.tolerance) // million),
+        min(m.cells, target * (million + m.tolerance) // million),
+    )
 
 
 def judge_domains(m, slices, report, problems):
@@ -138,19 +152,20 @@ def judge_pins(m, report, problems):
 
 
 def judge_primaries(m, slices, balanced, report, problems):
-    """Checks that every node is the primary of one R-th of its target, rounded up or
-    down, and that the nodes after the primary are in order of their names.
+    """Checks that every node is the primary of one R-th of the cells that it may have,
+    rounded up or down, and that the nodes after the primary are in order of their names.
     """
     have, due = primaries(m, slices), fill(m)[0]
     # at one replica every copy is a primary
     for n in m.nodes if m.replicas > 1 else []:
         cells = due["node", n.name]
-        if not cells // m.replicas <= have[n.name] <= -(-cells // m.replicas):
+        least, most = allowed(m, cells)
+        if not least // m.replicas <= have[n.name] <= -(-most // m.replicas):
             problems.append(
                 f"node {n.name} is primary of {have[n.name]} cells, of {cells} at "
                 f"{m.replicas} replicas"
             )
-    if balanced:
+    if balanced and not m.tolerance:
         report["primaries_by_remainder"] = all(
             have[name] == cells for name, cells in primary_numbers(m, slices).items()
         )
@@ -167,12 +182,20 @@ def judge_rest(m, problems):
     least. If the whole way is a shortest one, so is every part of it.
     """
     if not m.max_slices:
-        if moved(m, m.base, m, m.target) != least_moved(m, m.base, m):
+        least = least_moved(m, m.base, m, goals(m, m.target))
+        if moved(m, m.base, m, m.target) != least:
             problems.append("from base to target slices more moves than the least")
         if reordered(m, m.base, m, m.target) != least_reordered(m, m.base, m, m.target):
             problems.append(
                 "from base to target slices more is reordered than the least"
             )
+
+
+def goals(m, slices):
+    """The cells that every holder is to have: its target or, where the map has a
+    tolerance, what it has.
+    """
+    return shares(m, "cells", slices) if m.tolerance else None
 
 
 def judge_step(m, old, report, problems):
@@ -201,7 +224,8 @@ def judge_movement(m, old, report, problems):
     """Checks that a change made in one step moves the least, exact to the cell. With
     max_slices it may move and reorder more.
     """
-    here, least = moved(old, old.base, m, m.base), least_moved(old, old.base, m)
+    here = moved(old, old.base, m, m.base)
+    least = least_moved(old, old.base, m, goals(m, m.base))
     report["moved_cells"], report["optimum_cells"] = str(here), str(least)
     # otherwise the cells have different sizes, and the least in cells is not the least
     # in points

@@ -37,11 +37,12 @@ def reordered(old, old_slices, m, slices):
     )
 
 
-def least_moved(old, old_slices, m):
+def least_moved(old, old_slices, m, goals=None):
     """The fewest cells that must move from the slices of an old map so that every
-    holder has its target in the fleet of `m`.
+    holder has its target in the fleet of `m`, or its cells in `goals`.
     """
-    target = {holder: cells for holder, cells in targets(m).items() if cells}
+    goals = goals or targets(m)
+    target = {holder: cells for holder, cells in goals.items() if cells}
     groups = groups_of(old, old_slices, m, target)
     network, found = Network(), caps(m)
     inner = {("node", n.name): chain(n, m.spread)[-1] for n in m.nodes}

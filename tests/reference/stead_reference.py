@@ -38,12 +38,14 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
     ("leaving", "<I"),
     ("firsts", "<QQIIII"),
 ]
-# required feature, bit 0: a gradual change is under way, and there are sections 14 to 16
+# feature, bit 0: a gradual change is under way, and there are sections 14 to 16
 GRADUAL = 1
 ADOPTED = 2  # bit 1: the number of the hash is above 4
 TWICE = 4  # bit 2: an unnamed policy names a node twice
 SHORT_PIN = 8  # bit 3: a pin is short
 FIRSTS = 16  # bit 4: the map has firsts, which are section 17
+FOR_EVERY_READER = 2**32 - 1  # the bits that every reader must know
+TOLERANT = 2**32  # bit 32: the map has a tolerance, which is section 18
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
@@ -102,6 +104,7 @@ def read_map(data):
     read_nodes(m, sections)
     read_policies(m, sections)
     read_slices(m, sections)
+    read_tolerance(m, sections)
     return m
 
 
@@ -115,9 +118,12 @@ def read_header(m, data):
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
     known = GRADUAL | ADOPTED | TWICE | SHORT_PIN | FIRSTS
-    need(h[4] <= known, "required features", "version")
+    need(h[4] & FOR_EVERY_READER <= known, "required features", "version")
     m.features = h[4]
+    m.unknown = m.features & ~FOR_EVERY_READER & ~TOLERANT
     count = len(sections_of(m.features))
+    if m.features > FOR_EVERY_READER:
+        count = max(count, h[-1])
     need(h[2] == 176 + 24 * count, "header length")
     need(h[3] == len(data), "file length")
     need(len(data) >= 176 + 24 * count, "file shorter than its header")
@@ -143,7 +149,9 @@ def read_header(m, data):
 
 
 def sections_of(features):
-    """The sections of a map with these features: (number, name, record)."""
+    """The sections that every reader knows of a map with these features: (number, name,
+    record).
+    """
     numbered = [(i + 1, *section) for i, section in enumerate(SECTIONS)]
     return [
         section
@@ -156,22 +164,28 @@ def sections_of(features):
 
 def read_sections(m, table, data):
     """Returns {name of a section: its records}, after checking where the sections
-    stand, how long they are, and that only zeros are between them.
+    stand, how long they are, and that only zeros are between them. After the sections
+    that every reader knows there may be others, with higher numbers: such a section is
+    returned as {number: (record size, bytes)}.
     """
-    sections, end = {}, 176 + 24 * len(table)
-    for (number, name, record), (kind, size, offset, count) in zip(
-        sections_of(m.features), table
-    ):
-        need(kind == number, "section type")
-        need(size == struct.calcsize(record), "section record size")
+    sections, end, last = {}, 176 + 24 * len(table), len(SECTIONS)
+    known = sections_of(m.features)
+    for i, (kind, size, offset, count) in enumerate(table):
+        number, name, record = known[i] if i < len(known) else (kind, kind, None)
+        need(kind == number and (record or kind > last), "section type")
+        last = last if record else kind
+        need(not record or size == struct.calcsize(record), "section record size")
         need(offset == -(-end // 8) * 8, "section offset")
         need(offset + size * count <= len(data), "section inside the file")
         need(not any(data[end:offset]), "zero padding")
         end = offset + size * count
         body = data[offset:end]
-        sections[name] = (
-            body if name == "strings" else list(struct.iter_unpack(record, body))
-        )
+        if name == "strings":
+            sections[name] = body
+        elif record:
+            sections[name] = list(struct.iter_unpack(record, body))
+        else:
+            sections[number] = (size, body)
     need(end == len(data), "end of the last section")
     return sections
 
@@ -249,7 +263,7 @@ def check_header(m):
             m.epoch > 2 or m.map_id == m.parent[:16],
             "epoch 2: map id is the parent's start (reading)",
         )
-    need(m.algorithm == 1, "algorithm version")
+    need(m.algorithm >= 1, "algorithm version")
     need(1 <= m.replicas <= 255, "replicas")
     need((m.hash_number > 4) == bool(m.features & ADOPTED), "feature bit 1")
     m.modulo = bool(m.hash_number & MODULO)
@@ -402,6 +416,22 @@ def read_slices(m, sections):
     if m.target:
         m.leaving = [r[0] for r in sections["leaving"]]
         check_leaving(m)
+
+
+def read_tolerance(m, sections):
+    """Reads section 18: `m.tolerance` is how far a share may be from its target, in
+    millionths of it, and 0 where shares are exact. Further sections belong to unknown
+    features.
+    """
+    others = [number for number in sections if type(number) is int and number > 18]
+    need(m.unknown or not others, "sections of unknown features")
+    need((18 in sections) == bool(m.features & TOLERANT), "feature bit 32")
+    size, body = sections.get(18, (8, struct.pack("<II", 1, 0)))
+    need(size == 8 and len(body) == 8, "tolerance: one record")
+    millionths, zero = struct.unpack("<II", body)
+    need(1 <= millionths <= 100000, "tolerance: millionths")
+    need(zero == 0, "tolerance: zero field")
+    m.tolerance = millionths if 18 in sections else 0
 
 
 def covering(m, sections, name):

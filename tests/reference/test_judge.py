@@ -393,6 +393,79 @@ class BrokenMaps(unittest.TestCase):
         self.rejected("4 slices, max_slices is 3", dict(self.good, max_slices=3))
 
 
+class Tolerance(unittest.TestCase):
+    """Tests with a tolerance of 10%, over 1000 cells: with two nodes, each may have 450
+    to 550 of them.
+    """
+
+    def judged(self, share, replicas=1, tolerance=100000, nodes="ab", old=None):
+        """The report of a map in which the first node has this share of the cells."""
+        first, second, *_ = nodes
+        at = f"{-(-share * END // 1000):016x}"
+        lists = [[first], [second]]
+        if replicas == 2:
+            lists = [[first, "c"], [second, "c"]]
+        description = dict(
+            fleet(replicas, [], *nodes),
+            cells=1000,
+            tolerance=tolerance,
+            base=[["0" * 16, lists[0]], [at, lists[1]]],
+        )
+        return judge(encode(description, old), old)
+
+    def test_shares_within_the_band_are_ok(self):
+        for share in (450, 451, 500, 549, 550):
+            self.assertEqual(self.judged(share)["problems"], [], share)
+
+    def test_one_cell_beyond_the_band_is_rejected(self):
+        for share in (449, 551):
+            problems = self.judged(share)["problems"]
+            self.assertRegex(problems[0], "cells, its target is 500")
+            self.assertEqual(self.judged(share, tolerance=99999)["ok"], False)
+
+    def test_the_band_is_rounded_inwards(self):
+        # 1% and a bit of 500 is 5, and less is 4
+        for tolerance, good in ((10000, True), (9999, False)):
+            self.assertEqual(self.judged(505, tolerance=tolerance)["ok"], good)
+            self.assertEqual(self.judged(495, tolerance=tolerance)["ok"], good)
+
+    def test_primaries_follow_the_band(self):
+        # three nodes at two replicas: the target is 667, 667 and 666, so a node has 601
+        # to 733 cells and is the primary of 300 to 367
+        d = dict(fleet(2, [], "a", "b", "c"), cells=1000, tolerance=100000)
+
+        def reported(*lists):
+            base, at = [], 0
+            for cells, who in lists:
+                base.append([f"{-(-at * END // 1000):016x}", who.split()])
+                at += cells
+            assert at == 1000
+            return judge(encode(dict(d, base=base)))["problems"]
+
+        good = [(300, "a b"), (67, "a c"), (333, "b c"), (300, "c a")]
+        self.assertEqual(reported(*good), [])
+        bad = [(300, "a b"), (68, "a c"), (333, "b c"), (299, "c a")]
+        problems = reported(*bad)
+        self.assertEqual(len(problems), 2)
+        self.assertRegex(problems[0], "node a is primary of 368 cells, of 667")
+        self.assertRegex(problems[1], "node c is primary of 299 cells, of 666")
+
+    def test_a_step_is_compared_with_the_shares_that_it_made(self):
+        # 450 cells of a and 550 of b: after nothing changed nothing has to move
+        old = dict(fleet(1, [], "a", "b"), cells=1000, tolerance=100000)
+        old["base"] = [["0" * 16, ["a"]], [f"{-(-450 * END // 1000):016x}", ["b"]]]
+        data = encode(old)
+        self.assertEqual(self.judged(450, old=data)["problems"], [])
+        # shares in the band, but all of it has moved
+        problems = self.judged(450, nodes="ba", old=data)["problems"]
+        self.assertRegex(problems[0], "1000 cells moved, the least is 100")
+
+    def test_a_map_of_a_newer_program_is_not_judged(self):
+        newer = {"features": [40], "sections": []}
+        report = judge(encode(dict(cases.members(), newer=newer)))
+        self.assertEqual(report["problems"], ["features that this judge does not know"])
+
+
 class Pins(unittest.TestCase):
     """Tests with three copies over three zones of two nodes; the one node of zone d has
     the weight 0 and cannot hold a copy.

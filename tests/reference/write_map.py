@@ -16,7 +16,9 @@ can damage the records in between. The writer shares only the hashes with the re
 has a list of nodes or the name of a policy. The defaults are hash md5, weight 1, epoch
 1, replicas 1 and cells 0 (meaning 2^64); everything else is empty by default. "target",
 which is like "base", and "leaving", a list of node names, make a map with a gradual
-change under way. `after`, the bytes of the map before, determines epoch, map id and
+change under way. "tolerance" is in millionths. "newer" makes the map of a program that
+does not exist yet: it has the feature bits of "features", and the sections of "sections",
+each a number, a record size and its bytes in hex. `after`, the bytes of the map before, determines epoch, map id and
 parent; only callers in Python can give it.
 """
 
@@ -59,7 +61,7 @@ def lay_out(d, after=None):
         "version": 1,
         "header_length": 488,
         "features": 0,
-        "algorithm": 1,
+        "algorithm": d.get("algorithm", 1),
         "sections": 13,
         "gradual": "target" in d,
         "map_id": bytes.fromhex(d.get("map_id", "00" * 16)),
@@ -91,6 +93,16 @@ def lay_out(d, after=None):
         r["header_length"] += 24
         r["sections"] += 1
         r["features"] |= 16
+    newer, r["more"] = d.get("newer", {"features": [], "sections": []}), []
+    if "tolerance" in d:
+        r["more"].append([18, 8, struct.pack("<II", d["tolerance"], 0)])
+        r["features"] |= 2**32
+    for number, size, content in newer["sections"]:
+        r["more"].append([number, size, bytes.fromhex(content)])
+    for bit in newer["features"]:
+        r["features"] |= 1 << bit
+    r["header_length"] += 24 * len(r["more"])
+    r["sections"] += len(r["more"])
     r["nodes"], r["labels"], r["attributes"] = lay_nodes(d["nodes"])
     lay_policies(r, d)
     return r
@@ -361,9 +373,12 @@ def pack(r):
             (4, u32["leaving"]),
         ]
     numbers = list(range(1, len(bodies) + 1))
-    if r["sections"] in (14, 17):
+    if r["features"] & 16 or r["firsts"]:
         bodies.append((32, firsts))
         numbers.append(17)
+    for number, size, content in r["more"]:
+        bodies.append((size, content))
+        numbers.append(number)
     start, table, body = 176 + 24 * len(bodies), b"", b""
     for number, (size, content) in zip(numbers, bodies):
         body += bytes(-len(body) % 8)

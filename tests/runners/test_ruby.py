@@ -81,7 +81,18 @@ MISTAKES = {
         "record(7, member) }.uniq",
     ),
     "pins ignored": ("lookup.rb", "@count[11].zero? ? 8 : 11", "8"),
-    "unknown feature bits ignored": ("lookup.rb", " || features > 0b1111", ""),
+    "unknown feature bits ignored": (
+        "lookup.rb",
+        " || features & 0xffffffff > 0b11111",
+        "",
+    ),
+    "the feature bits of judges not ignored": (
+        "lookup.rb",
+        "features & 0xffffffff > 0b11111",
+        "features > 0b11111",
+    ),
+    "later sections in any order": ("lookup.rb", "if section <= last", "if false"),
+    "a newer algorithm refused": ("lookup.rb", "algorithm.zero?", "algorithm != 1"),
     "the digest not checked": ("lookup.rb", 'refuse "digest" if', "nil if"),
 }
 

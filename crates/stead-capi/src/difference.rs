@@ -192,7 +192,8 @@ pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
 /// Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
 /// least that could move, and the share of every node. Free the text with stead_text_free.
 /// with_moves: 1 also lists every move; 0 leaves the list out.
-/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when a map needs a newer
+/// stead than this one to judge it.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_plan_report(
@@ -203,7 +204,7 @@ pub extern "C" fn stead_plan_report(
 ) -> i32 {
     status("stead_plan_report", error, |c| {
         let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
-        let report = Report::of_plan(&plan.plan, &plan.old, &plan.new, with_moves != 0);
+        let report = Report::of_plan(&plan.plan, &plan.old, &plan.new, with_moves != 0)?;
         c.give_text(text_of(&report)?, json)
     })
 }

@@ -425,7 +425,8 @@ pub extern "C" fn stead_map_slice(
 
 /// Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 /// weight and share. Free the text with stead_text_free.
-/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when the map needs a newer
+/// stead than this one to judge it.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_report(

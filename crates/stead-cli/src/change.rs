@@ -16,6 +16,7 @@ use clap::ValueEnum;
 use stead::guard::Finding;
 use stead::report::{Ask, Report};
 use stead::store::Progress;
+use stead::verdict::Rule;
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
 use crate::caps;
@@ -102,6 +103,12 @@ fn part(text: &str) -> std::result::Result<Share, String> {
         Ok(part) => Ok(part),
         Err(why) => Err(why.to_owned()),
     }
+}
+
+/// Fails when a map has features that this program does not know: it may look such a map up, but
+/// neither judge it nor compute the next one.
+pub fn understood(map: &Map, path: &Path) -> Result {
+    map.understood().map_err(|error| error.in_file(path).into())
 }
 
 /// A change: the map before it, if there is one, and the map after it.
@@ -246,11 +253,17 @@ impl Change {
         }
         caps::write_broken(report, &self.new, out)?;
         caps::write_peaks(report, self.old.as_ref(), &self.new, out)?;
-        if report.max_share_error_points != "0" {
+        if report.max_share_error_points != "0" && report.verdict.violations.of(Rule::Balance) > 0 {
+            let allowed = report
+                .tolerance
+                .as_ref()
+                .map_or(String::new(), |tolerance| {
+                    format!(", and the tolerance is {tolerance} of it")
+                });
             out.line(out.paint(
                 BAD,
                 format!(
-                    "a share is {} points off its target",
+                    "a share is {} points off its target{allowed}",
                     report.max_share_error_points
                 ),
             ))?;

@@ -111,6 +111,7 @@ impl Written {
             key_rule: KeyRule::Whole,
             cells: self.cells,
             max_slices: self.max_slices,
+            tolerance: None,
             spread: self
                 .spread
                 .iter()
@@ -483,6 +484,16 @@ fn every_map_of_the_reference_gets_a_verdict() {
     for map in std::fs::read_dir(maps).unwrap() {
         let path = map.unwrap().path();
         let ran = dir.run(&["check", path.to_str().unwrap(), "--json"]);
+        // a map of a stead that does not exist yet
+        if path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("newer")
+        {
+            ran.fails(65, &["needs feature 40"]);
+            continue;
+        }
         let json: Value = serde_json::from_slice(&ran.out)
             .unwrap_or_else(|e| panic!("{}: {e}: {ran:?}", path.display()));
         assert_eq!(

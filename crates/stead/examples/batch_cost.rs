@@ -142,6 +142,7 @@ fn map(hash: Hash, slices: usize, uneven: bool) -> Map {
         key_rule: KeyRule::Whole,
         cells: Cells::FINEST,
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: (0..NODES)
             .map(|i| NodePart {

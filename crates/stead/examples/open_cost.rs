@@ -161,6 +161,7 @@ fn random_map(slices: usize) -> Vec<u8> {
         key_rule: KeyRule::Whole,
         cells: Cells::FINEST,
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: (0..nodes)
             .map(|i| NodePart {

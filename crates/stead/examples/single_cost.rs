@@ -279,6 +279,7 @@ fn random_map(slices: usize, bounds: &[u64], hash: Hash) -> (Map, Vec<u128>) {
         key_rule: KeyRule::Whole,
         cells: Cells::FINEST,
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: (0..NODES.min(slices as u32))
             .map(|i| NodePart {

@@ -55,12 +55,14 @@ impl Holdings {
             }
         }
         let mut nodes = vec![Held::default(); map.nodes().len()];
+        let mut members = Vec::new();
         for (held, policy) in policies.iter_mut().zip(map.policies()) {
             if policy.name().is_some() {
                 continue;
             }
             let mut copy = std::mem::take(held);
-            for node in policy.distinct() {
+            policy.list_distinct(&mut members);
+            for node in &members {
                 if let Some(sum) = nodes.get_mut(node.index()) {
                     sum.add(copy);
                 }

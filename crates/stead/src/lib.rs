@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load outage | baseline | stats simulate | store
+//! refusal | point weight tolerance name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load outage | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -143,6 +143,8 @@ pub mod simulate;
 pub mod slice;
 pub mod stats;
 pub mod store;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod tolerance;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod verdict;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]

@@ -39,6 +39,8 @@ impl Cause {
 const START_BITS: u32 = 12;
 /// The number of keys that an iterator over many of them takes at a time.
 const TAKEN: usize = 256;
+/// The most nodes of two policies that are compared anew for each of their slices.
+pub(crate) const FEW: usize = 16;
 
 /// A range of points, and one copy of it that moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -349,28 +351,48 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
     for (first, last, [before, after]) in
         overlay([old.base_slices().collect(), new.base_slices().collect()])
     {
-        let (copies, turns) = *known.entry((before, after)).or_insert_with(|| {
-            if old.policy(before).name().is_some() || new.policy(after).name().is_some() {
-                return (u128::from(same.policy(before) != Some(after)), 0);
-            }
-            let kept: HashSet<NodeId> = old
-                .policy(before)
-                .members()
-                .filter_map(|node| same.node(node))
-                .collect();
-            let copies = new
-                .policy(after)
-                .distinct()
-                .into_iter()
-                .filter(|node| !kept.contains(node))
-                .count() as u128;
-            let turns = is_reordered(old, new, same, before, after);
+        let changed = || {
+            let copies = copies_moved(old, new, same, before, after);
+            let turns = old.policy(before).name().is_none()
+                && new.policy(after).name().is_none()
+                && is_reordered(old, new, same, before, after);
             (copies, u128::from(turns))
-        });
+        };
+        let (copies, turns) = if are_few(old, new, before, after) {
+            changed()
+        } else {
+            *known.entry((before, after)).or_insert_with(changed)
+        };
         moved += copies * first.count_to(last);
         reordered += turns * first.count_to(last);
     }
     (moved, reordered)
+}
+
+/// How many copies of a point of a base slice have another holder when its policy changes.
+fn copies_moved(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> u128 {
+    let (was, is) = (old.policy(before), new.policy(after));
+    if was.name().is_some() || is.name().is_some() {
+        u128::from(same.policy(before) != Some(after))
+    } else if is_same_list(old, new, same, before, after) {
+        0
+    } else {
+        let kept: HashSet<NodeId> = was.members().filter_map(|node| same.node(node)).collect();
+        let nodes = is.distinct().into_iter();
+        nodes.filter(|node| !kept.contains(node)).count() as u128
+    }
+}
+
+/// Whether two policies have so few nodes that comparing them takes less time than finding out in a
+/// table what came of it before.
+pub(crate) fn are_few(old: &Map, new: &Map, before: PolicyId, after: PolicyId) -> bool {
+    old.policy(before).members().len() + new.policy(after).members().len() <= FEW
+}
+
+/// Whether two policies list the same nodes in the same order.
+fn is_same_list(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> bool {
+    let before = old.policy(before).members().map(|node| same.node(node));
+    before.eq(new.policy(after).members().map(Some))
 }
 
 /// Whether another node is first, although the node that was first still holds a copy.
@@ -502,6 +524,10 @@ fn pieces(
 
 /// Returns how many copies of points the pins and policies move.
 fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
+    let has_pins = |map: &Map| map.pins().len() > 0;
+    if !has_pins(old) && !has_pins(new) && same.policies.iter().all(Option::is_none) {
+        return 0; // no other cause than rebalancing
+    }
     let mut known: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
     let mut sum = 0;
     for (first, last, before, after, cause) in pieces(old, new, same) {
@@ -550,6 +576,10 @@ fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Vec<Move>
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
     let mut moves: Vec<Move> = Vec::new();
     for (first, last, before, after, cause) in pieces(old, new, same) {
+        let few = are_few(old, new, before, after);
+        if few && is_same_list(old, new, same, before, after) {
+            continue; // nearly all pieces
+        }
         let pairs = known.entry((before, after)).or_insert_with(|| {
             let mut pairs = pairs(old, new, same, before, after);
             if !dead.is_empty() {

@@ -10,8 +10,10 @@ mod judge {
     mod flow;
 }
 
+use std::collections::BTreeSet;
+
 use histories::{inside_zones, nodes, plans, replicas, wanted, Change, Wanted, MILLION};
-use judge::copies::{read, Judged, Step};
+use judge::copies::{read, Judged, Node, Step};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use stead::cell::Cells;
@@ -47,9 +49,12 @@ fn judge_step(before: Option<&Map>, next: &Map, exact: bool) -> TestCaseResult {
             .into_iter()
             .map(|n| [n.target_points.unwrap(), n.points, n.primary_points])
             .collect();
-        let targets = after.targets().into_iter().zip(after.primaries());
-        let found: Vec<[String; 3]> = targets
-            .map(|(t, p)| [t, t, p].map(|cells| (cells * points).to_string()))
+        let held = after.loads().into_iter().zip(after.primaries());
+        let found: Vec<[String; 3]> = after
+            .targets()
+            .into_iter()
+            .zip(held)
+            .map(|(t, (l, p))| [t, l, p].map(|cells| (cells * points).to_string()))
             .collect();
         prop_assert_eq!(said, found);
     }
@@ -173,6 +178,106 @@ proptest! {
     }
 }
 
+/// Tolerances in millionths: from the smallest to the largest.
+fn tolerance() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(1u32), 1u32..1_000, Just(10_000), 1_000u32..=100_000]
+}
+
+/// Checks a step within a tolerance: every share in its band, no more movement than the exact step
+/// from the same map, and nothing more to do afterwards.
+fn judge_tolerant_step(wanted: &Wanted, map: &Map, next: &Map) -> TestCaseResult {
+    let (before, after) = (read(map.bytes()), read(next.bytes()));
+    prop_assert_eq!(after.check(), Ok(()));
+    let report = Report::of(Some(map), next, false).unwrap();
+    prop_assert_eq!((report.violations, report.verdict.is_sound()), (0, true));
+    let mut exact = wanted.clone();
+    exact.tolerance = None;
+    let exact = build(&exact.fleet(), Some(map)).unwrap();
+    let (moves, least) = (
+        before.step(&after).moved,
+        before.step(&read(exact.bytes())).moved,
+    );
+    prop_assert!(
+        moves <= least,
+        "{} cells move, and exactly {}",
+        moves,
+        least
+    );
+    prop_assert!(build(&wanted.fleet(), Some(next)).unwrap().same(next));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn shares_stay_within_the_tolerance_and_no_more_moves_than_in_an_exact_step(
+        mut wanted in wanted(FEW),
+        tolerance in tolerance(),
+        plans in plans(12),
+    ) {
+        wanted.tolerance = Some(tolerance);
+        let mut map = build(&wanted.fleet(), None).unwrap();
+        prop_assert_eq!(read(map.bytes()).check(), Ok(()));
+        for changes in &plans {
+            wanted.change(changes);
+            let next = build(&wanted.fleet(), Some(&map)).unwrap();
+            judge_tolerant_step(&wanted, &map, &next)?;
+            map = next;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(6))]
+
+    #[test]
+    fn long_histories_stay_within_the_tolerance(
+        replicas in 1usize..4,
+        tolerance in tolerance(),
+        plans in prop::collection::vec(prop::collection::vec(inside_zones(), 1..3), 200),
+    ) {
+        let mut wanted = Wanted::with_a_zone_for_each_copy(replicas, 40);
+        wanted.tolerance = Some(tolerance);
+        let mut map = build(&wanted.fleet(), None).unwrap();
+        for changes in &plans {
+            wanted.change(changes);
+            let next = build(&wanted.fleet(), Some(&map)).unwrap();
+            judge_tolerant_step(&wanted, &map, &next)?;
+            map = next;
+        }
+    }
+}
+
+#[test]
+fn a_tolerance_that_is_taken_back_makes_the_shares_exact_again() {
+    let fleet = |head: &str, nodes: usize| {
+        let nodes: String = (0..nodes)
+            .map(|i| {
+                format!(
+                    "[[node]]\nname = \"n{i:02}\"\nlabels = {{zone = \"{}\"}}\n",
+                    i % 3
+                )
+            })
+            .collect();
+        let head = format!("name = \"test\"\nreplicas = 3\nspread = [\"zone\"]\n{head}");
+        Fleet::parse(&format!("{head}{nodes}"), "test.toml").unwrap()
+    };
+    let tolerance = "tolerance = \"5%\"\n";
+    let first = build(&fleet(tolerance, 60), None).unwrap();
+    let grown = build(&fleet(tolerance, 63), Some(&first)).unwrap();
+    let judged = read(grown.bytes());
+    assert_eq!(judged.check(), Ok(()));
+    assert_ne!(
+        judged.loads(),
+        judged.targets(),
+        "the step used the tolerance"
+    );
+    let exact = build(&fleet("", 63), Some(&grown)).unwrap();
+    let judged = read(exact.bytes());
+    assert_eq!((judged.check(), judged.loads()), (Ok(()), judged.targets()));
+}
+
 #[test]
 fn a_tight_limit_is_not_an_internal_fault() {
     let fleet = |most: usize, weights: &[&str]| {
@@ -275,6 +380,7 @@ fn coarse(cells: u64) -> Map {
         key_rule: stead::hash::KeyRule::Whole,
         cells: Cells::from_stored(cells),
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: vec![part],
         policies: vec![PolicyPart {
@@ -391,7 +497,9 @@ fn the_judge_rejects_one_point_too_many() {
         let (_, after) = grown(zones);
         assert_eq!(after.check(), Ok(()));
         let mut broken = after.clone();
-        broken.slices[1].0 += 1;
+        let holders = |slice: &(u128, Vec<usize>)| BTreeSet::from_iter(slice.1.clone());
+        let border = (1..).find(|i| holders(&after.slices[i - 1]) != holders(&after.slices[*i]));
+        broken.slices[border.unwrap()].0 += 1;
         assert!(broken.check_targets().is_err());
         // a left-over point at the wrong node
         let loads = after.loads();
@@ -400,6 +508,81 @@ fn the_judge_rejects_one_point_too_many() {
             assert!(swapped(&after, 0, other).check_targets().is_err());
         }
     }
+}
+
+#[test]
+fn the_judge_rejects_one_cell_beyond_the_tolerance() {
+    let (_, exact) = grown(3);
+    let tolerant = Judged {
+        tolerance: 10_000,
+        ..exact.clone()
+    };
+    assert_eq!(tolerant.check(), Ok(()));
+    // two neighbours that differ in one node: a border between them gives cells of one to another
+    let differ = |(i, pair): (usize, &[(u128, Vec<usize>)])| {
+        let only = |a: &[usize], b: &[usize]| -> Vec<usize> {
+            a.iter().copied().filter(|n| !b.contains(n)).collect()
+        };
+        let (gone, come) = (only(&pair[0].1, &pair[1].1), only(&pair[1].1, &pair[0].1));
+        (gone.len() == 1).then(|| (i + 1, come[0]))
+    };
+    let (slice, loser) = exact
+        .slices
+        .windows(2)
+        .enumerate()
+        .find_map(differ)
+        .unwrap();
+    let target = exact.targets()[loser];
+    let room = target - (target * 990_000).div_ceil(1_000_000);
+    let moved = |cells: u128| {
+        let mut judged = tolerant.clone();
+        judged.slices[slice].0 += cells;
+        judged
+    };
+    assert_eq!(moved(room).check_targets(), Ok(()));
+    assert!(moved(room + 1).check_targets().is_err());
+    // without a tolerance the first cell is too many
+    let exact = Judged {
+        tolerance: 0,
+        ..moved(1)
+    };
+    assert!(exact.check_targets().is_err());
+}
+
+#[test]
+fn the_judge_rejects_one_primary_beyond_the_tolerance() {
+    // two nodes with both copies of 1000 cells: at 1%, each may have 990 to 1000 cells, and be the
+    // primary of 495 to 500 of them
+    let node = |name: &str| Node {
+        name: name.to_owned(),
+        formerly: String::new(),
+        weight: 1,
+        domain: Vec::new(),
+    };
+    let judged = |tolerance: u128, of_a: u128| Judged {
+        replicas: 2,
+        cells: 1000,
+        spread: Vec::new(),
+        nodes: vec![node("a"), node("b")],
+        slices: vec![(0, vec![0, 1]), (of_a, vec![1, 0])],
+        tolerance,
+    };
+    assert_eq!(judged(10_000, 500).check(), Ok(()));
+    assert!(judged(10_000, 501).check_primaries().is_err());
+    assert!(judged(10_000, 494).check_primaries().is_err());
+    assert!(judged(0, 499).check_primaries().is_err());
+    // three nodes with two copies each of 900 cells: the target is 600, and the band of the
+    // primaries is 297 to 303
+    let three = |more: u128| Judged {
+        cells: 900,
+        nodes: vec![node("a"), node("b"), node("c")],
+        slices: vec![(0, vec![0, 1]), (300 + more, vec![1, 2]), (600, vec![2, 0])],
+        ..judged(10_000, 0)
+    };
+    assert_eq!(three(3).check(), Ok(()));
+    assert!(three(4).check_primaries().is_err());
+    assert_eq!(three(6).check_targets(), Ok(()));
+    assert!(three(7).check_targets().is_err());
 }
 
 #[test]

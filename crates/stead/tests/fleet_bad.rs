@@ -21,7 +21,7 @@ const TOML: &[Bad] = &[
         "name = 'm'\nreplica = 1\nNODE",
         2,
         "unknown key `replica` in the fleet; known keys: name, replicas, spread, hash, secret, secret_file, \
-         key, max_slices, guard, node, policy, pin, first",
+         key, max_slices, tolerance, guard, node, policy, pin, first",
     ),
     ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, "),
     ("name = 'm'\n[x]\nNODE", 2, "unknown key `x` in the fleet; known keys: name, "),
@@ -57,6 +57,19 @@ const TOML: &[Bad] = &[
         false"),
     ("name = 'm'\nmax_slices = 1979-05-27\nNODE", 2, "max_slices must be a whole number, but is a \
         date or time"),
+    ("name = 'm'\ntolerance = '0%'\nNODE", 2, "tolerance \"0%\" is no tolerance; leave it out for \
+        exact shares"),
+    ("name = 'm'\ntolerance = '10.0001%'\nNODE", 2, "tolerance \"10.0001%\" is above 10%, the \
+        largest tolerance"),
+    ("name = 'm'\ntolerance = '0.00001%'\nNODE", 2, "tolerance \"0.00001%\" has more than 4 \
+        places; leave out the rest"),
+    ("name = 'm'\ntolerance = '1'\nNODE", 2, "tolerance \"1\" does not end in %; write it like \
+        \"1%\""),
+    ("name = 'm'\ntolerance = 0.01\nNODE", 2, "tolerance must be a string, but is a number; write \
+        it in quotes"),
+    ("name = 'm'\nNODE\ntolerance = '1%'", 5, "unknown key `tolerance` in [[node]]; known keys: \
+        name, weight, labels, attributes, formerly; keys of the fleet itself must come before the \
+        first [[...]]"),
     // the hash and its secret
     ("name = 'm'\nhash = 'crc32'\nNODE", 2, "unknown hash `crc32`; known hashes: md5, sha1, xxh3, \
         siphash"),

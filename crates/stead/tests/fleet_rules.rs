@@ -5,6 +5,7 @@ use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::{Hash, KeyRule};
 use stead::point::SPACE;
 use stead::report::Report;
+use stead::tolerance::Tolerance;
 use stead::{build, Point};
 
 /// The example of docs/fleet.md, with every key that exists.
@@ -15,6 +16,7 @@ spread   = ["zone", "rack"]
 hash     = "siphash"
 secret   = "000102030405060708090a0b0c0d0e0F"
 max_slices = 8_000
+tolerance = "0.50%"
 
 [[node]]
 name   = "n11"
@@ -62,7 +64,7 @@ const JSON: &str = r#"{
      "attributes": {"address": "10.0.0.1:3306"}, "formerly": "10.0.0.1:11211"},
     {"name": "n11", "weight": 0.000000}
   ],
-  "max_slices": 8000, "secret": "000102030405060708090a0b0c0d0e0f", "hash": "siphash", "spread": ["zone", "rack"], "replicas": 1,
+  "max_slices": 8000, "tolerance": "0.5%", "secret": "000102030405060708090a0b0c0d0e0f", "hash": "siphash", "spread": ["zone", "rack"], "replicas": 1,
   "name": "members"
 }"#;
 
@@ -95,6 +97,7 @@ fn every_key_is_read() {
         (fleet.name.as_str(), fleet.replicas, fleet.max_slices),
         ("members", 1, Some(8000))
     );
+    assert_eq!(fleet.tolerance, Tolerance::from_millionths(5_000));
     assert_eq!(fleet.file, "dir/members.toml");
     assert_eq!(fleet.spread, ["zone", "rack"]);
     let secret = fleet.hash.as_ref().and_then(|hash| hash.secret()).unwrap();
@@ -105,7 +108,7 @@ fn every_key_is_read() {
     };
     assert_eq!(
         (db1.name.as_str(), db1.weight.to_string().as_str(), db1.line),
-        ("db1", "1.5", 13)
+        ("db1", "1.5", 14)
     );
     assert_eq!(
         db1.labels
@@ -119,7 +122,7 @@ fn every_key_is_read() {
     assert_eq!(db1.formerly.as_deref(), Some("10.0.0.1:11211"));
     assert_eq!(
         (n11.name.as_str(), n11.weight.millionths(), n11.line),
-        ("n11", 0, 9)
+        ("n11", 0, 10)
     );
     assert_eq!(
         (n11.labels.len(), n11.attributes.len(), &n11.formerly),
@@ -136,11 +139,11 @@ fn every_key_is_read() {
             alone.weight,
             alone.line
         ),
-        ("alone", "", None, 26)
+        ("alone", "", None, 27)
     );
     assert_eq!(
         (cray.name.as_str(), cray.kind.as_str(), cray.line),
-        ("cray", "chain", 20)
+        ("cray", "chain", 21)
     );
     assert_eq!(cray.weight.unwrap().to_string(), "2");
     assert_eq!(
@@ -159,14 +162,14 @@ fn every_key_is_read() {
             &PinTo::Policy("cray".to_owned())
         )
     );
-    assert_eq!((justin.line, justin.short, range.short), (35, false, true));
+    assert_eq!((justin.line, justin.short, range.short), (36, false, true));
     let what = Pinned::Range {
         first: Point(1106804644422573096),
         end: 1106806489096980467,
     };
     assert_eq!(
         (&range.what, &range.to, range.line),
-        (&what, &PinTo::Nodes(vec!["n11".to_owned()]), 30)
+        (&what, &PinTo::Nodes(vec!["n11".to_owned()]), 31)
     );
 }
 

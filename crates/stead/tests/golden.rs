@@ -153,9 +153,9 @@ fn digests_with_replicas_stay() {
 }
 
 const FROZEN_WITH_REPLICAS: [&str; 2] = [
-    "zones and racks: 809 slices, a805050f6aa21cb7c025bef86db5bdf3a7aa0332a25c48e1f3c3fe3cccd64fc3",
+    "zones and racks: 598 slices, 96740ce01a13d284c5c73d4ecbb8695e8cd3ee92bce9ed380422de2f59b81806",
     "replicas and spread: 78 slices, \
-     cb4924ce1594814421837f0fd22b5c61abd09f316923af9a1b9d3fe5e9a85744",
+     e3ed26e92ede979e1ae1853668aa2173702fd3c30206c542cff2f806da3f4728",
 ];
 
 #[test]
@@ -173,19 +173,19 @@ fn digests_with_replicas_and_a_limit_stay() {
     println!("    \"{found}\"");
     assert_eq!(
         found,
-        "within 60 slices: 29 slices, \
-        e5454c1d16570290af415533ee634aa66f311d87acae48b6ab0ec3c13180eece"
+        "within 60 slices: 60 slices, \
+        232c1dce99bc2dce95333aec215fbaeae6354cb8580ae35ab72e7d2273941d66"
     );
 }
 
 const FROZEN: [&str; 7] = [
-    "figure 6: 5 slices, 3e346c29f0ca344a16847d07b860ddd59deab599f8df5e065d6641cc8becdc83",
-    "figure 7: 29 slices, f26e14253a337a5326d038e0202830ccbf13e773461fe59615b6188189470e2e",
-    "one by one to 100: 2531 slices, \
-     11b2f0ed3b8ec3a8783d9002651c8c2034bba4758e0c3f791a187f354dc1917c",
-    "300 by 10: 2340 slices, 4b5aeb6f6b0252dc297ecc3a68794286cc3db8a70898a0b239ca84a493883012",
-    "1000 by 100: 2850 slices, 2e5674fb0d4e308ccfe0b2aecd8b502472de9a15745fd87b2a10b96ed83f60c1",
-    "growing, losing, reweighting: 153 slices, \
-     083433bb5a21cce077c47198e09c35c43c0db9d9a218538afaea55796928aaf7",
-    "policies and pins: 3 slices, 77bd1dff00c2b6bbd243695c977df6332ee5b7815372a20820547943074861a6",
+    "figure 6: 5 slices, 05fdf9108ff9a4d0b76e40961efd6e48442cdb12b7bafbc724ed41db0166cb00",
+    "figure 7: 27 slices, 7dee5d5fafc4ed9cd78c9874d482468d309f29c2c1ad05c7bd4b9590547f575b",
+    "one by one to 100: 2505 slices, \
+     cc019313a8fbc08a636b48ea93f5abc8a173e626badc69e9dc4151a1966c4f33",
+    "300 by 10: 2327 slices, 5b48bc94733b63cce9d24463102f9b1fcd3fe1ccf3c3c99d9913d8898607929c",
+    "1000 by 100: 2706 slices, 817ce8833690f7e2fcce2e9e96a598f6755bd8d83820de3f2be94150b2b9757f",
+    "growing, losing, reweighting: 150 slices, \
+     d2ce5b74d9d0f0fc50b6311b10a569a31742d4a9db49554d187c1478956e380f",
+    "policies and pins: 3 slices, e09379baceb87a1182e71555dee4c0c0a751afe43736b5ecbe8207d68fcd784b",
 ];

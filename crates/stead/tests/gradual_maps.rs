@@ -213,8 +213,9 @@ fn a_changed_file_is_refused_or_is_canonical() {
                     refused += 1;
                 }
                 Ok(map) => {
+                    // the parts have nothing of features that this stead does not know
                     assert!(
-                        encode(&map.to_parts()) == map.bytes(),
+                        map.understood().is_err() || encode(&map.to_parts()) == map.bytes(),
                         "{name}: {:?}",
                         map.to_parts()
                     );

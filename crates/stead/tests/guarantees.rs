@@ -366,6 +366,34 @@ fn the_judge_rejects_one_point_too_many() {
 }
 
 #[test]
+fn the_judge_rejects_one_point_beyond_the_tolerance() {
+    let nodes = "[[node]]\nname = 'a'\n[[node]]\nname = 'b'\nweight = 3\n";
+    let fleet = format!("name = 'test'\ntolerance = '1%'\n{nodes}");
+    let map = build(&Fleet::parse(&fleet, "test.toml").unwrap(), None).unwrap();
+    let judged = read(map.bytes());
+    assert_eq!(judged.tolerance, 10_000);
+    let target = judged.targets()[&Holder::Node("a".into())];
+    assert_eq!(target, 1 << 62);
+    let with_points_of_a = |points: u128| {
+        let mut judged = judged.clone();
+        judged.slices[1].0 = points as u64;
+        judged.check_balance()
+    };
+    // 1% of 2^62 is not whole, so the band is rounded inwards
+    let room = target / 100;
+    for within in [target - room, target, target + room] {
+        assert_eq!(with_points_of_a(within), Ok(()));
+    }
+    assert!(with_points_of_a(target - room - 1).is_err());
+    assert!(with_points_of_a(target + room + 1).is_err());
+    // without a tolerance, the first point beyond the target is too many
+    let mut exact = judged.clone();
+    exact.tolerance = 0;
+    exact.slices[1].0 += 1;
+    assert!(exact.check_balance().is_err());
+}
+
+#[test]
 fn the_judge_rejects_unnecessary_movement() {
     let maps = grown(&[4, 7]);
     let (before, mut after) = (read(maps[0].bytes()), read(maps[1].bytes()));

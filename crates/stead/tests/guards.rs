@@ -393,16 +393,16 @@ fn replicas_spread_policies_pins_and_firsts_are_taken_back_too() {
         &old,
         &format!("replicas = 2\n{old}"),
         &format!("replicas = 2\nspread = ['zone']\n{old}"),
-        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}"),
-        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}{pin}"),
-        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\n{old}{policy}{pin}{first}"),
+        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\ntolerance = '1%'\n{old}{policy}"),
+        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\ntolerance = '1%'\n{old}{policy}{pin}"),
+        &format!("replicas = 2\nspread = ['zone']\nmax_slices = 900\ntolerance = '1%'\n{old}{policy}{pin}{first}"),
     ]);
     assert_eq!(
         epochs.found(&old),
         [
             "takes back epoch 2: replicas, 2 -> 1",
             "takes back epoch 3: spread, zone -> none",
-            "takes back epoch 4: max_slices, 900 -> none; policy p, added there",
+            "takes back epoch 4: max_slices, 900 -> none; tolerance, 1% -> none; policy p, added there",
             "takes back epoch 5: pin of \"k\", added there",
             "takes back epoch 6: first at 1999999999999999, added there; first of \"l\", added there",
         ]

@@ -29,6 +29,7 @@ fn map(bounds: impl Iterator<Item = u64>, alike: bool, pins: &[(u64, u64)]) -> M
         key_rule: KeyRule::Whole,
         cells: Cells::FINEST,
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: (0..NODES)
             .map(|i| NodePart {

@@ -16,7 +16,9 @@ fn maps() -> Vec<(String, Map)> {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         (name, Map::open_uncached(path).unwrap())
     };
-    paths.iter().map(named).collect()
+    // no next map is computed from a map of a newer stead
+    let known = |(_, map): &(String, Map)| map.understood().is_ok();
+    paths.iter().map(named).filter(known).collect()
 }
 
 /// Builds the text of a map's fleet on the map.
@@ -56,6 +58,13 @@ fn random_fleet(state: &mut u64, replicas: u64) -> String {
     let mut text = format!("name = 'random'\nreplicas = {replicas}\nspread = ['zone']\n");
     if below(state, 4) == 0 {
         text += "max_slices = 4000\n";
+    }
+    if below(state, 4) == 0 {
+        text += &format!(
+            "tolerance = '{}.{:04}%'\n",
+            below(state, 10),
+            1 + below(state, 9999)
+        );
     }
     // the first three are always there, so that R nodes have a weight
     let mut nodes: Vec<String> = (0..3).map(|i| format!("n{i}")).collect();

@@ -80,6 +80,7 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
         key_rule: stead::hash::KeyRule::Whole,
         cells: stead::cell::Cells::FINEST,
         max_slices: None,
+        tolerance: None,
         spread: Vec::new(),
         nodes: (0..3).map(node).collect(),
         policies: (0..3).map(policy).collect(),
@@ -211,7 +212,7 @@ fn figure_7_is_balanced_at_every_size_with_the_least_movement() {
     }
     let slices: Vec<usize> = maps.iter().map(Map::base_count).collect();
     // the prototype: 4, 9, 16, 23, 32
-    assert_eq!(slices, [4, 8, 14, 21, 29]);
+    assert_eq!(slices, [4, 8, 14, 20, 27]);
 }
 
 /// The placement policies of the article, and its hot key, in one fleet.

@@ -348,6 +348,9 @@ fn every_map_is_written_again_to_the_same_bytes() {
     for entry in fs::read_dir(tests().join("maps")).unwrap() {
         let path = entry.unwrap().path();
         let map = Map::open_uncached(&path).unwrap();
+        if map.understood().is_err() {
+            continue; // the parts have nothing of features that this stead does not know
+        }
         assert!(
             stead::format::encode(&map.to_parts()) == map.bytes(),
             "{}",

@@ -368,6 +368,101 @@ fn maps_that_stead_builds_are_sound() {
     assert_eq!(name, "p");
 }
 
+/// A map of 1000 cells with a tolerance, and how many of the cells are in each slice.
+fn tolerant(top: &str, slices: &[(u64, &[u32])]) -> Map {
+    let node = "node = [{name = 'a'}, {name = 'b'}, {name = 'c', weight = 0}]";
+    let fleet = Fleet::parse(&format!("name = 'm'\n{top}\n{node}"), "fleet").unwrap();
+    let mut parts = build(&fleet, None).unwrap().to_parts();
+    parts.cells = Cells::from_stored(1000);
+    let mut lists: Vec<&[u32]> = slices.iter().map(|(_, list)| *list).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    parts.policies = lists
+        .iter()
+        .map(|list| PolicyPart {
+            name: None,
+            kind: String::new(),
+            weight: None,
+            members: list.iter().copied().map(NodeId).collect(),
+        })
+        .collect();
+    let mut first = 0;
+    parts.base.clear();
+    for (cells, list) in slices {
+        let policy = lists.iter().position(|other| other == list).unwrap();
+        let point = parts.cells.bound(first).try_into().unwrap();
+        parts.base.push((Point(point), PolicyId(policy as u32)));
+        first += u128::from(*cells);
+    }
+    assert_eq!(first, 1000);
+    Map::from_bytes(encode(&parts)).unwrap()
+}
+
+#[test]
+fn shares_are_judged_by_the_band_of_the_tolerance() {
+    let said = |top: &str, a: u64| {
+        let map = tolerant(top, &[(a, &[0]), (1000 - a, &[1])]);
+        let verdict = Verdict::of(&map, 9);
+        let listed = verdict.violations.listed.first();
+        let first = listed.map_or(String::new(), |one| one.problem.to_string());
+        (first, verdict.max_share_error_millionths)
+    };
+    let one = "tolerance = '1%'";
+    assert_eq!(said(one, 500), (String::new(), 0));
+    assert_eq!(said(one, 505), (String::new(), 10_000));
+    assert_eq!(said(one, 495), (String::new(), 10_000));
+    let more = "node a has 506 cells, 1 more than the tolerance of its target allows";
+    assert_eq!(said(one, 506), (more.to_owned(), 12_000));
+    let fewer = "node a has 493 cells, 2 fewer than the tolerance of its target allows";
+    assert_eq!(said(one, 493), (fewer.to_owned(), 14_000));
+    // the band is rounded inwards
+    let less = "node a has 505 cells, 1 more than the tolerance of its target allows";
+    assert_eq!(said("tolerance = '0.9999%'", 505).0, less);
+    // and without a tolerance there is none
+    let exact = "node a has 501 cells, 1 too many for its target";
+    assert_eq!(said("", 501).0, exact);
+    // a node of weight 0 holds nothing, whatever the tolerance
+    let map = tolerant("tolerance = '10%'", &[(500, &[0]), (499, &[1]), (1, &[2])]);
+    let verdict = Verdict::of(&map, 9);
+    assert_eq!(verdict.violations.of(Rule::Balance), 1);
+    assert_eq!(
+        verdict.violations.listed[0].problem.to_string(),
+        "node c has 1 cells, 1 too many for its target"
+    );
+}
+
+#[test]
+fn primaries_are_judged_by_the_band_of_the_tolerance() {
+    // two nodes have one copy each of all cells, so no share can move; the target is 1000 cells,
+    // and a node has 990 to 1000 and is the primary of 495 to 500 of them
+    let broken = |top: &str, a: u64| {
+        let top = format!("replicas = 2\n{top}");
+        let map = tolerant(&top, &[(a, &[0, 1]), (1000 - a, &[1, 0])]);
+        let verdict = Verdict::of(&map, 9);
+        assert_eq!(verdict.violations.of(Rule::Balance), 0);
+        let problems = verdict.violations.listed;
+        problems
+            .iter()
+            .map(|one| one.problem.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert!(broken("tolerance = '1%'", 500).is_empty());
+    assert_eq!(
+        broken("tolerance = '1%'", 494),
+        [
+            "node a is the primary of 494 of its 1000 cells, not of 495 to 500",
+            "node b is the primary of 506 of its 1000 cells, not of 495 to 500",
+        ]
+    );
+    assert_eq!(
+        broken("", 499),
+        [
+            "node a is the primary of 499 of its 1000 cells, not of 500",
+            "node b is the primary of 501 of its 1000 cells, not of 500",
+        ]
+    );
+}
+
 /// 256 nodes in as many zones, 255 copies, the finest and the coarsest cells.
 #[test]
 fn the_largest_numbers_fit() {
@@ -398,6 +493,7 @@ fn the_largest_numbers_fit() {
             key_rule: KeyRule::Whole,
             cells,
             max_slices: None,
+            tolerance: None,
             spread: vec!["zone".to_owned()],
             nodes: (0..256).map(node).collect(),
             policies: vec![PolicyPart {

@@ -136,6 +136,7 @@ fn modules_that_place_are_free_of_floats_and_indexing() {
         "policy",
         "rebalance",
         "slice",
+        "tolerance",
         "verdict",
         "weight",
     ] {

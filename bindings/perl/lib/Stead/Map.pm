@@ -60,7 +60,7 @@ path. L<Stead/KEYS> says what a key is.
 
 A method that returns a list returns its length in scalar context.
 
-As a string, a map says what it is: C<< <Stead::Map "members" epoch 1, 2 nodes, 2 slices, 89e78894>
+As a string, a map says what it is: C<< <Stead::Map "members" epoch 1, 2 nodes, 2 slices, a0cbd4cc>
 >>, where the last word begins the digest. C<==> compares objects, as for every reference; to compare
 maps, compare their digests, or use C<same>.
 

@@ -8,7 +8,7 @@ use clap::Args;
 use stead::store::{Planned, SavedPlan, KEEP};
 use stead::{Error, Store};
 
-use crate::change::{Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::output::Out;
@@ -91,6 +91,9 @@ impl Apply {
             let newest = store.current()?;
             let map = self.map.display().to_string();
             self.permit.check_epoch(newest.as_ref(), &map)?;
+            if let Some(newest) = &newest {
+                understood(newest, &self.map)?;
+            }
             let mut change = Change::of(&self.fleet, newest, &self.pace)?;
             change.progress = store.progress(&change.new);
             change

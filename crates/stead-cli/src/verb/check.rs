@@ -11,6 +11,7 @@ use stead::{Map, Store};
 
 use super::observed::Observed;
 use super::off::Off;
+use crate::change::understood;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
@@ -77,6 +78,11 @@ struct Checks<'a> {
     pin_violations: usize,
     short_pins: usize,
     max_share_error_points: String,
+    /// only in a map with a tolerance, like the next one
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_share_error_millionths: Option<u128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<String>,
     checks: Vec<Checked>,
     listed: Vec<Listed<'a>>,
     unlisted: usize,
@@ -130,6 +136,7 @@ impl Check {
         if let Some(node) = &self.off {
             return Off::of(&map, node)?.report(&self.map, self.json, out);
         }
+        understood(&map, &self.map)?;
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
         let progress = Store::new(&self.map, KEEP).progress(&map);
         let checks = checks(&map, &verdict, progress.as_ref());
@@ -152,6 +159,10 @@ impl Check {
                 pin_violations: verdict.violating_pins,
                 short_pins: verdict.short_pins,
                 max_share_error_points: verdict.max_share_error.to_string(),
+                max_share_error_millionths: verdict
+                    .tolerance
+                    .map(|_| verdict.max_share_error_millionths),
+                tolerance: verdict.tolerance.map(|tolerance| tolerance.to_string()),
                 checks,
                 listed: all_listed(&map, &verdict.violations),
                 unlisted: verdict.violations.unlisted(),
@@ -263,11 +274,20 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
                 labels.join(", ")
             )
         }
-        (Rule::Balance, _) => "every share is its target, to the point".to_owned(),
+        (Rule::Balance, _) => match verdict.tolerance {
+            None => "every share is its target, to the point".to_owned(),
+            Some(tolerance) => format!(
+                "every share is within {tolerance} of its target, at most {} off",
+                off(verdict)
+            ),
+        },
         (Rule::Primaries, 1) => "every node is the primary of all its points".to_owned(),
-        (Rule::Primaries, replicas) => {
-            format!("every node is the primary of 1/{replicas} of its points")
-        }
+        (Rule::Primaries, replicas) => match verdict.tolerance {
+            None => format!("every node is the primary of 1/{replicas} of its points"),
+            Some(tolerance) => format!(
+                "every node is the primary of 1/{replicas} of its target, within {tolerance} of it"
+            ),
+        },
         (Rule::MaxSlices, _) => {
             let slices = if map.target_slices().is_some() {
                 map.target_count()
@@ -295,6 +315,13 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
     })
 }
 
+/// Returns how far the share is from its target that is the farthest from it, as a percentage of
+/// the target: `0.8312%`.
+fn off(verdict: &Verdict) -> String {
+    let millionths = verdict.max_share_error_millionths;
+    format!("{}.{:04}%", millionths / 10_000, millionths % 10_000)
+}
+
 /// Returns the words for a rule that is broken.
 fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
     match rule {
@@ -304,12 +331,15 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
             count(map.replicas() as usize, "node")
         ),
         Rule::Spread => format!("{} of caps or labels", count(broken, "violation")),
-        Rule::Balance if verdict.max_share_error == 0 => {
+        Rule::Balance if !verdict.has_targets() => {
             "there are no targets: too few nodes have a weight above 0".to_owned()
         }
         Rule::Balance => format!(
-            "{} off target, by at most {} points",
+            "{} off target{}, by at most {} points",
             count(broken, "share"),
+            verdict.tolerance.map_or(String::new(), |tolerance| format!(
+                " by more than {tolerance}"
+            )),
             verdict.max_share_error
         ),
         Rule::Primaries => {
@@ -317,11 +347,12 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
                 1 => ("is", "its"),
                 _ => ("are", "their"),
             };
-            format!(
-                "{} {are} not the primary of 1/{} of {their} points",
-                count(broken, "node"),
-                map.replicas()
-            )
+            let nodes = count(broken, "node");
+            let part = format!("{nodes} {are} not the primary of 1/{}", map.replicas());
+            match verdict.tolerance {
+                None => format!("{part} of {their} points"),
+                Some(tolerance) => format!("{part} of {their} target, within {tolerance} of it"),
+            }
         }
         Rule::MaxSlices => format!(
             "{}, but at most {} are allowed",

@@ -12,7 +12,7 @@ use crate::input::shown;
 use crate::rewrite;
 use crate::suggest::hint;
 
-/// A fleet file that is edited.
+/// A fleet file that is being edited.
 pub struct FleetFile {
     path: PathBuf,
     /// The file before the edit.

@@ -62,8 +62,8 @@ pub struct Load {
     /// Write the proposed fleet to this new file; needs --within
     #[arg(short, long, value_name = "FLEET", requires = "within")]
     output: Option<PathBuf>,
-    /// Put the proposal into this file, which is the fleet of MAP; comments and order stay. Needs
-    /// --within
+    /// Add the proposal to FLEET, the file from which MAP was made; its comments and order stay.
+    /// Needs --within
     #[arg(
         long,
         value_name = "FLEET",
@@ -141,7 +141,7 @@ impl Load {
     }
 }
 
-/// Reads the file of the fleet from which a map was made.
+/// Reads a fleet file. It must be the one from which the map was made.
 fn fleet_of(path: &Path, map: &Map, map_path: &Path) -> Result<FleetFile> {
     let file = FleetFile::read(path)?;
     match stead::build(&file.fleet, Some(map))?.same(map) {

@@ -6,7 +6,7 @@ use clap::Args;
 use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
-use crate::change::{Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show};
 use crate::exit::Result;
 use crate::output::Out;
 
@@ -50,6 +50,9 @@ impl Plan {
             Some(store) => store.current()?,
             None => None,
         };
+        if let (Some(old), Some(path)) = (&old, &self.map) {
+            understood(old, path)?;
+        }
         let mut change = Change::of(&self.fleet, old, &self.pace)?;
         if let Some(store) = &store {
             change.progress = store.progress(&change.new);

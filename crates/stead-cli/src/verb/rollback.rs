@@ -9,7 +9,7 @@ use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
 use super::apply::{publish, Why};
-use crate::change::{Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::input::whole;
@@ -75,6 +75,7 @@ impl Rollback {
             return Err(Failure::new(USAGE, problem));
         }
         let newest = Map::open_uncached(&self.map)?;
+        understood(&newest, &self.map)?;
         let map = self.map.display().to_string();
         self.permit.check_epoch(Some(&newest), &map)?;
         let store = self.why.on(store.going_back_to(self.epoch))?;

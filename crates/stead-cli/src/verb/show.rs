@@ -15,6 +15,7 @@ use stead::verdict::Holder;
 use stead::{Map, Store};
 
 use crate::caps;
+use crate::change::understood;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
@@ -74,6 +75,7 @@ struct Shown<'a> {
     map_id: String,
     algorithm: u32,
     max_slices: Option<u32>,
+    tolerance: Option<String>,
     slices: Slices<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slice_count: Option<usize>,
@@ -84,6 +86,8 @@ struct Shown<'a> {
     pin_violations: usize,
     short_pins: usize,
     max_share_error_points: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_share_error_millionths: Option<u128>,
     nodes: Vec<ShownNode<'a>>,
     policies: Vec<ShownPolicy<'a>>,
     domains: Vec<DomainReport<'a>>,
@@ -156,6 +160,7 @@ struct ShownPin<'a> {
 impl Show {
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_uncached(&self.map)?;
+        understood(&map, &self.map)?;
         if self.fleet {
             return out.bytes(map.fleet().to_toml().as_bytes());
         }
@@ -214,6 +219,7 @@ fn shown_map<'a>(map: &'a Map, report: Report<'a>, slices: bool) -> Shown<'a> {
         map_id: hex(&map.map_id()),
         algorithm: map.algorithm(),
         max_slices: map.max_slices(),
+        tolerance: map.tolerance().map(|tolerance| tolerance.to_string()),
         slices: if slices {
             Slices::List(map.slices().map(|slice| shown_slice(map, &slice)).collect())
         } else {
@@ -226,6 +232,7 @@ fn shown_map<'a>(map: &'a Map, report: Report<'a>, slices: bool) -> Shown<'a> {
         pin_violations: report.pin_violations,
         short_pins: report.short_pins,
         max_share_error_points: report.max_share_error_points,
+        max_share_error_millionths: report.max_share_error_millionths,
         nodes: map
             .nodes()
             .zip(report.nodes)
@@ -325,6 +332,9 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     }
     map.max_slices().map_or(Ok(()), |most| {
         out.line(format_args!("limit   {most} slices"))
+    })?;
+    map.tolerance().map_or(Ok(()), |tolerance| {
+        out.line(format_args!("shares  within {tolerance} of their targets"))
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::hash::{Hash, KeyRule};
 use crate::point::{Point, Share};
+use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
 /// A checked fleet. All rules of docs/fleet.md hold, except that pins may overlap: `lay_pins`
@@ -28,6 +29,8 @@ pub struct Fleet {
     pub key_rule: Option<KeyRule>,
     /// The largest number of base slices, if the fleet sets one.
     pub max_slices: Option<u32>,
+    /// How far shares may be from their targets; `None` means that shares are exact.
+    pub tolerance: Option<Tolerance>,
     /// How much one publish may move, as a part of all copies, if `[guard]` limits it. A map does
     /// not store it.
     pub move_limit: Option<Share>,

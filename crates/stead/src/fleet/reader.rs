@@ -10,7 +10,7 @@ use crate::name::{NAME_MAX, TEXT_MAX};
 use crate::weight::Weight;
 
 /// The keys of the fleet itself.
-pub(super) const TOP_KEYS: [&str; 13] = [
+pub(super) const TOP_KEYS: [&str; 14] = [
     "name",
     "replicas",
     "spread",
@@ -19,6 +19,7 @@ pub(super) const TOP_KEYS: [&str; 13] = [
     "secret_file",
     "key",
     "max_slices",
+    "tolerance",
     "guard",
     "node",
     "policy",

@@ -16,6 +16,7 @@ use crate::hash::KeyRule;
 use crate::name::{NAME_MAX, SPREAD_MAX, TEXT_MAX};
 use crate::point::{Point, Share};
 use crate::policy::{NODES_MAX, REPLICAS_MAX};
+use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
@@ -44,7 +45,7 @@ impl Reader<'_> {
         let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
         let mut spread = Vec::new();
         let mut secrets = Secrets::default();
-        let (mut key_rule, mut move_limit) = (None, None);
+        let (mut key_rule, mut tolerance, mut move_limit) = (None, None, None);
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
         let mut firsts = Vec::new();
         let mut named = false;
@@ -77,6 +78,7 @@ impl Reader<'_> {
                 "max_slices" => {
                     max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX))
                 }
+                "tolerance" => tolerance = self.tolerance(tree),
                 "guard" => move_limit = self.guard(tree),
                 "node" => nodes = self.tables("node", tree, NODES_MAX),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
@@ -104,6 +106,7 @@ impl Reader<'_> {
             hash,
             key_rule,
             max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
+            tolerance,
             move_limit,
             nodes,
             policies,
@@ -125,6 +128,17 @@ impl Reader<'_> {
                 )
             })
         })
+    }
+
+    /// Returns how far shares may be from their targets.
+    fn tolerance(&mut self, tree: Tree) -> Option<Tolerance> {
+        let text = self.any_text("tolerance", tree)?;
+        match Tolerance::parse(&text.it) {
+            Ok(tolerance) => Some(tolerance),
+            Err(why) => self.wrong(text.at, || {
+                format!("tolerance \"{}\" {why}", shown(&text.it))
+            }),
+        }
     }
 
     /// Returns how much one publish may move.

@@ -33,6 +33,9 @@ impl Fleet {
         if let Some(most) = self.max_slices {
             pair("max_slices", &most.to_string(), &mut out);
         }
+        if let Some(tolerance) = self.tolerance {
+            pair("tolerance", &text(&tolerance.to_string()), &mut out);
+        }
         if let Some(limit) = self.move_limit {
             out.push_str("\n[guard]\n");
             pair("move", &text(&percent::percentage(limit)), &mut out);
@@ -183,6 +186,7 @@ spread = ["zone"]
 hash = "xxh3"
 key = "first 2 segments"
 max_slices = 800
+tolerance = "0.5%"
 
 [guard]
 move = "20%"

@@ -1,6 +1,6 @@
 //! Writing: the only encoding that a map has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
 
 use sha2::{Digest as _, Sha256};
@@ -9,9 +9,10 @@ use super::parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart};
 use super::records::{
     header_length, index_bits, section_count, sections_of, AffixRefs, Digest, FirstRecord, Header,
     NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef,
-    ADOPTED_HASH, ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRST,
-    FIRSTS, GRADUAL, INDEX, LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS,
-    SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS, TARGET_POLICIES, TWICE, VERSION,
+    ToleranceRecord, ADOPTED_HASH, ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS,
+    FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX, LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS,
+    POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS, TARGET_POLICIES, TOLERANCE,
+    TOLERANT, TWICE, VERSION,
 };
 use crate::hash::Hash;
 use crate::point::Point;
@@ -21,6 +22,24 @@ use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
 /// Returns the bytes of a map. `parts` must be in the order that the format demands. This is not
 /// checked here, but `verify` refuses the result otherwise.
 pub fn encode(parts: &Parts) -> Vec<u8> {
+    encode_sealed(parts).into_bytes()
+}
+
+/// Bytes with the right digest in them, which `verify_sealed` need not compute again.
+pub(crate) struct Sealed(Vec<u8>);
+
+impl Sealed {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// Like [`encode`], but the result is known to have the right digest.
+pub(crate) fn encode_sealed(parts: &Parts) -> Sealed {
     let mut sections = Sections::default();
     let secret = sections.secret(&parts.hash);
     let name = sections.string(parts.name.as_bytes());
@@ -48,22 +67,33 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
         }
     }
     sections.firsts(&parts.firsts);
+    if let Some(tolerance) = parts.tolerance {
+        let record = ToleranceRecord {
+            millionths: tolerance.millionths(),
+            zero: 0,
+        };
+        sections.push(TOLERANCE, record);
+    }
     sections.finish(parts, secret, name, bits)
 }
 
-/// Returns the required features.
+/// Returns the features.
 fn features(parts: &Parts) -> u64 {
-    let mut seen = HashSet::new();
-    let repeats = |policy: &PolicyPart| {
-        seen.clear();
-        !policy.members.iter().all(|node| seen.insert(*node))
+    // the last policy that was seen to list each node
+    let mut listed: Vec<usize> = vec![usize::MAX; parts.nodes.len()];
+    let repeats = |(number, policy): (usize, &PolicyPart)| {
+        policy.members.iter().any(|node| {
+            let last = listed.get_mut(node.index());
+            last.is_some_and(|last| std::mem::replace(last, number) == number)
+        })
     };
     let set = |feature, is| if is { feature } else { 0 };
     set(GRADUAL, parts.target.is_some())
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
-        | set(TWICE, parts.policies.iter().any(repeats))
+        | set(TWICE, parts.policies.iter().enumerate().any(repeats))
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
         | set(FIRST, !parts.firsts.is_empty())
+        | set(TOLERANT, parts.tolerance.is_some())
 }
 
 /// Returns the number of the hash, combined with the key rule.
@@ -213,6 +243,9 @@ impl Sections {
 
     fn policies(&mut self, policies: &[PolicyPart]) {
         let mut members = 0;
+        POLICIES
+            .of_mut(&mut self.0)
+            .reserve(policies.len() * size_of::<PolicyRecord>());
         for policy in policies {
             let record = PolicyRecord {
                 name: self.string(policy.name.as_deref().unwrap_or("").as_bytes()),
@@ -270,25 +303,30 @@ impl Sections {
     }
 
     fn index(&mut self, bits: u32, finals: &[Slice]) {
-        let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
-        let mut below = 0;
-        for bucket in 0..=1u128 << bits {
-            while firsts
-                .next_if(|first| *first < bucket << (64 - bits))
-                .is_some()
-            {
-                below += 1;
+        INDEX
+            .of_mut(&mut self.0)
+            .reserve(((1 << bits) + 1) * size_of::<u32>());
+        let mut next = 0;
+        for (number, slice) in (0u32..).zip(finals) {
+            // a slice is not counted before the bucket behind the one that it starts in
+            let bucket = slice.first.0 >> (64 - bits);
+            while next <= bucket {
+                self.push(INDEX, number);
+                next += 1;
             }
-            self.push(INDEX, below);
+        }
+        while next <= 1 << bits {
+            self.push(INDEX, short(finals.len()));
+            next += 1;
         }
     }
 
     /// Joins header and sections and seals them with the digest.
-    fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Vec<u8> {
+    fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Sealed {
         let features = features(parts);
         let sections = section_count(features);
         let mut table = Vec::new();
-        let (mut offset, mut end) = (header_length(features), 0);
+        let (mut offset, mut end) = (header_length(sections), 0);
         for (place, section) in sections_of(features) {
             let Some(bytes) = self.0.get(place) else {
                 break;
@@ -306,7 +344,7 @@ impl Sections {
         let header = Header {
             magic: MAGIC,
             version: VERSION,
-            header_length: short(header_length(features)),
+            header_length: short(header_length(sections)),
             file_length: end as u64,
             features,
             map_id: parts.map_id,
@@ -336,6 +374,6 @@ impl Sections {
         let digest = digest(&out);
         let place = out.iter_mut().skip(offset_of!(Header, digest));
         place.zip(digest).for_each(|(place, byte)| *place = byte);
-        out
+        Sealed(out)
     }
 }

@@ -17,9 +17,10 @@ mod slice_rules;
 mod verify;
 
 pub use encode::encode;
+pub(crate) use encode::encode_sealed;
 pub(crate) use layout::Layout;
 pub use parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
 pub use records::{Digest, MapId};
-pub(crate) use verify::{header, verify, Checked};
+pub(crate) use verify::{all_known, header, verify, verify_sealed, Checked};

@@ -6,6 +6,7 @@ use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::First;
+use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
 /// A map as plain values, in the order that the format demands.
@@ -31,6 +32,8 @@ pub struct Parts {
     pub cells: Cells,
     /// The largest number of base slices, if the fleet sets one.
     pub max_slices: Option<u32>,
+    /// How far shares may be from their targets, if the fleet allows it.
+    pub tolerance: Option<Tolerance>,
     /// The label names of spread, outermost first.
     pub spread: Vec<String>,
     /// The nodes, in the order of names.

@@ -241,6 +241,11 @@ impl FirstRecord {
     }
 }
 
+record! {
+    /// How far shares may be from their targets, in millionths of the target.
+    ToleranceRecord { millionths: u32, zero: u32, }
+}
+
 /// A section, typed by its records.
 pub(crate) struct Section<R> {
     /// from 0
@@ -328,29 +333,33 @@ sections! {
     15 TARGET_POLICIES "target policies" u32,
     16 LEAVING         "leaving"         u32,
     17 FIRSTS          "firsts"          FirstRecord,
+    18 TOLERANCE       "tolerance"       ToleranceRecord,
 }
 
-/// Returns the sections of a map with these features, in the order of the file. Each comes with its
-/// place in [`SECTIONS`].
+/// Returns the sections that a map with these features has, of those that this stead knows, in the
+/// order of the file. Each comes with its place in [`SECTIONS`].
 pub(super) fn sections_of(features: u64) -> impl Iterator<Item = (usize, &'static Described)> {
     const ALL: &[Described] = &SECTIONS;
     let is_there = move |section: &Described| match section.number {
         ..=13 => true,
         14..=16 => features & GRADUAL != 0,
-        _ => features & FIRST != 0,
+        17 => features & FIRST != 0,
+        _ => features & TOLERANT != 0,
     };
     let all = ALL.iter().enumerate();
     all.filter(move |(_, section)| is_there(section))
 }
 
-/// Returns how many sections a map with these features has.
+/// Returns how many of the sections that this stead knows a map with these features has.
 pub(super) fn section_count(features: u64) -> usize {
     sections_of(features).count()
 }
 
-/// Returns how many bytes header and section table take in a map with these features.
-pub(super) fn header_length(features: u64) -> usize {
-    size_of::<Header>() + size_of::<SectionEntry>() * section_count(features)
+/// Returns how many bytes header and section table take in a map with this many sections.
+pub(super) fn header_length(sections: usize) -> usize {
+    size_of::<SectionEntry>()
+        .saturating_mul(sections)
+        .saturating_add(size_of::<Header>())
 }
 
 /// Detects damage by 7-bit channels, text mode and newline conversion, as the magic bytes of PNG
@@ -363,13 +372,19 @@ pub(super) const GRADUAL: u64 = 1;
 /// Required feature, bit 1: the number of the hash is above 4, which means a hash of adopted rings.
 pub(super) const ADOPTED_HASH: u64 = 2;
 /// Required feature, bit 2: an unnamed policy names a node twice, as adopted rings may.
-pub(super) const TWICE: u64 = 4;
+pub(crate) const TWICE: u64 = 4;
 /// Required feature, bit 3: a pin is short.
 pub(super) const SHORT_PIN: u64 = 8;
 /// Required feature, bit 4: the map has firsts, which are section 17.
 pub(super) const FIRST: u64 = 16;
+/// Feature for judges, bit 32: the map has a tolerance, which is section 18.
+pub(super) const TOLERANT: u64 = 1 << 32;
 /// The features that this stead knows.
-pub(crate) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST;
+pub(crate) const KNOWN_FEATURES: u64 =
+    GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST | TOLERANT;
+/// The features that every reader must know. The others, bits 32 to 63, must be known only by a
+/// program that computes the next map or judges a map.
+pub(crate) const FOR_EVERY_READER: u64 = u32::MAX as u64;
 
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;
@@ -407,6 +422,7 @@ mod tests {
             "PolicyRecord" => "policy",
             "PinRecord" => "pin",
             "FirstRecord" => "first",
+            "ToleranceRecord" => "tolerance",
             number => number,
         }
     }
@@ -482,6 +498,7 @@ mod tests {
             ("policy", PolicyRecord::FIELDS),
             ("pin", PinRecord::FIELDS),
             ("first", FirstRecord::FIELDS),
+            ("tolerance", ToleranceRecord::FIELDS),
         ]
         .into_iter()
         .flat_map(|(record, fields)| {
@@ -495,12 +512,19 @@ mod tests {
     #[test]
     fn sections_are_numbered_as_they_lie() {
         let numbers = SECTIONS.map(|section| section.number);
-        assert!(numbers.iter().copied().eq(1..=17));
+        assert!(numbers.iter().copied().eq(1..=18));
     }
 
     #[test]
     fn a_map_has_the_sections_of_its_features() {
-        for (features, count) in [(0, 13), (GRADUAL, 16), (FIRST, 14), (GRADUAL | FIRST, 17)] {
+        for (features, count) in [
+            (0, 13),
+            (GRADUAL, 16),
+            (FIRST, 14),
+            (TOLERANT, 14),
+            (GRADUAL | FIRST, 17),
+            (KNOWN_FEATURES, 18),
+        ] {
             assert_eq!(section_count(features), count);
         }
         let places = sections_of(FIRST).map(|(place, _)| place);

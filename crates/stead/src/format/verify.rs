@@ -8,17 +8,19 @@
 use std::mem::{offset_of, size_of};
 
 use super::check::{broken, Check};
-use super::encode::digest;
+use super::encode::{digest, Sealed};
 use super::layout::{Extent, Layout};
 use super::records::{
     header_length, section_count, sections_of, AffixRefs, Digest, Header, SectionEntry, Stored,
-    StringRef, ADOPTED_HASH, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, VERSION,
+    StringRef, ADOPTED_HASH, FOR_EVERY_READER, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, TOLERANCE,
+    TOLERANT, VERSION,
 };
 use super::slice_rules::Used;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
 use crate::policy::REPLICAS_MAX;
+use crate::tolerance::Tolerance;
 
 /// What verifying a map yields.
 #[derive(Clone, Debug)]
@@ -44,6 +46,17 @@ pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
     if digest(bytes) != header.digest {
         return Err(Error::Digest { file: None });
     }
+    rules(bytes, header)
+}
+
+/// Like [`verify`], for bytes that `encode_sealed` has just made. Every other rule is checked.
+pub(crate) fn verify_sealed(sealed: &Sealed) -> Result<Checked> {
+    let bytes = sealed.bytes();
+    rules(bytes, header(bytes, bytes.len() as u64)?)
+}
+
+/// Checks the rules that come after the digest.
+fn rules(bytes: &[u8], header: Header) -> Result<Checked> {
     settings(&header)?;
     let layout = sections(bytes, &header)?;
     let (hash, key_rule) = hash(bytes, &header, &layout)?;
@@ -76,7 +89,8 @@ fn records(check: &Check) -> Result<()> {
     let turned = check.firsts(&pins, &mut used)?;
     check.unnamed_policies_are_used(&used)?;
     check.leaving(&used)?;
-    check.final_slices(&turned, &pins)
+    check.final_slices(&turned, &pins)?;
+    tolerance(check)
 }
 
 /// Checks what can be checked before the digest: that this is a map of this format, not truncated.
@@ -116,14 +130,10 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         );
     }
     let unknown = header.features & !KNOWN_FEATURES;
-    if unknown != 0 {
-        let needs = format!(
-            "the map needs feature {}, which this stead does not know",
-            unknown.trailing_zeros()
-        );
-        return Err(Error::Version { file: None, needs });
+    if unknown & FOR_EVERY_READER != 0 {
+        return Err(needs_feature(unknown));
     }
-    let needed = header_length(header.features);
+    let needed = header_length(sections_needed(&header));
     if header.header_length as usize != needed {
         return broken(
             offset_of!(Header, header_length),
@@ -143,6 +153,34 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         );
     }
     Ok(header)
+}
+
+/// Returns the error for a map with unknown features.
+fn needs_feature(unknown: u64) -> Error {
+    let needs = format!(
+        "the map needs feature {}, which this stead does not know",
+        unknown.trailing_zeros()
+    );
+    Error::Version { file: None, needs }
+}
+
+/// Checks that a program which computes the next map or judges a map knows all features of this
+/// one. The error names the first feature that this stead does not know.
+pub(crate) fn all_known(features: u64) -> Result<()> {
+    match features & !KNOWN_FEATURES {
+        0 => Ok(()),
+        unknown => Err(needs_feature(unknown)),
+    }
+}
+
+/// Returns how many sections there must be. A map with unknown features, which are not for every
+/// reader, may have sections that this stead does not know, and says how many.
+fn sections_needed(header: &Header) -> usize {
+    let known = section_count(header.features);
+    match header.features & !KNOWN_FEATURES {
+        0 => known,
+        _ => known.max(header.section_count as usize),
+    }
 }
 
 /// Checks the fixed fields of the header.
@@ -175,10 +213,10 @@ fn settings(header: &Header) -> Result<()> {
             "in epoch 2 the map id must be the first 16 bytes of the parent",
         );
     }
-    if header.algorithm != 1 {
+    if header.algorithm == 0 {
         return broken(
             offset_of!(Header, algorithm),
-            "the version of the algorithm must be 1",
+            "the versions of the algorithm start at 1",
         );
     }
     if !(1..=REPLICAS_MAX).contains(&header.replicas) {
@@ -256,7 +294,7 @@ fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
 
 /// Checks the section table: order, sizes, offsets, and zeros between sections.
 fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
-    let needed = section_count(header.features);
+    let needed = sections_needed(header);
     if header.section_count as usize != needed {
         return broken(
             offset_of!(Header, section_count),
@@ -264,46 +302,40 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
         );
     }
     let mut extents = [Extent::default(); SECTIONS.len()];
-    let mut end = header_length(header.features);
-    for (i, (number_of_extent, section)) in sections_of(header.features).enumerate() {
-        let Some(extent) = extents.get_mut(number_of_extent) else {
-            break;
-        };
+    let mut end = header_length(needed);
+    let mut known = sections_of(header.features);
+    let mut last = SECTIONS.len() as u32;
+    for i in 0..needed {
         let place = size_of::<Header>() + i * size_of::<SectionEntry>();
         let entry = SectionEntry::read(bytes, place);
-        let (number, size) = (section.number, section.record_size);
-        if entry.number != number || entry.record_size != size {
-            return broken(
-                place,
-                format!("this must be section {number}, with records of {size} bytes"),
-            );
-        }
-        let start = end.next_multiple_of(8);
-        if entry.offset != start as u64 {
-            return broken(
-                place + offset_of!(SectionEntry, offset),
-                format!("section {number} must start at byte {start}"),
-            );
-        }
-        let length = u128::from(entry.count) * u128::from(size);
-        // the padding before an empty last section is part of the file, too
-        if start > bytes.len() || length > (bytes.len() - start) as u128 {
-            return broken(
-                place + offset_of!(SectionEntry, count),
-                format!("section {number} does not fit into the file"),
-            );
-        }
-        if bytes
-            .get(end..start)
-            .is_some_and(|padding| padding.iter().any(|b| *b != 0))
-        {
-            return broken(end, "bytes between sections must be zero");
-        }
-        *extent = Extent {
-            offset: start,
-            count: entry.count as usize,
+        let extent = match known.next() {
+            Some((number_of_extent, section)) => {
+                let (number, size) = (section.number, section.record_size);
+                if entry.number != number || entry.record_size != size {
+                    return broken(
+                        place,
+                        format!("this must be section {number}, with records of {size} bytes"),
+                    );
+                }
+                extents.get_mut(number_of_extent)
+            }
+            // a section that only others read
+            None if entry.number <= last => {
+                return broken(
+                    place,
+                    format!("after section {last} there must be one with a higher number"),
+                );
+            }
+            None => {
+                last = entry.number;
+                None
+            }
         };
-        end = start + length as usize;
+        let here = place_of(bytes, place, entry, end)?;
+        end = here.offset + here.count * entry.record_size as usize;
+        if let Some(extent) = extent {
+            *extent = here;
+        }
     }
     if end != bytes.len() {
         return broken(end, "there are bytes after the last section");
@@ -312,4 +344,53 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
         extents,
         index_bits: header.index_bits,
     })
+}
+
+/// Checks where a section lies: after the one before it, which ends at `end`, and inside the file.
+/// `place` is the offset of its entry in the section table.
+fn place_of(bytes: &[u8], place: usize, entry: SectionEntry, end: usize) -> Result<Extent> {
+    let number = entry.number;
+    let start = end.next_multiple_of(8);
+    if entry.offset != start as u64 {
+        return broken(
+            place + offset_of!(SectionEntry, offset),
+            format!("section {number} must start at byte {start}"),
+        );
+    }
+    let length = u128::from(entry.count) * u128::from(entry.record_size);
+    // the padding before an empty last section is part of the file, too
+    if start > bytes.len() || length > (bytes.len() - start) as u128 {
+        return broken(
+            place + offset_of!(SectionEntry, count),
+            format!("section {number} does not fit into the file"),
+        );
+    }
+    if bytes
+        .get(end..start)
+        .is_some_and(|padding| padding.iter().any(|b| *b != 0))
+    {
+        return broken(end, "bytes between sections must be zero");
+    }
+    Ok(Extent {
+        offset: start,
+        count: entry.count as usize,
+    })
+}
+
+/// Checks the tolerance, where the map has one.
+fn tolerance(check: &Check) -> Result<()> {
+    if !check.has(TOLERANT) {
+        return Ok(());
+    }
+    let record = check.read(TOLERANCE, 0);
+    if check.count(TOLERANCE) != 1
+        || Tolerance::from_millionths(record.millionths).is_none()
+        || record.zero != 0
+    {
+        return broken(
+            check.at(TOLERANCE, 0),
+            "there must be one tolerance, from 1 to 100000 millionths, and after it zeros",
+        );
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
 use crate::map::Map;
-use crate::plan::{pinned, same_nodes};
+use crate::plan::{are_few, pinned, same_nodes, FEW};
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::overlay;
 
@@ -48,14 +48,20 @@ impl Turn {
     ) -> Turn {
         let name = old.policy(before).name();
         let (before, after) = (old.policy(before).distinct(), new.policy(after).distinct());
-        let kept: HashSet<NodeId> = before
+        let kept = before
             .iter()
-            .filter_map(|node| same.get(node.index()).copied().flatten())
-            .collect();
+            .filter_map(|node| same.get(node.index()).copied().flatten());
+        let gained = if before.len() + after.len() <= FEW {
+            let is_kept = |node: &NodeId| kept.clone().any(|kept| kept == *node);
+            after.iter().filter(|node| !is_kept(node)).count()
+        } else {
+            let kept: HashSet<NodeId> = kept.collect();
+            after.iter().filter(|node| !kept.contains(node)).count()
+        };
         Turn {
             before: before.len(),
             after: after.len(),
-            gained: after.iter().filter(|node| !kept.contains(node)).count(),
+            gained,
             shrunk: name
                 .is_some_and(|name| named.get(name).is_none_or(|nodes| *nodes < before.len())),
         }
@@ -90,7 +96,7 @@ impl Changed {
             .policies()
             .filter_map(|policy| Some((policy.name()?, policy.distinct().len())))
             .collect();
-        let mut held: HashMap<PolicyId, u128> = HashMap::new();
+        let mut held = vec![0u128; old.policies().len()];
         let mut known: HashMap<(PolicyId, PolicyId), Turn> = HashMap::new();
         let lists = [
             old.slices().collect(),
@@ -99,19 +105,26 @@ impl Changed {
             pinned(new),
         ];
         for (first, last, [before, after, pin_before, pin_after]) in overlay(lists) {
-            let turn = *known
-                .entry((before, after))
-                .or_insert_with(|| Turn::of((old, before), (new, after), &changed.same, &named));
+            let turn = || Turn::of((old, before), (new, after), &changed.same, &named);
+            let turn = if are_few(old, new, before, after) {
+                turn()
+            } else {
+                *known.entry((before, after)).or_insert_with(turn)
+            };
             let points = first.count_to(last);
-            *held.entry(before).or_default() += points;
+            if let Some(held) = held.get_mut(before.index()) {
+                *held += points;
+            }
             changed.copied += turn.gained as u128 * points;
             let pinned = pin_before.0 + pin_after.0 > 0;
             let dropped = turn.dropped(promised, pinned) as u128;
             changed.dropped_copies += dropped * points;
             changed.dropped_points += if dropped > 0 { points } else { 0 };
         }
-        for (policy, points) in held {
-            for node in old.policy(policy).distinct() {
+        let mut nodes = Vec::new();
+        for (policy, points) in old.policies().zip(held) {
+            policy.list_distinct(&mut nodes);
+            for node in &nodes {
                 if let Some(sum) = changed.held.get_mut(node.index()) {
                     *sum += points;
                 }

@@ -13,6 +13,7 @@ pub(super) enum Fact<'a> {
     Replicas,
     Spread,
     MaxSlices,
+    Tolerance,
     /// Whether the node is in the fleet.
     Node(&'a str),
     Weight(&'a str),
@@ -31,6 +32,7 @@ impl fmt::Display for Fact<'_> {
             Fact::Replicas => f.write_str("replicas"),
             Fact::Spread => f.write_str("spread"),
             Fact::MaxSlices => f.write_str("max_slices"),
+            Fact::Tolerance => f.write_str("tolerance"),
             Fact::Node(name) => write!(f, "node {name}"),
             Fact::Weight(name) => write!(f, "weight of {name}"),
             Fact::Labels(name) => write!(f, "labels of {name}"),
@@ -70,7 +72,12 @@ impl<'a> Facts<'a> {
 
     /// Returns everything that one of two fleets states, or both.
     pub(super) fn all(&self, other: &Facts<'a>) -> BTreeSet<Fact<'a>> {
-        let mut all = BTreeSet::from([Fact::Replicas, Fact::Spread, Fact::MaxSlices]);
+        let mut all = BTreeSet::from([
+            Fact::Replicas,
+            Fact::Spread,
+            Fact::MaxSlices,
+            Fact::Tolerance,
+        ]);
         for facts in [self, other] {
             for name in facts.map.nodes().filter(|n| !n.leaving()).map(|n| n.name()) {
                 all.extend([
@@ -104,6 +111,11 @@ impl<'a> Facts<'a> {
                 self.map
                     .max_slices()
                     .map_or("none".to_owned(), |n| n.to_string()),
+            ),
+            Fact::Tolerance => Some(
+                self.map
+                    .tolerance()
+                    .map_or("none".to_owned(), |tolerance| tolerance.to_string()),
             ),
             Fact::Node(name) => node(name).map(|_| String::new()),
             Fact::Weight(name) => node(name).map(|node| node.weight().to_string()),

@@ -115,7 +115,7 @@ fn phrase(difference: &Difference) -> String {
         (_, Some(_), None) => format!("{fact}, added there"),
         (_, None, _) => format!("{fact}, removed there"),
         (
-            Fact::Replicas | Fact::Spread | Fact::MaxSlices | Fact::Weight(_),
+            Fact::Replicas | Fact::Spread | Fact::MaxSlices | Fact::Tolerance | Fact::Weight(_),
             Some(now),
             Some(then),
         ) => format!("{fact}, {} -> {}", or_none(now), or_none(then)),

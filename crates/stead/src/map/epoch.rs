@@ -5,11 +5,11 @@ use std::mem::size_of;
 use super::open::Map;
 use crate::error::{Error, Result};
 use crate::format::records::Header;
-use crate::format::{encode, Parts};
+use crate::format::Parts;
 
 impl Map {
-    /// Whether the two maps differ only in what every new epoch changes: epoch, map id, parent and
-    /// digest.
+    /// Whether the two maps differ only in what every new epoch changes: epoch, map id, parent,
+    /// digest, and the version of the algorithm that made it.
     ///
     /// A map has exactly one encoding, so this compares bytes. `apply` has nothing to do if the new
     /// map is the same as the old one in this sense.
@@ -18,6 +18,7 @@ impl Map {
         let lasting = |map: &Map| Header {
             map_id: [0; 16],
             epoch: 0,
+            algorithm: 0,
             parent: [0; 32],
             digest: [0; 32],
             ..map.header()
@@ -32,8 +33,9 @@ impl Map {
     /// publishes.
     ///
     /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can
-    /// follow.
+    /// follow; `Version` when this stead does not know all features of this map.
     pub fn again_after(&self, newest: &Map) -> Result<Map> {
+        self.understood()?;
         if self.map_id() != newest.map_id() {
             let problem = format!(
                 "epoch {} of `{}` and epoch {} are not epochs of the same map",
@@ -72,13 +74,14 @@ impl Map {
                 node.formerly = renamed.name().to_owned();
             }
         }
-        Map::from_bytes(encode(&parts))
+        Map::from_parts(&parts)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::encode;
     use crate::{build, Fleet};
 
     fn fleet(nodes: &[&str]) -> Fleet {
@@ -95,6 +98,11 @@ mod tests {
         let second = build(&fleet(&["b", "a"]), Some(&first)).unwrap();
         let third = build(&fleet(&["a", "b", "c"]), Some(&second)).unwrap();
         assert!(first.same(&second) && second.same(&first) && first.same(&first));
+        let of_older = Parts {
+            algorithm: 1,
+            ..second.to_parts()
+        };
+        assert!(Map::from_parts(&of_older).unwrap().same(&second));
         assert!(!second.same(&third));
         // the first map of another cluster, of the same size
         assert!(!first.same(&build(&fleet(&["a", "c"]), None).unwrap()));

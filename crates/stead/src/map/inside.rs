@@ -4,16 +4,20 @@ use std::cmp::Ordering;
 
 use super::open::Map;
 use crate::cell::Cells;
+use crate::error::Result;
 use crate::format::records::{
     Header, NodeRecord, PairRecord, PolicyRecord, Run, Section, Stored, StringRef, ATTRIBUTES,
     BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRSTS, LABELS, LEAVING, MEMBERS,
-    NODES, PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES,
+    NODES, PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES, TOLERANCE, TWICE,
 };
-use crate::format::{Digest, FirstPart, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart};
+use crate::format::{
+    all_known, Digest, FirstPart, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart,
+};
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{with_ends, Slice};
+use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
 /// A node of a map.
@@ -114,9 +118,18 @@ impl Map {
         self.checked.digest
     }
 
-    /// Returns the required features, one bit for each; docs/map-format.md lists them.
+    /// Returns the features, one bit for each; docs/map-format.md lists them.
     pub fn features(&self) -> u64 {
         self.header().features
+    }
+
+    /// Checks that this stead knows all features of the map. A map that it opened can be looked up
+    /// in any case; but the next map can be computed, and the map can be judged, only when all
+    /// features are known.
+    ///
+    /// Errors: `Version`, with the first unknown feature.
+    pub fn understood(&self) -> Result<()> {
+        all_known(self.features())
     }
 
     /// Returns the digest of the previous epoch; zeros in epoch 1.
@@ -162,6 +175,12 @@ impl Map {
     /// Returns the fleet's limit on the number of base slices.
     pub fn max_slices(&self) -> Option<u32> {
         Some(self.header().max_slices).filter(|most| *most > 0)
+    }
+
+    /// Returns how far shares may be from their targets; `None` if they must be exact.
+    pub fn tolerance(&self) -> Option<Tolerance> {
+        let there = (self.count(TOLERANCE) > 0).then(|| self.read(TOLERANCE, 0))?;
+        Tolerance::from_millionths(there.millionths)
     }
 
     /// Returns the labels over which copies are kept apart, outermost first.
@@ -291,6 +310,7 @@ impl Map {
             key_rule: self.key_rule(),
             cells: self.cells(),
             max_slices: self.max_slices(),
+            tolerance: self.tolerance(),
             spread: self.spread().map(str::to_owned).collect(),
             nodes: self
                 .nodes()
@@ -486,7 +506,19 @@ impl<'a> Policy<'a> {
     /// Returns the nodes of the policy, each once, at its first place. Only in the map of an
     /// adopted ring can these be fewer than [`Policy::members`].
     pub fn distinct(&self) -> Vec<NodeId> {
-        let mut seen = std::collections::HashSet::new();
-        self.members().filter(|node| seen.insert(*node)).collect()
+        let mut nodes = Vec::new();
+        self.list_distinct(&mut nodes);
+        nodes
+    }
+
+    /// Like `distinct`, but fills a list, so that many policies can share its memory.
+    pub(crate) fn list_distinct(&self, nodes: &mut Vec<NodeId>) {
+        nodes.clear();
+        if self.map.features() & TWICE == 0 {
+            nodes.extend(self.members());
+        } else {
+            let mut seen = std::collections::HashSet::new();
+            nodes.extend(self.members().filter(|node| seen.insert(*node)));
+        }
     }
 }

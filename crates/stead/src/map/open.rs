@@ -15,7 +15,7 @@ use super::buckets::Buckets;
 use super::domains::Domains;
 use super::finder::Finder;
 use crate::error::{Error, Result};
-use crate::format::{header, verify, Checked, PEEK};
+use crate::format::{encode_sealed, header, verify, verify_sealed, Checked, Parts, PEEK};
 use crate::mmap::Mapping;
 use crate::point::Share;
 
@@ -124,6 +124,13 @@ impl Map {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Map> {
         let checked = verify(&bytes)?;
         Ok(Map::new(Bytes::Own(bytes), checked))
+    }
+
+    /// Makes a map of parts. All rules are checked, as in [`Map::from_bytes`].
+    pub(crate) fn from_parts(parts: &Parts) -> Result<Map> {
+        let sealed = encode_sealed(parts);
+        let checked = verify_sealed(&sealed)?;
+        Ok(Map::new(Bytes::Own(sealed.into_bytes()), checked))
     }
 
     /// Returns how much `[guard] move` of the fleet permits one publish to move, as a part of all

@@ -17,6 +17,16 @@ pub(super) struct Aim {
     pub cells: u128,
     /// The largest number of pieces, if the fleet limits it.
     pub max_slices: Option<u32>,
+    /// The primaries, where a tolerance leaves a choice; `None` where they follow from the targets.
+    pub chosen: Option<Chosen>,
+}
+
+/// The primaries of a step with a tolerance.
+pub(super) struct Chosen {
+    /// Of how many cells each holder is to be the primary.
+    pub primaries: ByHolder,
+    /// The least and the greatest number that the tolerance allows.
+    pub ranges: Table<HolderId, (u128, u128)>,
 }
 
 impl Aim {
@@ -37,8 +47,11 @@ impl Aim {
     }
 
     /// The smallest and the largest number of cells of which a holder may be the primary: its
-    /// target divided by R, rounded down and rounded up.
+    /// target divided by R, rounded down and rounded up, or what the tolerance allows.
     pub(super) fn primary_range(&self, holder: HolderId) -> (u128, u128) {
+        if let Some(chosen) = &self.chosen {
+            return chosen.ranges[holder];
+        }
         let (target, r) = (self.targets[holder], u128::from(self.replicas()));
         (target / r, target.div_ceil(r))
     }
@@ -47,9 +60,9 @@ impl Aim {
     ///
     /// A holder keeps its present number (`primaries`) if that is in its range; otherwise it gets
     /// the nearest number in the range. Where the numbers do not add up to `cells`, some are
-    /// changed by one. Holders whose target differs from what they held before (`loads`) come
-    /// first. Among them, the largest remainder is rounded up first and the smallest is rounded
-    /// down first.
+    /// changed, without a tolerance by one. Holders whose target differs from what they held before
+    /// (`loads`) come first. Among them, the largest remainder is rounded up first and the smallest
+    /// is rounded down first.
     pub(super) fn primaries(&self, loads: &ByHolder, primaries: &ByHolder) -> ByHolder {
         let near = |holder| {
             let (low, high) = self.primary_range(holder);
@@ -67,22 +80,28 @@ impl Aim {
             order.sort_unstable_by(|a, b| (a.0, b.1, a.2).cmp(&(b.0, a.1, b.2)));
             let mut missing = self.cells - sum;
             for (_, _, holder) in order {
-                if missing > 0 && wanted[holder] < self.primary_range(holder).1 {
-                    wanted[holder] += 1;
-                    missing -= 1;
-                }
+                let part = (self.primary_range(holder).1 - wanted[holder]).min(missing);
+                wanted[holder] += part;
+                missing -= part;
             }
         } else {
             order.sort_unstable();
             let mut over = sum - self.cells;
             for (_, _, holder) in order {
-                if over > 0 && wanted[holder] > self.primary_range(holder).0 {
-                    wanted[holder] -= 1;
-                    over -= 1;
-                }
+                let part = (wanted[holder] - self.primary_range(holder).0).min(over);
+                wanted[holder] -= part;
+                over -= part;
             }
         }
         wanted
+    }
+
+    /// The number of primaries that the steps before the last one work towards.
+    pub(super) fn wanted(&self, loads: &ByHolder, primaries: &ByHolder) -> ByHolder {
+        match &self.chosen {
+            Some(chosen) => chosen.primaries.clone(),
+            None => self.primaries(loads, primaries),
+        }
     }
 
     /// Checks that every holder has its target and that every set keeps the caps. All later
@@ -140,6 +159,7 @@ impl Aim {
             targets: targets.to_vec().into(),
             cells,
             max_slices: None,
+            chosen: None,
         }
     }
 }

@@ -2,22 +2,23 @@
 
 use super::aim::Aim;
 use super::compose::Composer;
-use super::piece::Piece;
+use super::piece::{loads, moved, Piece};
 use super::roster::Roster;
 use super::sets::Sets;
 use super::targets::targets;
+use super::tolerated::tolerated;
 use super::{gradual, limit};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
-use crate::format::{encode, Parts};
+use crate::format::Parts;
 use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
 
 /// The version of the rebalancing algorithm. Every map that is built records it.
-pub const ALGORITHM: u32 = 1;
+pub const ALGORITHM: u32 = 2;
 
 /// Returns the map for this fleet: the first one, or the successor of `previous` with the least
 /// movement.
@@ -28,7 +29,8 @@ pub const ALGORITHM: u32 = 1;
 ///
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
 /// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
-/// can hold than there are replicas.
+/// can hold than there are replicas; `Version` when this stead does not know all features of the
+/// previous map.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
@@ -46,6 +48,7 @@ pub fn build_max_move(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Res
 }
 
 fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Map> {
+    previous.map_or(Ok(()), Map::understood)?;
     let (hash, key_rule, cells) = settings(fleet, previous)?;
     let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
         return Err(Error::Impossible {
@@ -78,6 +81,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         key_rule,
         cells,
         max_slices: fleet.max_slices,
+        tolerance: fleet.tolerance,
         spread: fleet.spread.clone(),
         nodes: composed.nodes,
         policies: composed.policies,
@@ -86,7 +90,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         firsts: composed.firsts,
         target: composed.target,
     };
-    Ok(Map::from_bytes(encode(&parts))?.with_move_limit(fleet.move_limit))
+    Ok(Map::from_parts(&parts)?.with_move_limit(fleet.move_limit))
 }
 
 /// Step 1: computes what each holder is to get.
@@ -98,6 +102,7 @@ fn aim(fleet: &Fleet, roster: &Roster, cells: Cells) -> Result<Aim> {
         targets: targets.ok_or_else(|| too_few_nodes(fleet))?.cells,
         cells: cells.count(),
         max_slices: fleet.max_slices,
+        chosen: None,
     })
 }
 
@@ -118,7 +123,7 @@ fn pieces(
     let before = roster.pieces(map, map.base_slices())?;
     let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
         Some(slices) => roster.pieces(map, slices)?,
-        None => limit::rebalance(&before, sets, aim).map_err(|error| in_fleet(fleet, error))?,
+        None => rebalance(fleet, &before, sets, aim).map_err(|error| in_fleet(fleet, error))?,
     };
     let Some(part) = part else {
         return Ok((target, None));
@@ -132,6 +137,24 @@ fn pieces(
     );
     let target = (base != target).then_some(target);
     Ok((base, target))
+}
+
+/// Rebalances within the tolerance of the fleet, if it has one. Where that would move more than the
+/// exact rebalance, which is rare and possible only with several replicas, it is exact.
+fn rebalance(fleet: &Fleet, before: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
+    let Some(tolerance) = fleet.tolerance else {
+        return limit::rebalance(before, sets, aim);
+    };
+    let tolerated = tolerated(before, sets, aim, tolerance);
+    let made = limit::rebalance(before, sets, &tolerated)?;
+    let least = aim.targets.above(&loads(before, sets, aim.holders())).sum();
+    let moves = moved(before, &made, sets);
+    if moves <= least {
+        return Ok(made);
+    }
+    let exact = limit::rebalance(before, sets, aim)?;
+    let better = moved(before, &exact, sets) < moves;
+    Ok(if better { exact } else { made })
 }
 
 /// The number of copies of cells that a step may move: R times the cells of `part`. A `part` of

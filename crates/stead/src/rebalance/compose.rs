@@ -138,7 +138,9 @@ impl Composer<'_> {
             let primary = self.sets.primary(set);
             let primary = primary.map(|primary| self.roster.holders()[primary]);
             if !matches!(primary, Some(Holder::Policy(_))) {
-                lists.extend(turned(&nodes.of(set, self.sets)?, node));
+                let mut members = Vec::new();
+                nodes.append(set, self.sets, &mut members)?;
+                lists.extend(turned(&members, node));
             }
         }
         Ok(lists.into_iter().collect())
@@ -242,17 +244,22 @@ impl Nodes {
         names.iter().map(id).collect()
     }
 
-    /// The nodes of a set: the primary first, then the others by name.
-    fn of(&self, set: SetId, sets: &Sets) -> Result<Vec<NodeId>> {
+    /// Appends the nodes of a set: the primary first, then the others by name.
+    fn append(&self, set: SetId, sets: &Sets, list: &mut Vec<NodeId>) -> Result<()> {
+        let id = |holder| {
+            self.ids[holder].ok_or_else(|| internal("a holder that left still has points".into()))
+        };
         let primary = sets.primary(set);
-        let mut list = Vec::with_capacity(sets.roles(set).len());
-        for holder in sets.holders(set) {
-            let id = self.ids[holder]
-                .ok_or_else(|| internal("a holder that left still has points".into()))?;
-            list.push((Some(holder) != primary, id)); // ids are in the order of the names
+        if let Some(primary) = primary {
+            list.push(id(primary)?);
         }
-        list.sort_unstable();
-        Ok(list.into_iter().map(|(_, id)| id).collect())
+        let start = list.len();
+        for holder in sets.holders(set).filter(|holder| Some(*holder) != primary) {
+            list.push(id(holder)?);
+        }
+        // ids are in the order of the names
+        list.get_mut(start..).unwrap_or_default().sort_unstable();
+        Ok(())
     }
 }
 
@@ -313,21 +320,23 @@ impl Policies {
             });
             policies.names.insert(policy.name.clone(), id);
         }
-        let mut lists: Vec<(Vec<NodeId>, Option<SetId>)> =
-            pinned.map(|list| (list.clone(), None)).collect();
-        lists.extend(policies.enter_sets(composer, nodes, pieces)?);
-        lists.sort_unstable();
-        for list in lists.chunk_by(|a, b| a.0 == b.0) {
-            let Some((members, _)) = list.first() else {
+        let mut lists = NodeLists::default();
+        for list in pinned {
+            lists.nodes.extend_from_slice(list);
+            lists.end(None);
+        }
+        policies.enter_sets(composer, nodes, pieces, &mut lists)?;
+        for equal in lists.sorted().chunk_by(|a, b| a.0 == b.0) {
+            let Some((members, _)) = equal.first() else {
                 continue;
             };
             let id = policies.add(PolicyPart {
                 name: None,
                 kind: String::new(),
                 weight: None,
-                members: members.clone(),
+                members: members.to_vec(),
             });
-            for set in list.iter().filter_map(|(_, set)| *set) {
+            for set in equal.iter().filter_map(|(_, set)| *set) {
                 policies.of_set[set] = Some(id);
             }
         }
@@ -339,31 +348,31 @@ impl Policies {
         PolicyId(self.list.len() as u32 - 1)
     }
 
-    /// Records the policy of each set that is a named policy. Returns the node lists of the other
-    /// sets.
+    /// Records the policy of each set that is a named policy, and adds the node lists of the other
+    /// sets to `lists`.
     fn enter_sets<'a>(
         &mut self,
         composer: &Composer,
         nodes: &Nodes,
         pieces: impl Iterator<Item = &'a Piece>,
-    ) -> Result<Vec<(Vec<NodeId>, Option<SetId>)>> {
+        lists: &mut NodeLists,
+    ) -> Result<()> {
         let Composer { roster, sets, .. } = composer;
-        let mut lists = Vec::new();
         // handles each set once, however many pieces have it
-        let mut seen = Table::filled(sets.count(), false);
-        for set in pieces.map(|piece| piece.set) {
-            if std::mem::replace(&mut seen[set], true) {
-                continue;
-            }
+        let mut used = Table::filled(sets.count(), false);
+        for piece in pieces {
+            used[piece.set] = true;
+        }
+        for (set, _) in used.iter().filter(|(_, used)| **used) {
             let primary = sets.primary(set).map(|primary| roster.holders()[primary]);
-            match primary {
-                Some(Holder::Policy(policy)) => {
-                    self.of_set[set] = Some(self.by_name(&policy.name)?);
-                }
-                _ => lists.push((nodes.of(set, sets)?, Some(set))),
+            if let Some(Holder::Policy(policy)) = primary {
+                self.of_set[set] = Some(self.by_name(&policy.name)?);
+            } else {
+                nodes.append(set, sets, &mut lists.nodes)?;
+                lists.end(Some(set));
             }
         }
-        Ok(lists)
+        Ok(())
     }
 
     fn by_name(&self, name: &str) -> Result<PolicyId> {
@@ -384,5 +393,34 @@ impl Policies {
 
     fn by_set(&self, set: SetId) -> Result<PolicyId> {
         self.of_set[set].ok_or_else(|| internal("a set was not listed".into()))
+    }
+}
+
+/// Lists of nodes, each with the set that it stands for. All lists share one array.
+#[derive(Default)]
+struct NodeLists {
+    nodes: Vec<NodeId>,
+    /// Where each list ends; the next one starts there.
+    ends: Vec<(usize, Option<SetId>)>,
+}
+
+impl NodeLists {
+    /// Ends the list that was appended to `nodes`.
+    fn end(&mut self, set: Option<SetId>) {
+        self.ends.push((self.nodes.len(), set));
+    }
+
+    /// All lists, in ascending order. The sets of the old map come first, nearly in this order, and
+    /// the sort takes little time for what is in order already.
+    fn sorted(&self) -> Vec<(&[NodeId], Option<SetId>)> {
+        let mut start = 0;
+        let list = |(end, set): &(usize, Option<SetId>)| {
+            let list = self.nodes.get(start..*end).unwrap_or_default();
+            start = *end;
+            (list, *set)
+        };
+        let mut lists: Vec<_> = self.ends.iter().map(list).collect();
+        lists.sort();
+        lists
     }
 }

@@ -39,7 +39,7 @@ impl Copies<'_> {
     /// Returns what it costs that `from` gives up its copy: -1, a refund, when `from` did not have
     /// the copy at the start; otherwise 0.
     fn refund(sets: &Sets, run: &Run, from: HolderId) -> i64 {
-        if sets.role_of(run.old, from).is_none() {
+        if run.set != run.old && sets.role_of(run.old, from).is_none() {
             -1
         } else {
             0
@@ -53,15 +53,16 @@ impl Exchange for Copies<'_> {
     }
 
     /// Holders that had a copy at the start and may have it back.
-    fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
+    fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+        list.clear();
         if run.set == run.old {
-            return Vec::new();
+            return;
         }
         let rest = sets.holders(run.set).filter(|holder| *holder != from);
-        sets.beyond(run.old, run.set)
-            .filter(|holder| self.domains.may_join(*holder, rest.clone()))
-            .map(|holder| (holder, Copies::refund(sets, run, from)))
-            .collect()
+        let back = sets
+            .beyond(run.old, run.set)
+            .filter(|holder| self.domains.may_join(*holder, rest.clone()));
+        list.extend(back.map(|holder| (holder, Copies::refund(sets, run, from))));
     }
 
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64> {

@@ -19,7 +19,7 @@ impl Demand {
     pub(super) fn of(pieces: &[Piece], sets: &Sets, aim: &Aim) -> Demand {
         let now = role_loads(pieces, sets, aim.holders());
         let loads = now.by_holder();
-        let wanted = aim.primaries(&loads, &now.primaries());
+        let wanted = aim.wanted(&loads, &now.primaries());
         let mut demand = Demand {
             surplus: ByRole::zeros(now.len()),
             deficit: ByRole::zeros(now.len()),

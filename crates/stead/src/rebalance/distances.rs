@@ -47,6 +47,7 @@ pub(super) fn distances<E: Exchange>(
         queued: Table::filled(holders, false),
         farthest: Table::filled(graph.domains.list().len(), Distance::FAR),
         farthest_of_all: Distance::FAR,
+        direct: Vec::new(),
     };
     for source in sources {
         search.reach(*source, Distance::ZERO);
@@ -75,6 +76,8 @@ struct Search<'a, 'b, E> {
     /// For each domain, an upper bound on the distances of the holders in it.
     farthest: Table<DomainId, Distance>,
     farthest_of_all: Distance,
+    /// The exchanges of the run that is being visited. It is kept only to reuse its memory.
+    direct: Vec<(HolderId, i64)>,
 }
 
 impl<E: Exchange> Search<'_, '_, E> {
@@ -83,11 +86,13 @@ impl<E: Exchange> Search<'_, '_, E> {
         let Graph { exchange, sets, .. } = self.graph;
         let start = self.distance[from];
         let mut place = 0;
+        let mut direct = std::mem::take(&mut self.direct);
         while let Some((at, id)) = self.graph.next_run(from, place) {
             place = at + 1;
             let run = self.graph.run(id);
-            for (to, cost) in exchange.direct(sets, &run, from) {
-                self.reach(to, start.after(cost));
+            exchange.direct(sets, &run, from, &mut direct);
+            for (to, cost) in &direct {
+                self.reach(*to, start.after(*cost));
             }
             if let Some(cost) = exchange.broad(sets, &run, from) {
                 let distance = start.after(cost);
@@ -98,6 +103,7 @@ impl<E: Exchange> Search<'_, '_, E> {
                 }
             }
         }
+        self.direct = direct;
     }
 
     /// Lowers the distance of a holder to `distance`, unless it is already as low.

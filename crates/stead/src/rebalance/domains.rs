@@ -210,8 +210,24 @@ impl Domains {
             .collect()
     }
 
+    /// Whether no two of `holders` share a domain. Then they keep all caps, since each is at least
+    /// 1.
+    fn are_apart(&self, mut holders: impl Iterator<Item = HolderId> + Clone) -> bool {
+        let domain = |holder| self.of(holder).first();
+        while let Some(holder) = holders.next() {
+            let of_holder = domain(holder);
+            if of_holder.is_some() && holders.clone().any(|other| domain(other) == of_holder) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// One of the innermost domains that have more of `holders` than their cap allows.
     pub fn broken(&self, holders: impl Iterator<Item = HolderId> + Clone) -> Option<DomainId> {
+        if self.are_apart(holders.clone()) {
+            return None;
+        }
         (0..self.levels).rev().find_map(|level| {
             let domain = |holder: HolderId| self.of(holder).get(level).copied();
             let count = |wanted: DomainId| {

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::demand::Demand;
 use super::domains::Domains;
-use super::holder::{ByRole, Role};
+use super::holder::{ByRole, HolderId, Role};
+use super::joiners::Joiners;
 use super::piece::{join, Piece};
 use super::release::Released;
 use super::sets::{SetId, Sets};
@@ -66,11 +67,7 @@ pub(super) fn fill(
     let deficit = &mut demand.deficit;
     let stretches = grow_into_gaps(stretches(released, sets), sets, deficit);
     let mut out = Vec::with_capacity(stretches.len() + deficit.len());
-    let mut takers = Takers {
-        roles: deficit.above_zero().collect(),
-        domains,
-        deficit,
-    };
+    let mut takers = Takers::new(domains, deficit);
     for stretch in stretches {
         match stretch {
             Stretch::Held(piece) => out.push(piece),
@@ -82,12 +79,26 @@ pub(super) fn fill(
 
 /// The roles that must still grow.
 struct Takers<'a> {
-    roles: Vec<Role>,
-    domains: &'a Domains,
+    primaries: Joiners<'a>,
+    others: Joiners<'a>,
     deficit: &'a mut ByRole,
 }
 
-impl Takers<'_> {
+impl<'a> Takers<'a> {
+    fn new(domains: &'a Domains, deficit: &'a mut ByRole) -> Takers<'a> {
+        let (primaries, others): (Vec<Role>, Vec<Role>) =
+            deficit.above_zero().partition(|role| role.is_primary());
+        let joiners = |roles: Vec<Role>| {
+            let holders: Vec<HolderId> = roles.into_iter().map(Role::holder).collect();
+            Joiners::new(domains, &holders)
+        };
+        Takers {
+            primaries: joiners(primaries),
+            others: joiners(others),
+            deficit,
+        }
+    }
+
     /// Gives a gap to the roles that may take it, and what is left back to the roles that gave it.
     fn fill(&mut self, mut gap: Gap, sets: &mut Sets, out: &mut Vec<Piece>) {
         let mut cells = gap.cells();
@@ -97,7 +108,12 @@ impl Takers<'_> {
             };
             let taken = self.deficit.take(role, cells);
             if self.deficit[role] == 0 {
-                self.roles.retain(|other| *other != role);
+                let joiners = if role.is_primary() {
+                    &mut self.primaries
+                } else {
+                    &mut self.others
+                };
+                joiners.close(role.holder());
             }
             cells -= taken;
             gap.shorten(taken, true);
@@ -114,12 +130,14 @@ impl Takers<'_> {
 
     /// The first role that may complete the set `rest`.
     fn first_for(&self, rest: SetId, sets: &Sets) -> Option<Role> {
-        let wants_primary = sets.primary(rest).is_none();
-        let may = |role: &&Role| {
-            role.is_primary() == wants_primary
-                && self.domains.may_join(role.holder(), sets.holders(rest))
+        let primary = sets.primary(rest).is_none();
+        let joiners = if primary {
+            &self.primaries
+        } else {
+            &self.others
         };
-        self.roles.iter().find(may).copied()
+        let holder = joiners.first_for(sets.holders(rest))?;
+        Some(Role::of(holder, primary))
     }
 }
 

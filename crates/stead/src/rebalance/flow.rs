@@ -139,8 +139,8 @@ impl<'a, E: Exchange> Flow<'a, E> {
     fn next_in_run(&self, run: &Run, from: HolderId, walk: &mut Walk) -> Option<HolderId> {
         let Graph { exchange, sets, .. } = &self.graph;
         let start = walk.distance[from];
-        let direct = exchange.direct(sets, run, from);
-        for (to, cost) in &direct {
+        exchange.direct(sets, run, from, &mut walk.direct);
+        for (to, cost) in &walk.direct {
             if !walk.dead[*to] && walk.distance[*to] == start.after(*cost) {
                 return Some(*to);
             }
@@ -153,12 +153,14 @@ impl<'a, E: Exchange> Flow<'a, E> {
             !walk.dead[to]
                 && sets.role_of(run.set, to).is_none()
                 && !domains.any(|domain| full.contains(domain))
-                && !direct.iter().any(|(other, _)| *other == to)
+                && !walk.direct.iter().any(|(other, _)| *other == to)
         };
-        let mut ahead = near.iter().enumerate().skip(walk.cursor[from].near);
-        let (at, to) = ahead.find(|(_, to)| may(**to))?;
+        let ahead = near.iter().copied().enumerate();
+        let (at, to) = ahead
+            .skip(walk.cursor[from].near)
+            .find(|(_, to)| may(*to))?;
         walk.cursor[from].near = at;
-        Some(*to)
+        Some(to)
     }
 
     /// Makes all exchanges of a path, for as many cells as possible. If that is not possible,
@@ -215,6 +217,8 @@ struct Walk {
     dead: Table<HolderId, bool>,
     /// The holders that can hold, by their distance.
     near: BTreeMap<Distance, Vec<HolderId>>,
+    /// The exchanges of the run that is being tried. It is kept only to reuse its memory.
+    direct: Vec<(HolderId, i64)>,
 }
 
 impl Walk {
@@ -229,6 +233,7 @@ impl Walk {
             cursor: Table::filled(distance.len(), Cursor::default()),
             dead: Table::filled(distance.len(), false),
             near,
+            direct: Vec::new(),
             distance,
         }
     }
@@ -253,9 +258,9 @@ mod tests {
         fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role] {
             sets.roles(set)
         }
-        fn direct(&self, _: &Sets, _: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
-            let next = (from.0 < 3).then(|| (HolderId(from.0 + 1), 1));
-            next.into_iter().collect()
+        fn direct(&self, _: &Sets, _: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+            list.clear();
+            list.extend((from.0 < 3).then(|| (HolderId(from.0 + 1), 1)));
         }
         fn broad(&self, _: &Sets, _: &Run, _: HolderId) -> Option<i64> {
             None

@@ -37,7 +37,7 @@ pub(super) fn advance(
         }
     }
     if !step.spent && budget - step.budget < worth || !step.took {
-        // too little fits under all ceilings within the budget; the change must go on
+        // too little fits under all ceilings, or not even one cell; the change must go on
         step.ceilings = None;
         step.walk();
     }
@@ -346,6 +346,7 @@ pub(super) fn is_for(fleet: &Fleet, map: &Map) -> bool {
     }
     fleet.replicas == map.replicas()
         && fleet.max_slices == map.max_slices()
+        && fleet.tolerance == map.tolerance()
         && map.spread().eq(fleet.spread.iter().map(String::as_str))
         && wanted.eq(there)
         && list(policies) == list(known)

@@ -29,8 +29,9 @@ pub(super) struct Run {
 pub(super) trait Exchange {
     /// The roles of a set whose holders can be replaced.
     fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role];
-    /// Holders that may replace `from` in the run, each at a cost of its own.
-    fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)>;
+    /// Lists the holders that may replace `from` in the run, each at a cost of its own. What `list`
+    /// had before is removed.
+    fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>);
     /// The cost at which any other holder may replace `from`, as far as the caps allow. `None` when
     /// only the holders of `direct` may.
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
@@ -57,9 +58,9 @@ pub(super) struct Graph<'a, E> {
     pub sets: &'a mut Sets,
     pub domains: &'a Domains,
     runs: Chain<Run>,
-    /// For each holder, all runs in which it can be replaced. The list may also contain runs in
-    /// which it no longer can.
-    of: Table<HolderId, Vec<PieceId>>,
+    /// For each holder, all runs in which it can be replaced, with their sets at the time when this
+    /// was noted. The list may also contain runs in which it no longer can.
+    of: Table<HolderId, Vec<(PieceId, SetId)>>,
 }
 
 impl<'a, E: Exchange> Graph<'a, E> {
@@ -85,8 +86,9 @@ impl<'a, E: Exchange> Graph<'a, E> {
 
     /// Adds a run to the list of each holder that can be replaced in it.
     fn enter(&mut self, id: PieceId) {
-        for role in self.exchange.sources(self.sets, self.runs[id].set) {
-            self.of[role.holder()].push(id);
+        let set = self.runs[id].set;
+        for role in self.exchange.sources(self.sets, set) {
+            self.of[role.holder()].push((id, set));
         }
     }
 
@@ -98,12 +100,17 @@ impl<'a, E: Exchange> Graph<'a, E> {
     /// The first run in a holder's list, from the position `from` on, in which the holder can still
     /// be replaced. Returns the position and the run.
     pub(super) fn next_run(&self, holder: HolderId, from: usize) -> Option<(usize, PieceId)> {
-        let live = |(_, id): &(usize, PieceId)| {
-            let sources = self.exchange.sources(self.sets, self.runs[*id].set);
-            sources.iter().any(|role| role.holder() == holder)
+        let live = |(_, (id, noted)): &(usize, (PieceId, SetId))| {
+            let set = self.runs[*id].set;
+            // most runs still have the set, which then need not be read
+            set == *noted || {
+                let sources = self.exchange.sources(self.sets, set);
+                sources.iter().any(|role| role.holder() == holder)
+            }
         };
         let runs = self.of[holder].iter().copied();
-        runs.enumerate().skip(from).find(live)
+        let (at, (id, _)) = runs.enumerate().skip(from).find(live)?;
+        Some((at, id))
     }
 
     /// The domains that can take no further copy of a run after `from` has given up its copy.
@@ -121,7 +128,7 @@ impl<'a, E: Exchange> Graph<'a, E> {
         let set = exchange.exchanged(self.sets, run.set, arc.from, arc.to);
         if cells == run.cells {
             self.runs[arc.run].set = set;
-            self.of[arc.to].push(arc.run);
+            self.of[arc.to].push((arc.run, set));
             return;
         }
         self.runs[arc.run].cells -= cells;

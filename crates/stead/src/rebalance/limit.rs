@@ -4,12 +4,13 @@
 use super::aim::Aim;
 use super::coalesce::coalesce;
 use super::exact;
-use super::first_layout::{chunks, first_layout};
+use super::first_layout::{chunks, fewer, first_layout};
 use super::holder::{HolderId, Role};
 use super::piece::{join, moved, Piece};
 use super::primaries;
 use super::sets::Sets;
 use super::table::Table;
+use super::trade::trade;
 use crate::error::{Error, Result};
 
 /// The largest number of pieces that the fleet allows.
@@ -17,17 +18,28 @@ fn most(aim: &Aim) -> usize {
     aim.max_slices.map_or(usize::MAX, |most| most as usize)
 }
 
-fn too_few(aim: &Aim, least: usize) -> Error {
+/// The refusal of a limit. `found` is the fewest pieces that were found.
+fn too_few(aim: &Aim, found: usize) -> Error {
+    let least = least(aim);
     let why = match aim.replicas() {
         1 => format!("{least} holders have a weight and each needs a slice"),
-        r => format!("{r} copies with exact shares need {least} slices as far as is known"),
+        _ if found <= least => format!("each of {least} nodes is the primary of a slice"),
+        r => format!("{r} copies with exact shares need {found} slices as far as is known"),
     };
     Error::Impossible {
         problem: format!(
-            "max_slices = {} cannot be met: {why}; set it to {least} or more",
+            "max_slices = {} cannot be met: {why}; set it to {found} or more",
             most(aim)
         ),
     }
+}
+
+/// A number of pieces that no rebalance can go below. A piece has one primary, and a holder that
+/// must be a primary, because it has at least R cells, needs one. At one replica this number can be
+/// met.
+fn least(aim: &Aim) -> usize {
+    let needs_one = |holder: &HolderId| aim.primary_range(*holder).0 > 0;
+    aim.targets.ids().filter(needs_one).count()
 }
 
 /// Computes the first pieces of a fleet.
@@ -45,40 +57,65 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
             return Ok(pieces);
         }
         if chunks == 1 {
-            return Err(too_few(aim, pieces.len()));
+            let traded = traded(&nobody, &pieces, sets, aim)?;
+            return match traded.len() <= most(aim) {
+                true => Ok(traded),
+                false => Err(too_few(aim, traded.len())),
+            };
         }
-        chunks /= 2;
+        chunks = fewer(chunks, aim.replicas(), chunks);
     }
 }
 
 /// Rebalances like `exact::rebalance`. Where the fleet sets `max_slices`, the result has at most
 /// that many pieces, and more points may move.
 ///
-/// Cost: about twelve times that of `exact::rebalance` when the result of that has too many pieces.
+/// When the exact result has too many pieces, `trade` removes the cheapest ones. Other starts are
+/// tried where that is not enough, and always at one replica.
 pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let made = exact::rebalance(pieces, sets, aim)?;
     if made.len() <= most(aim) {
         return Ok(made);
     }
-    if aim.replicas() > 1 {
-        return within_several(pieces, sets, aim);
+    let traded = traded(pieces, &made, sets, aim)?;
+    match aim.replicas() {
+        1 => within_one(pieces, traded, sets, aim),
+        _ if traded.len() <= most(aim) => Ok(traded),
+        _ => within_several(pieces, traded.len(), sets, aim),
     }
-    let least = aim.targets.above_zero().count();
-    if most(aim) < least {
-        return Err(too_few(aim, least));
-    }
-    within_one(pieces, sets, aim)
 }
 
-/// Rebalances within the limit at one replica. Tries about a dozen starts, coalesced to different
-/// degrees, and a few fresh layouts. Of the results within the limit, takes the one with the least
-/// movement.
+/// Removes pieces by trades, down to the limit or as far as that goes. The trades do not depend on
+/// the limit, which only says where they stop: a limit that they reach once can always be reached.
+/// At one replica they leave a 32nd of the limit free, which costs less over many steps.
+fn traded(start: &[Piece], made: &[Piece], sets: &Sets, aim: &Aim) -> Result<Vec<Piece>> {
+    let goal = match aim.replicas() {
+        1 => most(aim) - most(aim) / 32,
+        _ => most(aim),
+    };
+    let traded = trade(start, made, sets, aim.holders(), goal);
+    aim.prove(&traded, sets)?;
+    Ok(traded)
+}
+
+/// Chooses the result with the least movement at one replica: the `traded` one, a fresh layout, or
+/// one of about a dozen starts that are coalesced to different degrees.
 ///
 /// Binary search finds about how much must be coalesced: in nearly all cases, the fewer pieces are
 /// kept, the fewer come out and the more moves. A fresh layout has few pieces and is often better
 /// where the limit is tight.
-fn within_one(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
-    let mut tried = fresh(pieces, sets, aim);
+fn within_one(
+    pieces: &[Piece],
+    traded: Vec<Piece>,
+    sets: &mut Sets,
+    aim: &Aim,
+) -> Result<Vec<Piece>> {
+    let least = least(aim);
+    if most(aim) < least {
+        return Err(too_few(aim, least));
+    }
+    let mut tried = vec![traded];
+    tried.extend(fresh(pieces, sets, aim));
     let (mut works, mut fails) = (0, pieces.len().max(2));
     while fails - works > 1 + works / 64 {
         let keep = works + (fails - works) / 2;
@@ -97,47 +134,36 @@ fn within_one(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>
         .ok_or_else(|| too_few(aim, fewest))
 }
 
-/// Rebalances within the limit at several replicas. Tries about a dozen starts, coalesced to
-/// different degrees. Of the results within the limit, takes the one with the least movement for
-/// each piece of room that it leaves below the limit. A fresh layout moves nearly everything, so it
-/// is taken only when nothing else fits.
-///
-/// Coalescing moves all holders off their targets, and correcting that takes about two cuts for
-/// each holder, however little was coalesced. So coalescing should not be needed in every epoch.
-/// Leaving room below the limit avoids that.
-fn within_several(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
-    let laid = first_layout(sets, aim, 1);
-    let fresh = primaries::put_right(pieces, &laid, sets, aim)?;
-    let mut tried = Vec::new();
+/// Rebalances within the limit at several replicas, where trades alone did not reach it but stopped
+/// at `fewest` pieces. Coalesces more and more of the pieces, with an exact rebalance and trades
+/// after each, and takes the first result within the limit. A fresh layout moves nearly everything,
+/// so it is the last resort.
+fn within_several(
+    pieces: &[Piece],
+    mut fewest: usize,
+    sets: &mut Sets,
+    aim: &Aim,
+) -> Result<Vec<Piece>> {
     // keep nine tenths, eight tenths, ... one tenth; then 1/16, 1/32, ... until one piece is left
     let tenths = (1..10).rev().map(|tenths| pieces.len() * tenths / 10);
     let halves = (4..)
         .map(|k| pieces.len() >> k)
         .take_while(|keep| *keep > 0);
     for keep in tenths.chain(halves) {
-        tried.push(exact::rebalance(
-            &coalesce(pieces, sets, aim, keep),
-            sets,
-            aim,
-        )?);
-    }
-    let fewest = tried.iter().map(Vec::len).fold(fresh.len(), usize::min);
-    let with_cost = |made: Vec<Piece>| {
-        let room = most(aim).checked_sub(made.len())? as u128;
-        Some((moved(pieces, &made, sets), 1 + room, made))
-    };
-    // of equal results the first; the products fit: at most 2^72 copies and 2^32 pieces
-    let better = |best: (u128, u128, Vec<Piece>), next: (u128, u128, Vec<Piece>)| {
-        if next.0 * best.1 < best.0 * next.1 {
-            next
-        } else {
-            best
+        let made = exact::rebalance(&coalesce(pieces, sets, aim, keep), sets, aim)?;
+        let made = traded(pieces, &made, sets, aim)?;
+        if made.len() <= most(aim) {
+            return Ok(made);
         }
-    };
-    let best = tried.into_iter().filter_map(with_cost).reduce(better);
-    let best = best.map(|(_, _, made)| made);
-    best.or(Some(fresh).filter(|fresh| fresh.len() <= most(aim)))
-        .ok_or_else(|| too_few(aim, fewest))
+        fewest = fewest.min(made.len());
+    }
+    let laid = first_layout(sets, aim, 1);
+    let fresh = primaries::put_right(pieces, &laid, sets, aim)?;
+    let fresh = traded(pieces, &fresh, sets, aim)?;
+    if fresh.len() <= most(aim) {
+        return Ok(fresh);
+    }
+    Err(too_few(aim, fewest.min(fresh.len())))
 }
 
 /// Layouts of one replica with few pieces. The holders lie in the order of their longest present

@@ -15,8 +15,9 @@
 //!    their copies as possible.
 //! 3. `shift` lets a holder that must grow take cells from the slices beside its own. This adds no
 //!    slice and often removes one.
-//! 4. `release` lets the holders that must shrink give up the rest: whole slices first, then one
-//!    cut for each holder, beside such a slice or beside another holder's cut where possible.
+//! 4. `release` lets the holders that must shrink give up the rest: first the `blocks` of whole
+//!    slices that fit, then one cut for each holder, beside a block or beside another holder's cut
+//!    where possible.
 //! 5. `fill` gives the released cells to the holders that must still grow.
 //! 6. `copies` (several replicas only) settles what steps 3 to 5 left over, by exchanges along the
 //!    shortest paths of `flow`.
@@ -24,12 +25,16 @@
 //!    paths over exchanges of the primary within a set.
 //!
 //! How the files work together: `build` runs step 1, which gives an `Aim`, and passes it to
-//! `limit`. `limit` calls `exact`, which runs steps 2 to 7 and checks that the result meets the
-//! aim. `exact` repeats steps 3 to 5 while they make progress. Where step 2 changed sets, it also
-//! runs `copies` before step 3, for exchanges that move nothing more. When the fleet sets
-//! `max_slices` and `exact` made more slices, `limit` first lets `coalesce` join slices, which
-//! costs movement, and calls `exact` again. For a first map, `first_layout` replaces steps 2 to 6.
-//! `gradual` takes only a part of a change, and `compose` turns pieces into the parts of a map.
+//! `limit`. Where the fleet has a tolerance, `tolerated` first replaces the targets of the aim by
+//! numbers in the bands around them. `limit` calls `exact`, which runs steps 2 to 7 and checks that
+//! the result meets the aim. `exact` repeats steps 3 to 5 while they make progress. Where step 2
+//! changed sets, it also runs `copies` before step 3, for exchanges that move nothing more. When
+//! the fleet sets `max_slices` and `exact` made more slices, `limit` lets `trade` remove the
+//! cheapest ones, which costs movement. Where that does not reach the limit, `coalesce` joins
+//! slices first, and `exact` and `trade` run again. `trade` moves `borders`, along a `route`, at a
+//! `price`. For a first map, `first_layout` replaces steps 2 to 6. `gradual` takes only a part of a
+//! change, and
+//! `compose` turns pieces into the parts of a map.
 //!
 //! In steps 3 to 5, a holder that must shrink never gains a cell, and a holder that must grow never
 //! loses one. The number of cells moved is therefore exactly the sum of all gains. Where these
@@ -45,7 +50,7 @@
 //! A file uses only files in groups to the left of its own:
 //!
 //! ```text
-//! table | holder | sets domains | piece targets | chain aim | demand | fit shift release coalesce first_layout graph | fill distances | flow | copies primaries | exact | limit | gradual roster | compose | build
+//! table | holder | sets domains | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster | compose | build
 //! ```
 //!
 //! # Wrong ids
@@ -62,6 +67,8 @@
 //! wrong number is an `Error::Internal`.
 
 mod aim;
+mod blocks;
+mod borders;
 mod build;
 mod chain;
 mod coalesce;
@@ -78,15 +85,20 @@ mod flow;
 mod gradual;
 mod graph;
 mod holder;
+mod joiners;
 mod limit;
 mod piece;
+mod price;
 mod primaries;
 mod release;
 mod roster;
+mod route;
 mod sets;
 mod shift;
 mod table;
 mod targets;
+mod tolerated;
+mod trade;
 
 pub use build::{build, build_max_move, ALGORITHM};
 pub use domains::{Domain, DomainId, Domains, Inside};

@@ -13,19 +13,19 @@
 //! the rest of both sets is the same. A piece gives up only one copy at a time, and only where a
 //! role that must grow may take the place of that copy.
 //!
-//! 1. Give up whole pieces that fit, shortest first.
-//! 2. Cut beside pieces that were given up whole. Each role cuts the shortest piece that it has
-//!    there.
-//! 3. Cut in pairs, on both sides of a border between two roles. The role with the fewest such
+//! 1. Give up blocks of whole pieces, and cut beside them (`blocks`).
+//! 2. Cut in pairs, on both sides of a border between two roles. The role with the fewest such
 //!    borders chooses first (a matching that leaves few roles alone). It takes the border whose two
-//!    pieces are shortest together, so that short pieces wear away and vanish in a later step.
-//!    Measured while growing one by one to 300 nodes: 22,723 slices. With the shortest border of
-//!    all first (a variant tried once) there were 24,607, and the prototype had 24,967.
-//! 4. A role that is left over cuts beside a gap if it can, else at the left end of its shortest
-//!    piece that is long enough.
+//!    pieces are longest together, so that short pieces stay whole and a later block takes them.
+//! 3. A role that is left over gives up its longest pieces, if it must give up more than these.
+//!    Then it cuts beside a gap if it can, else at the left end of its shortest piece that is long
+//!    enough.
+//!
+//! docs/rebalance.md, "Why not ...", has the numbers of slices that other choices gave.
 
 use std::cmp::Reverse;
 
+use super::blocks::{choose, End, Link};
 use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
@@ -67,12 +67,6 @@ impl Released {
     }
 }
 
-#[derive(Clone, Copy)]
-enum End {
-    Left,
-    Right,
-}
-
 /// Gives up as much of each role's surplus as possible and reduces the surplus by it. Returns the
 /// pieces with what was given up of each.
 pub(super) fn release(
@@ -92,8 +86,7 @@ pub(super) fn release(
         sets,
         takers: Takers::new(sets, domains, &demand.deficit),
     };
-    work.give_wholes();
-    work.cut_beside_wholes();
+    work.give_blocks();
     let owned = work.owned();
     work.cut_in_pairs(&owned);
     work.cut_alone(&owned);
@@ -203,50 +196,40 @@ impl Releasing<'_> {
         }
     }
 
-    /// Step 1: gives up whole pieces.
-    fn give_wholes(&mut self) {
-        let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
-        for (id, Released { piece, .. }) in self.pieces.iter() {
-            let roles = self.sets.roles(piece.set).iter();
-            let fits = roles.filter(|role| piece.cells <= self.surplus[**role]);
-            order.extend(fits.map(|role| (piece.cells, id, *role)));
-        }
-        order.sort_unstable();
-        for (cells, id, role) in order {
-            let fits = |_: &Piece| cells <= self.surplus[role];
-            let Some(piece) = self.untouched(id).filter(fits) else {
-                continue;
-            };
-            if self.gives(piece.set, role) {
-                self.cut(id, End::Left, role);
+    /// The runs of pieces in which a block could be given up.
+    fn runs(&self) -> Vec<Vec<Link>> {
+        let mut runs: Vec<Vec<Link>> = Vec::new();
+        let mut run: Vec<Link> = Vec::new();
+        let link = |piece, role| Link {
+            piece,
+            cells: self.pieces[piece].piece.cells,
+            role,
+        };
+        for left in self.pieces.ids() {
+            let border = self.border(left);
+            let first = border.as_ref().map(|border| link(left, border.roles.0));
+            if first.is_none() || run.last() != first.as_ref() {
+                runs.push(std::mem::replace(&mut run, first.into_iter().collect()));
+            }
+            if let Some(border) = border {
+                let [_, right] = border.pieces;
+                run.push(link(right, border.roles.1));
             }
         }
+        runs.push(run);
+        runs.retain(|run| !run.is_empty());
+        runs
     }
 
-    /// Step 2: cuts beside whole pieces.
-    fn cut_beside_wholes(&mut self) {
-        let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
-        for (id, whole) in self.pieces.iter().filter(|(_, r)| r.whole()) {
-            for beside in self.pieces.neighbours(id).into_iter().flatten() {
-                let Some(piece) = self.untouched(beside) else {
-                    continue;
-                };
-                let exchange = self.sets.exchange(piece.set, whole.piece.set);
-                let shares = |(role, gone): &(Role, Role)| {
-                    whole.open_left() == Some(*gone) && self.surplus[*role] > 0
-                };
-                if let Some((role, _)) = exchange.filter(shares) {
-                    order.push((piece.cells, beside, role));
-                }
-            }
+    /// Step 1: gives up blocks of whole pieces, and cuts beside them.
+    fn give_blocks(&mut self) {
+        let chosen = choose(&self.runs(), self.pieces.len(), self.surplus);
+        for link in chosen.wholes {
+            self.cut(link.piece, End::Left, link.role);
         }
-        order.sort_unstable();
-        for (_, id, role) in order {
-            let piece = self.untouched(id);
-            if piece.is_some_and(|piece| self.gives(piece.set, role)) {
-                if let Some(end) = self.open_end(id, role) {
-                    self.cut(id, end, role);
-                }
+        for (link, end) in chosen.cuts {
+            if self.surplus[link.role] > 0 {
+                self.cut(link.piece, end, link.role);
             }
         }
     }
@@ -294,7 +277,7 @@ impl Releasing<'_> {
         })
     }
 
-    /// Step 3: cuts in pairs.
+    /// Step 2: cuts in pairs.
     fn cut_in_pairs(&mut self, owned: &Owned) {
         let mut order: Vec<(usize, Role)> = self
             .surplus
@@ -308,7 +291,9 @@ impl Releasing<'_> {
                 continue;
             }
             let borders = self.borders(role, &owned[role]);
-            if let Some(border) = borders.min_by_key(|border| (border.cells, border.pieces)) {
+            if let Some(border) =
+                borders.max_by_key(|border| (border.cells, Reverse(border.pieces)))
+            {
                 let ([left, right], (a, b)) = (border.pieces, border.roles);
                 self.cut(left, End::Right, a);
                 self.cut(right, End::Left, b);
@@ -316,36 +301,42 @@ impl Releasing<'_> {
         }
     }
 
-    /// Step 4: cuts alone. Takes a piece that is long enough if there is one, otherwise the longest
-    /// pieces until nothing is left to give.
+    /// Step 3: cuts alone. Gives up the longest pieces whole, as long as they are shorter than what
+    /// the role has left to give. Then cuts the shortest piece beside a gap that is long enough, or
+    /// else the shortest piece anywhere that is long enough.
     fn cut_alone(&mut self, owned: &Owned) {
         let left_over: Vec<Role> = self.surplus.above_zero().collect();
         for role in left_over {
-            while self.surplus[role] > 0 {
-                let Some(id) = self.best_alone(role, &owned[role]) else {
+            let mut free = self.by_length(role, &owned[role]);
+            while let Some((cells, Reverse(id))) = free.pop() {
+                if cells >= self.surplus[role] {
+                    free.push((cells, Reverse(id)));
                     break;
-                };
+                }
+                self.cut(id, End::Left, role);
+            }
+            let long_enough = |(cells, _): &&(u128, Reverse<PieceId>)| *cells >= self.surplus[role];
+            let long = free.iter().filter(long_enough);
+            let long = long.map(|(cells, Reverse(id))| (*cells, *id));
+            let beside_gap = long
+                .clone()
+                .filter(|(_, id)| self.open_end(*id, role).is_some());
+            if let Some((_, id)) = beside_gap.min().or_else(|| long.min()) {
                 let end = self.open_end(id, role).unwrap_or(End::Left);
                 self.cut(id, end, role);
             }
         }
     }
 
-    /// The piece that a role cuts alone: the shortest one beside a gap that is long enough, else
-    /// the shortest one anywhere that is long enough, else the longest of all.
-    fn best_alone(&self, role: Role, owned: &[PieceId]) -> Option<PieceId> {
-        let free = || {
-            let untouched = owned
-                .iter()
-                .filter_map(|id| Some((self.untouched(*id)?, *id)));
-            untouched
-                .filter(|(piece, _)| self.gives(piece.set, role))
-                .map(|(piece, id)| (piece.cells, id))
-        };
-        let long = || free().filter(|(cells, _)| *cells >= self.surplus[role]);
-        let beside_gap = long().filter(|(_, id)| self.open_end(*id, role).is_some());
-        let longest = || free().max_by_key(|(cells, id)| (*cells, Reverse(*id)));
-        let best = beside_gap.min().or_else(|| long().min()).or_else(longest);
-        best.map(|(_, id)| id)
+    /// The untouched pieces that a role may give up, from the shortest to the longest.
+    fn by_length(&self, role: Role, owned: &[PieceId]) -> Vec<(u128, Reverse<PieceId>)> {
+        let free = owned.iter().filter_map(|id| {
+            let piece = self.untouched(*id)?;
+            let gives = self.gives(piece.set, role);
+            gives.then_some((piece.cells, Reverse(*id)))
+        });
+        let mut free: Vec<_> = free.collect();
+        free.sort_unstable();
+        free
     }
 }

@@ -70,10 +70,15 @@ impl<'a> Roster<'a> {
         if let Some(map) = previous {
             let nodes_before = roster.follow_nodes(fleet, map);
             let policies_before = roster.follow_policies(map);
+            sets.reserve(map.policies().len());
+            let mut roles = Vec::new();
             for policy in map.policies() {
                 let set = match policies_before.get(&policy.id) {
                     Some(holder) => sets.id([Role::primary(*holder)]),
-                    None => sets.id(roles(policy, &nodes_before)?),
+                    None => {
+                        list_roles(policy, &nodes_before, &mut roles)?;
+                        sets.id(roles.iter().copied())
+                    }
                 };
                 roster.sets_before.push(set);
             }
@@ -184,9 +189,13 @@ impl<'a> Roster<'a> {
     }
 }
 
-/// The roles of a policy of the old map. A node that the policy lists twice counts once.
-fn roles(policy: map::Policy, holders: &Table<NodeId, HolderId>) -> Result<Vec<Role>> {
-    let mut roles: Vec<Role> = Vec::new();
+/// Lists the roles of a policy of the old map. A node that the policy lists twice counts once.
+fn list_roles(
+    policy: map::Policy,
+    holders: &Table<NodeId, HolderId>,
+    roles: &mut Vec<Role>,
+) -> Result<()> {
+    roles.clear();
     for node in policy.members() {
         let holder = holders.find(node).ok_or_else(|| Error::Internal {
             problem: format!("a policy names node {}", node.0),
@@ -195,7 +204,7 @@ fn roles(policy: map::Policy, holders: &Table<NodeId, HolderId>) -> Result<Vec<R
             roles.push(Role::of(*holder, roles.is_empty()));
         }
     }
-    Ok(roles)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -234,6 +243,7 @@ mod tests {
             key_rule: KeyRule::Whole,
             cells: Cells::FINEST,
             max_slices: None,
+            tolerance: None,
             spread: Vec::new(),
             nodes: vec![node("a"), node("b")],
             policies: vec![

@@ -52,6 +52,12 @@ impl Sets {
         self.id_of_draft()
     }
 
+    /// Makes room for so many more sets.
+    pub(super) fn reserve(&mut self, more: usize) {
+        let roles = &self.roles;
+        self.known.reserve(more, |id| hash(&roles[*id]));
+    }
+
     fn id_of_draft(&mut self) -> SetId {
         self.draft.sort_unstable();
         let Sets {

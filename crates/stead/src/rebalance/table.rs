@@ -6,7 +6,7 @@
 
 use std::any::type_name;
 use std::marker::PhantomData;
-use std::ops::{Index, IndexMut, Range};
+use std::ops::{Index, IndexMut};
 
 /// The position of a thing among all things of its kind, counted from 0.
 pub trait Id: Copy {
@@ -181,21 +181,21 @@ impl<I: Id> Table<I, u128> {
 /// A list of values for each id. All lists share one array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lists<I, T> {
-    ranges: Table<I, Range<usize>>,
+    /// Where each list ends; the next one starts there.
+    ends: Table<I, usize>,
     values: Vec<T>,
 }
 
 impl<I: Id, T> Lists<I, T> {
     /// The number of lists.
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.ends.len()
     }
 
     /// Appends a list and returns its id.
     pub fn push(&mut self, list: impl IntoIterator<Item = T>) -> I {
-        let start = self.values.len();
         self.values.extend(list);
-        self.ranges.push(start..self.values.len())
+        self.ends.push(self.values.len())
     }
 }
 
@@ -204,7 +204,11 @@ impl<I: Id, T> Index<I> for Lists<I, T> {
 
     #[track_caller]
     fn index(&self, id: I) -> &[T] {
-        match self.values.get(self.ranges[id].clone()) {
+        let start = match id.place().checked_sub(1) {
+            Some(before) => self.ends[I::new(before)],
+            None => 0,
+        };
+        match self.values.get(start..self.ends[id]) {
             Some(list) => list,
             None => unknown(id, self.len()),
         }
@@ -214,7 +218,7 @@ impl<I: Id, T> Index<I> for Lists<I, T> {
 impl<I, T> Default for Lists<I, T> {
     fn default() -> Lists<I, T> {
         Lists {
-            ranges: Table::default(),
+            ends: Table::default(),
             values: Vec::new(),
         }
     }

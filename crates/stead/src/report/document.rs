@@ -133,6 +133,13 @@ pub struct Report<'a> {
     pub short_pins: usize,
     /// The largest difference between the points of a holder and its target.
     pub max_share_error_points: String,
+    /// The largest such difference in millionths of the target, rounded up; `None` if the map has
+    /// no tolerance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_share_error_millionths: Option<u128>,
+    /// How far shares may be from their targets, as a percentage; `None` if they must be exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<String>,
     /// How much of the capacity can be used, if weights are proportional to it.
     pub capacity: Capacity<'a>,
     /// The fault domains that the old map does not have; `None` without an old map.
@@ -206,6 +213,7 @@ impl<'a> Report<'a> {
         ask: impl Into<Ask<'n>>,
     ) -> Result<Report<'a>> {
         let ask = ask.into();
+        understood(old, new)?;
         let Some(old) = old else {
             known(None, ask.lost)?;
             return Ok(Report::made(None, new, ask.moves, &HashSet::new()));
@@ -225,10 +233,18 @@ impl<'a> Report<'a> {
     }
 
     /// The report of a plan that is already computed.
-    pub fn of_plan(plan: &Plan, old: &'a Map, new: &'a Map, with_moves: bool) -> Report<'a> {
+    ///
+    /// Errors: `Version` when this stead does not know all features of the maps.
+    pub fn of_plan(
+        plan: &Plan,
+        old: &'a Map,
+        new: &'a Map,
+        with_moves: bool,
+    ) -> Result<Report<'a>> {
+        understood(Some(old), new)?;
         let mut before = Before::of(old, new, plan.amounts);
         before.moves = with_moves.then(|| plan.moves.clone());
-        Report::made(Some(before), new, with_moves, &HashSet::new())
+        Ok(Report::made(Some(before), new, with_moves, &HashSet::new()))
     }
 
     fn made(
@@ -334,6 +350,8 @@ impl<'a> Report<'a> {
             pin_violations: verdict.violating_pins,
             short_pins: verdict.short_pins,
             max_share_error_points: verdict.max_share_error.to_string(),
+            max_share_error_millionths: new.tolerance().map(|_| verdict.max_share_error_millionths),
+            tolerance: new.tolerance().map(|tolerance| tolerance.to_string()),
             capacity,
             new_domains: old.map(|old| new_domains(old, new)),
             gone_domains: gone,
@@ -348,6 +366,12 @@ impl<'a> Report<'a> {
             verdict,
         }
     }
+}
+
+/// Checks that this stead knows all features of the maps: a report judges both.
+fn understood(old: Option<&Map>, new: &Map) -> Result<()> {
+    old.map_or(Ok(()), Map::understood)?;
+    new.understood()
 }
 
 fn losses_of(map: &Map, verdict: &Verdict) -> Vec<Loss> {

@@ -20,9 +20,10 @@ const SHORT: usize = 12;
 pub struct Edit {
     /// `+` for what is new, `~` for what changed, `-` for what is gone.
     pub sign: &'static str,
-    /// `node`, `policy`, `pin`, `first`, `replicas`, `spread` or `max_slices`.
+    /// `node`, `policy`, `pin`, `first`, `replicas`, `spread`, `max_slices` or `tolerance`.
     pub what: &'static str,
-    /// The name of the node or policy, or what the pin or first covers; `None` for the others.
+    /// The name of the node or policy, or what the `[[pin]]` or `[[first]]` covers; `None` for the
+    /// others.
     pub name: Option<String>,
     /// What is new about it, or differs. Empty for what is gone.
     pub details: Vec<Detail>,
@@ -32,7 +33,7 @@ pub struct Edit {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Detail {
     /// The property: `name`, `weight`, `label zone`, `attribute address`, `nodes`, `policy`, `kind`
-    /// or `short`; `node` of a first; `value` for replicas, spread and `max_slices`.
+    /// or `short`; `node` of a first; `value` for replicas, spread, `max_slices` and `tolerance`.
     pub field: String,
     /// What it was; `None` if it was not there.
     pub old: Option<String>,
@@ -172,6 +173,7 @@ fn of_whole(old: &Map, new: &Map) -> Vec<Edit> {
         labels => Some(labels),
     };
     let number = |number: Option<u32>| number.map(|number| number.to_string());
+    let tolerance = |map: &Map| map.tolerance().map(|tolerance| tolerance.to_string());
     let values = [
         (
             "replicas",
@@ -179,6 +181,7 @@ fn of_whole(old: &Map, new: &Map) -> Vec<Edit> {
         ),
         ("spread", [old, new].map(spread)),
         ("max_slices", [old, new].map(|map| number(map.max_slices()))),
+        ("tolerance", [old, new].map(tolerance)),
     ];
     let changed = values.into_iter().filter(|(_, [old, new])| old != new);
     changed
@@ -218,6 +221,9 @@ fn of_nodes(old: &Map, new: &Map, same: &[Option<NodeId>]) -> Vec<Edit> {
     let mut added = Vec::new();
     let mut changed = Vec::new();
     for (node, before) in new.nodes().zip(before).filter(|(node, _)| !node.leaving()) {
+        if before.is_some_and(|before| is_same(old.node(before), node)) {
+            continue; // nearly all nodes
+        }
         let facts = facts(node);
         let (sign, list, details) = match before.map(|before| old.node(before)) {
             None => ("+", &mut added, differ(&BTreeMap::new(), &facts)),
@@ -246,6 +252,14 @@ fn of_nodes(old: &Map, new: &Map, same: &[Option<NodeId>]) -> Vec<Edit> {
         }
     }
     added.into_iter().chain(changed).chain(gone).collect()
+}
+
+/// Whether two nodes have the same name and the same properties.
+fn is_same(a: Node, b: Node) -> bool {
+    a.name() == b.name()
+        && a.weight() == b.weight()
+        && a.labels().eq(b.labels())
+        && a.attributes().eq(b.attributes())
 }
 
 /// The properties of a node under their names; the weight is the first.
@@ -355,7 +369,7 @@ mod tests {
             range = ['10%', '12%']\nnodes = ['b']"
         );
         let after = format!(
-            "replicas = 2\nmax_slices = 100\nspread = ['zone', 'rack']\n{nodes}[[policy]]\n\
+            "replicas = 2\nmax_slices = 100\ntolerance = '1%'\nspread = ['zone', 'rack']\n{nodes}[[policy]]\n\
             name = 'p'\nnodes = ['b', 'a']\nkind = 'archive'\n[[pin]]\nkey = 'k'\n\
             nodes = ['b', 'a']\n[[pin]]\nkey = 'l'\npolicy = 'p'"
         );
@@ -365,6 +379,7 @@ mod tests {
                 "~ replicas 1 -> 2",
                 "~ spread zone -> zone, rack",
                 "~ max_slices none -> 100",
+                "~ tolerance none -> 1%",
                 "+ policy p -> b, a kind archive",
                 "~ pin \"k\" nodes a -> b, a",
                 "+ pin \"l\" -> p",

@@ -67,18 +67,22 @@ pub(super) fn losses(map: &Map, verdict: &Verdict, homes: &[usize]) -> Vec<Loss>
         }
     }
     let mut held = vec![Held::default(); verdict.domains.len()];
+    // used again and again, since a map may have a million policies
+    let (mut nodes, mut around) = (Vec::new(), Vec::new());
     for (policy, points) in map.policies().zip(points).filter(|(_, points)| *points > 0) {
-        let nodes = policy.distinct();
-        let mut copies: BTreeMap<usize, usize> = BTreeMap::new();
+        policy.list_distinct(&mut nodes);
+        around.clear();
         for node in &nodes {
             let mut at = homes.get(node.index()).copied();
             while let Some(number) = at {
-                *copies.entry(number).or_default() += 1;
+                around.push(number);
                 at = verdict.domains.get(number).and_then(|part| part.parent);
             }
         }
-        for (number, copies) in copies {
-            if let Some(held) = held.get_mut(number) {
+        around.sort_unstable();
+        for same in around.chunk_by(|a, b| a == b) {
+            let copies = same.len();
+            if let Some(held) = same.first().and_then(|number| held.get_mut(*number)) {
                 *held.points_of.entry(copies).or_default() += points;
                 held.last_points += if copies == nodes.len() { points } else { 0 };
             }

@@ -304,10 +304,14 @@ impl Facts<'_, '_> {
         }
         vec![format!(
             "adds {added} slices to {before}, {} % more: the file grows from {} to {}; \
-             max_slices in the fleet limits them",
+             max_slices in the fleet limits them{}",
             added * 100 / before.max(1),
             size(old.bytes().len()),
-            size(self.new.bytes().len())
+            size(self.new.bytes().len()),
+            match self.new.tolerance() {
+                None => ", and a tolerance makes fewer",
+                Some(_) => "",
+            }
         )]
     }
 }

@@ -9,8 +9,11 @@ use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId, NODES_MAX};
-use crate::rebalance::ALGORITHM;
 use crate::weight::Weight;
+
+/// What the field `algorithm` of a drawn map says: no version of the algorithm made its slices, and
+/// the field is never 0.
+const NO_ALGORITHM: u32 = 1;
 
 /// A server of a ring, which becomes a node of the map.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -180,12 +183,13 @@ impl Ring {
             epoch: 1,
             map_id: [0; 16],
             parent: [0; 32],
-            algorithm: ALGORITHM,
+            algorithm: NO_ALGORITHM,
             replicas: self.replicas,
             hash: self.hash.clone(),
             key_rule: KeyRule::Whole,
             cells: self.cells,
             max_slices: None,
+            tolerance: None,
             spread: Vec::new(),
             nodes: order
                 .iter()

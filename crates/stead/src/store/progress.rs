@@ -30,8 +30,13 @@ impl Store {
     /// Cost: reads the epochs of the history back to the first step, and compares each with the
     /// next.
     pub fn progress(&self, map: &Map) -> Option<Progress> {
-        let end = end(map);
         let is_complete = map.target_slices().is_none();
+        let has_target = |map: Map| map.target_slices().is_some();
+        let before = || self.before(map, map.epoch().saturating_sub(1));
+        if is_complete && !before().is_some_and(has_target) {
+            return None; // neither this epoch nor the one before is a step that others follow
+        }
+        let end = end(map);
         let (mut step, mut last, mut found_start) = (1, None, false);
         let mut moved = 0;
         let mut newer: Option<Map> = None;

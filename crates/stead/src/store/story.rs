@@ -38,6 +38,14 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
     if old.max_slices() != new.max_slices() {
         words.push(format!("max_slices {} -> {}", most(old), most(new)));
     }
+    let tolerance = |map: &Map| {
+        map.tolerance()
+            .map_or("none".to_owned(), |tolerance| tolerance.to_string())
+    };
+    if old.tolerance() != new.tolerance() {
+        let [old, new] = [old, new].map(tolerance);
+        words.push(format!("tolerance {old} -> {new}"));
+    }
     words.extend(of_policies(old, new));
     words.extend(of_pins(old, new));
     words.extend(of_firsts(old, new));
@@ -230,6 +238,10 @@ mod tests {
             (
                 format!("max_slices = 9\npin = [{{key = 'k', nodes = ['a']}}]\n{abc}"),
                 "max_slices none -> 9, +1 pin",
+            ),
+            (
+                format!("tolerance = '1.5%'\n{abc}"),
+                "tolerance none -> 1.5%",
             ),
             (
                 format!("policy = [{{name = 'p', nodes = ['a']}}, {{name = 'q', nodes = ['b']}}]\n{abc}"),

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 
 use super::caps::{Domains, Place};
 use super::policies::Policies;
-use super::shares::{targets, wanted, Bound};
+use super::shares::{allowed, off, targets, wanted, Bound};
 use super::violation::{Problem, Rule, Violation, Violations};
 use crate::held::{Held, Holdings, Pinned};
 use crate::map::{Map, Node};
 use crate::point::SPACE;
 use crate::policy::PolicyId;
 use crate::slice::Slice;
+use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
 /// The facts about a map that follow from the map alone.
@@ -46,8 +47,14 @@ pub struct Verdict<'a> {
     pub violating_pins: usize,
     /// The pins with such a fault that the fleet declares short. They are not violations.
     pub short_pins: usize,
-    /// The largest difference between the points of a holder and its target.
+    /// The largest difference between the points of a holder and its target, also where the
+    /// tolerance allows it.
     pub max_share_error: u128,
+    /// The largest difference between the cells of a holder and its target, in millionths of the
+    /// target, rounded up. A sound map has no more than its tolerance.
+    pub max_share_error_millionths: u128,
+    /// How far shares may be from their targets; `None` if they must be exact.
+    pub tolerance: Option<Tolerance>,
     /// The number of cells in the space.
     space: u128,
 }
@@ -101,6 +108,9 @@ pub struct Domain<'a> {
 impl<'a> Verdict<'a> {
     /// Judges a map. Lists at most `most` violations and as many warnings.
     ///
+    /// This is right only for a map that is [`understood`](Map::understood): another map may have
+    /// rules that this stead does not know.
+    ///
     /// Cost: O(n log n) for n nodes, domains or slices, and one step for each node of each policy.
     pub fn of(map: &'a Map, most: usize) -> Verdict<'a> {
         let domains = Domains::of(&places(map), map.replicas() as usize);
@@ -119,6 +129,8 @@ impl<'a> Verdict<'a> {
             violating_pins: 0,
             short_pins: 0,
             max_share_error: 0,
+            max_share_error_millionths: 0,
+            tolerance: map.tolerance(),
             space: map.cells().count(),
         };
         let mut policies = Policies::new(map, &domains);
@@ -330,24 +342,39 @@ impl<'a> Verdict<'a> {
             self.max_share_error = self
                 .max_share_error
                 .max(self.in_points(target).abs_diff(has.points));
-            self.violations
-                .add_of_map(Rule::Balance, || Problem::Share {
-                    kind,
-                    name: holder.name.to_owned(),
-                    has: has.cells,
-                    target,
-                    unit,
-                });
+            self.max_share_error_millionths =
+                self.max_share_error_millionths.max(off(has.cells, target));
+            let range = allowed(target, self.tolerance, self.space);
+            if !range.contains(&has.cells) {
+                self.violations
+                    .add_of_map(Rule::Balance, || Problem::Share {
+                        kind,
+                        name: holder.name.to_owned(),
+                        has: has.cells,
+                        target,
+                        least: *range.start(),
+                        most: *range.end(),
+                        unit,
+                    });
+            }
         }
         for node in &self.nodes {
             let (primary, has) = (node.then.primary_cells, node.then.cells);
-            if !(has / replicas..=has.div_ceil(replicas)).contains(&primary) {
+            // at one replica every copy is a primary, whatever the tolerance
+            let tolerance = self.tolerance.filter(|_| replicas > 1);
+            let range = match node.target.filter(|_| tolerance.is_some()) {
+                Some(target) => allowed(target, tolerance, self.space),
+                None => has..=has,
+            };
+            let (least, most) = (range.start() / replicas, range.end().div_ceil(replicas));
+            if !(least..=most).contains(&primary) {
                 self.violations
                     .add_of_map(Rule::Primaries, || Problem::Primaries {
                         node: node.name.to_owned(),
                         primary,
                         has,
-                        replicas,
+                        least,
+                        most,
                         unit,
                     });
             }

@@ -41,7 +41,8 @@ impl Fault {
 pub(super) struct Policies<'a> {
     map: &'a Map,
     domains: &'a Domains<'a>,
-    of_slices: HashMap<PolicyId, Vec<Fault>>,
+    /// For each policy, its faults under a slice, as far as they were asked for.
+    of_slices: Vec<Option<Vec<Fault>>>,
     of_pins: HashMap<PolicyId, Vec<Fault>>,
 }
 
@@ -50,7 +51,7 @@ impl<'a> Policies<'a> {
         Policies {
             map,
             domains,
-            of_slices: HashMap::new(),
+            of_slices: vec![None; map.policies().len()],
             of_pins: HashMap::new(),
         }
     }
@@ -59,7 +60,8 @@ impl<'a> Policies<'a> {
     pub fn under_slice(&mut self, policy: PolicyId) -> &[Fault] {
         let (map, domains) = (self.map, self.domains);
         let look = || under_slice(map, domains, map.policy(policy));
-        self.of_slices.entry(policy).or_insert_with(look)
+        let known = self.of_slices.get_mut(policy.index());
+        known.map_or(&[], |known| known.get_or_insert_with(look))
     }
 
     /// Returns the faults of a pin that this policy holds.

@@ -10,8 +10,10 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::RangeInclusive;
 
 use super::caps::Domains;
+use crate::tolerance::Tolerance;
 
 /// Returns what each holder wants: the total divided by weight, without caps. All are 0 if no
 /// weight is above 0.
@@ -23,6 +25,29 @@ pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
         }
     }
     parts
+}
+
+/// Returns how many cells a holder with this target may have: exactly its target or, with a
+/// tolerance, at most that part of it more or less, and never more than the space.
+pub(super) fn allowed(
+    target: u128,
+    tolerance: Option<Tolerance>,
+    space: u128,
+) -> RangeInclusive<u128> {
+    let part = u128::from(tolerance.map_or(0, Tolerance::millionths));
+    // the target is at most 2^64
+    let least = (target * (MILLION - part)).div_ceil(MILLION);
+    let most = (target * (MILLION + part) / MILLION).min(space);
+    least..=most
+}
+
+/// Returns how far a holder is from its target, in millionths of the target, rounded up. Within a
+/// tolerance this is never above the tolerance. It is 0 for a target of 0.
+pub(super) fn off(cells: u128, target: u128) -> u128 {
+    match target {
+        0 => 0,
+        target => (cells.abs_diff(target) * MILLION).div_ceil(target),
+    }
 }
 
 /// What keeps a holder from getting more.
@@ -268,6 +293,8 @@ impl PartialOrd for Fraction {
     }
 }
 
+const MILLION: u128 = 1_000_000;
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -314,6 +341,29 @@ mod tests {
         assert_eq!(filled(&[" 1", " 0"], 1, 10), [10, 0]);
         assert_eq!(wanted(10, &[1, 1, 1]), [4, 3, 3]);
         assert_eq!(wanted(10, &[0, 0]), [0, 0]);
+    }
+
+    #[test]
+    fn a_tolerance_allows_a_part_of_the_target_more_or_less() {
+        let within = |target, millionths, space| {
+            let range = allowed(target, Tolerance::from_millionths(millionths), space);
+            (*range.start(), *range.end())
+        };
+        assert_eq!(within(1000, 0, 5000), (1000, 1000)); // none
+        assert_eq!(within(1000, 10_000, 5000), (990, 1010));
+        // 990.99 to 1011.01: never more than the tolerance
+        assert_eq!(within(1001, 10_000, 5000), (991, 1011));
+        assert_eq!(within(99, 10_000, 5000), (99, 99));
+        assert_eq!(within(0, 100_000, 5000), (0, 0));
+        // no holder has more than one copy of each point
+        assert_eq!(within(1000, 10_000, 1005), (990, 1005));
+        let all = 1 << 64;
+        assert_eq!(within(all, 100_000, all), (all - all / 10, all));
+        assert_eq!(
+            (off(990, 1000), off(1010, 1000), off(0, 0)),
+            (10_000, 10_000, 0)
+        );
+        assert_eq!(off(1000, 1001), 1000); // 999.0 and a bit, rounded up
     }
 
     #[test]

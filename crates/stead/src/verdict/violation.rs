@@ -11,7 +11,7 @@ pub enum Rule {
     Replicas,
     /// No domain holds more copies of a point than its cap.
     Spread,
-    /// Every holder has its target.
+    /// Every holder has its target, or is within the tolerance of it.
     Balance,
     /// A node is the primary of its share / R, rounded down or up.
     Primaries,
@@ -112,7 +112,7 @@ pub enum Problem {
         /// R.
         replicas: usize,
     },
-    /// A share differs from its target.
+    /// A share differs from its target, by more than the tolerance allows.
     Share {
         /// `node` or `policy`.
         kind: &'static str,
@@ -122,6 +122,10 @@ pub enum Problem {
         has: u128,
         /// The cells that it should have.
         target: u128,
+        /// The fewest cells that it may have; the target if there is no tolerance.
+        least: u128,
+        /// The most cells that it may have.
+        most: u128,
         /// `points`, or `cells` if a cell is more than a point.
         unit: &'static str,
     },
@@ -133,8 +137,10 @@ pub enum Problem {
         primary: u128,
         /// The cells that it has.
         has: u128,
-        /// R.
-        replicas: u128,
+        /// The fewest cells of which it may be the primary.
+        least: u128,
+        /// The most cells of which it may be the primary.
+        most: u128,
         /// `points` or `cells`.
         unit: &'static str,
     },
@@ -205,31 +211,44 @@ impl fmt::Display for Problem {
                 name,
                 has,
                 target,
+                least,
+                most,
                 unit,
             } => {
-                let off = if has > target { "too many" } else { "too few" };
-                write!(
-                    f,
-                    "{kind} {name} has {has} {unit}, {} {off} for its target",
-                    has.abs_diff(*target)
-                )
+                write!(f, "{kind} {name} has {has} {unit}, ")?;
+                let more = has > target;
+                match least == most {
+                    true => {
+                        let off = if more { "too many" } else { "too few" };
+                        write!(f, "{} {off} for its target", has.abs_diff(*target))
+                    }
+                    false => {
+                        let (bound, off) = if more {
+                            (most, "more")
+                        } else {
+                            (least, "fewer")
+                        };
+                        let by = has.abs_diff(*bound);
+                        write!(f, "{by} {off} than the tolerance of its target allows")
+                    }
+                }
             }
             Problem::Primaries {
                 node,
                 primary,
                 has,
-                replicas,
+                least,
+                most,
                 unit,
             } => {
-                let (low, high) = (has / replicas, has.div_ceil(*replicas));
                 write!(
                     f,
-                    "node {node} is the primary of {primary} of its {has} {unit}, not of {low}"
+                    "node {node} is the primary of {primary} of its {has} {unit}, not of {least}"
                 )?;
-                if high == low {
-                    Ok(())
-                } else {
-                    write!(f, " or {high}")
+                match most - least {
+                    0 => Ok(()),
+                    1 => write!(f, " or {most}"),
+                    _ => write!(f, " to {most}"),
                 }
             }
             Problem::Slices { has, most } => write!(
@@ -349,35 +368,50 @@ mod tests {
             }),
             "1 copy in zone a, rack 7, at most 0 allowed"
         );
-        let share = |has, target| Problem::Share {
+        let share = |has, target, tolerance| Problem::Share {
             kind: "node",
             name: "n1".into(),
             has,
             target,
+            least: target - tolerance,
+            most: target + tolerance,
             unit: "points",
         };
         assert_eq!(
-            text(share(10, 7)),
+            text(share(10, 7, 0)),
             "node n1 has 10 points, 3 too many for its target"
         );
         assert_eq!(
-            text(share(6, 7)),
+            text(share(6, 7, 0)),
             "node n1 has 6 points, 1 too few for its target"
         );
-        let primaries = |has| Problem::Primaries {
+        assert_eq!(
+            text(share(10, 7, 1)),
+            "node n1 has 10 points, 2 more than the tolerance of its target allows"
+        );
+        assert_eq!(
+            text(share(5, 7, 1)),
+            "node n1 has 5 points, 1 fewer than the tolerance of its target allows"
+        );
+        let primaries = |has, least, most| Problem::Primaries {
             node: "n1".into(),
             primary: 9,
             has,
-            replicas: 3,
+            least,
+            most,
             unit: "cells",
         };
         assert_eq!(
-            text(primaries(10)),
+            text(primaries(10, 3, 4)),
             "node n1 is the primary of 9 of its 10 cells, not of 3 or 4"
         );
         assert_eq!(
-            text(primaries(12)),
+            text(primaries(12, 4, 4)),
             "node n1 is the primary of 9 of its 12 cells, not of 4"
+        );
+        assert_eq!(
+            text(primaries(12, 3, 5)),
+            "node n1 is the primary of 9 of its 12 cells, not of 3 to 5"
         );
         let kept = |more, policy: Option<&str>| Problem::Kept {
             node: "n1".into(),

@@ -112,6 +112,8 @@ pub struct Wanted {
     spread: usize,
     pub nodes: Vec<Node>,
     pub max_slices: Option<usize>,
+    /// The tolerance, in millionths.
+    pub tolerance: Option<u32>,
     /// No nodes are added beyond this number.
     most: usize,
     /// The zones are numbered below this.
@@ -243,6 +245,10 @@ impl Wanted {
             format!("spread = [{}]", spread.join(", ")),
         ];
         head.extend(self.max_slices.map(|most| format!("max_slices = {most}")));
+        head.extend(self.tolerance.map(|part| {
+            let (whole, places) = (part / 10_000, part % 10_000);
+            format!("tolerance = \"{whole}.{places:04}%\"")
+        }));
         let mut blocks: Vec<String> = Vec::new();
         for Node {
             name,

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bytes::{section, text, u32_at, u64_at};
+use super::bytes::{allowed, section, text, tolerance, u32_at, u64_at};
 use super::flow::Network;
 
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Judged {
     pub nodes: Vec<Node>,
     /// The first cell of each base slice, and its nodes, the primary first.
     pub slices: Vec<(u128, Vec<usize>)>,
+    /// How far a share may be from its target, in millionths.
+    pub tolerance: u128,
 }
 
 /// What a step moved and reordered, and the lower bound on what it had to move, in cells.
@@ -98,6 +100,7 @@ pub fn read(bytes: &[u8]) -> Judged {
         spread,
         nodes,
         slices,
+        tolerance: tolerance(bytes),
     }
 }
 
@@ -135,11 +138,13 @@ impl Judged {
         counts
     }
 
-    /// Guarantee 1: each node has exactly its target.
+    /// Guarantee 1: each node has exactly its target or, in a map with a tolerance, is within it of
+    /// its target.
     pub fn check_targets(&self) -> Result<(), String> {
         let (loads, targets) = (self.loads(), self.targets());
         for ((node, load), target) in self.nodes.iter().zip(loads).zip(targets) {
-            if load != target {
+            let (least, most) = allowed(target, self.tolerance, self.cells);
+            if load < least || load > most {
                 return Err(format!(
                     "{} has {load} cells, its target is {target}",
                     node.name
@@ -180,11 +185,22 @@ impl Judged {
     }
 
     /// Checks the primaries: a node with the target T is the primary of T / R cells, rounded down
-    /// or up, and the nodes after the primary are in the order of their names.
+    /// or up, and the nodes after the primary are in the order of their names. In a map with a
+    /// tolerance and several replicas, the band around T takes the place of T.
     pub fn check_primaries(&self) -> Result<(), String> {
         let r = self.replicas as u128;
-        for ((node, load), first) in self.nodes.iter().zip(self.loads()).zip(self.primaries()) {
-            if first != load / r && first != load.div_ceil(r) {
+        let tolerance = if r > 1 { self.tolerance } else { 0 };
+        let ranges: Vec<(u128, u128)> = match tolerance {
+            0 => self.loads().into_iter().map(|load| (load, load)).collect(),
+            part => self
+                .targets()
+                .into_iter()
+                .map(|target| allowed(target, part, self.cells))
+                .collect(),
+        };
+        let found = self.nodes.iter().zip(self.loads()).zip(self.primaries());
+        for (((node, load), first), (least, most)) in found.zip(ranges) {
+            if first < least / r || first > most.div_ceil(r) {
                 return Err(format!(
                     "{} is the primary of {first} cells of {load} at {r} replicas",
                     node.name
@@ -284,11 +300,15 @@ impl Judged {
                 && self.nodes.iter().zip(self.in_later(new)).all(stays)
     }
 
-    /// The smallest number of cells that can move from these slices to the targets of `new`. This
-    /// is a flow from each set of old nodes through the domains to the nodes, in which a copy that
-    /// stays costs nothing.
+    /// The smallest number of cells that can move from these slices to the targets of `new`, or to
+    /// the shares of `new` if it has a tolerance. This is a flow from each set of old nodes through
+    /// the domains to the nodes, in which a copy that stays costs nothing.
     pub fn least_moved(&self, new: &Judged) -> u128 {
-        let (targets, caps, later) = (new.targets(), new.caps(), self.in_later(new));
+        let targets = match new.tolerance {
+            0 => new.targets(),
+            _ => new.loads(),
+        };
+        let (caps, later) = (new.caps(), self.in_later(new));
         let mut groups: BTreeMap<BTreeSet<usize>, u128> = BTreeMap::new();
         for (cells, list) in self.runs() {
             let kept = list

@@ -5,7 +5,7 @@ mod bytes;
 
 use std::collections::BTreeMap;
 
-use bytes::{section, text, u32_at, u64_at};
+use bytes::{allowed, section, text, tolerance, u32_at, u64_at};
 
 /// A holder of base slices: a node or a named policy.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,6 +20,8 @@ pub struct Judged {
     pub weights: BTreeMap<Holder, u128>,
     /// The first point and the holder of each base slice.
     pub slices: Vec<(u64, Holder)>,
+    /// How far a share may be from its target, in millionths.
+    pub tolerance: u128,
 }
 
 pub fn read(bytes: &[u8]) -> Judged {
@@ -59,7 +61,11 @@ pub fn read(bytes: &[u8]) -> Judged {
             )
         })
         .collect();
-    Judged { weights, slices }
+    Judged {
+        weights,
+        slices,
+        tolerance: tolerance(bytes),
+    }
 }
 
 impl Judged {
@@ -79,9 +85,47 @@ impl Judged {
         sums
     }
 
+    /// The target of each holder: its share rounded down, and one point more for the holders with
+    /// the largest remainders.
+    pub fn targets(&self) -> BTreeMap<Holder, u128> {
+        let total: u128 = self.weights.values().sum();
+        let (mut targets, mut order) = (BTreeMap::new(), Vec::new());
+        for (holder, weight) in &self.weights {
+            // in two halves, because 2^64 * w may need more than 128 bits
+            let (high, rest) = ((weight << 32) / total, (weight << 32) % total);
+            let target = (high << 32) + (rest << 32) / total;
+            order.push((std::cmp::Reverse((rest << 32) % total), holder));
+            targets.insert(holder.clone(), target);
+        }
+        let left = (1 << 64) - targets.values().sum::<u128>();
+        order.sort();
+        for (_, holder) in order.into_iter().take(left as usize) {
+            *targets.entry(holder.clone()).or_default() += 1;
+        }
+        targets
+    }
+
+    /// Guarantee 1 of a map with a tolerance: each holder is within it of its target.
+    fn check_band(&self) -> Result<(), String> {
+        let points = self.points();
+        for (holder, target) in self.targets() {
+            let had = points.get(&holder).copied().unwrap_or(0);
+            let (least, most) = allowed(target, self.tolerance, 1 << 64);
+            if had < least || had > most {
+                return Err(format!(
+                    "{holder:?} has {had} points, not {least} to {most}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Guarantee 1: each holder has its share rounded down, or one point more if its remainder is
-    /// among the largest.
+    /// among the largest. A map with a tolerance is judged by the band around this share.
     pub fn check_balance(&self) -> Result<(), String> {
+        if self.tolerance > 0 {
+            return self.check_band();
+        }
         let total: u128 = self.weights.values().sum();
         let points = self.points();
         let mut remainders: Vec<(u128, &Holder)> = Vec::new();
