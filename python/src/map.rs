@@ -32,7 +32,7 @@ use crate::{key, records};
 ///
 /// >>> members = stead.Map.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
-/// <stead.Map "members" epoch 1, 2 nodes, 2 slices, f1c5f07a>
+/// <stead.Map "members" epoch 1, 2 nodes, 2 slices, 0a311c38>
 /// >>> import pickle
 /// >>> pickle.loads(pickle.dumps(members)) == members
 /// True
@@ -174,11 +174,11 @@ impl Map {
     /// >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
     /// >>> copies = stead.Map.build(fleet)
     /// >>> copies.locate_all_many(["frank", None])
-    /// [['db2', 'db1'], None]
+    /// [['db3', 'db2'], None]
     /// >>> import numpy, pyarrow
-    /// >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
+    /// >>> nodes = copies.locate_all_many(numpy.array(["frank", "alice"]), numbers=True)
     /// >>> pyarrow.array(nodes).type, nodes.to_pylist()
-    /// (ListType(list<item: int32>), [[1, 0], [0, 2]])
+    /// (ListType(list<item: int32>), [[2, 1], [1, 0]])
     #[pyo3(
         signature = (keys, *, numbers = None, threads = None),
         text_signature = "($self, keys, *, numbers=False, threads=1)"

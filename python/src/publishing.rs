@@ -146,7 +146,7 @@ impl Map {
     /// >>> text = "name = 'members'\nnode = [{name = 'db1'}]"
     /// >>> size = pathlib.Path("fleet.toml").write_text(text)
     /// >>> stead.Map.build_file("fleet.toml")
-    /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
+    /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, c5ec533c>
     #[staticmethod]
     #[pyo3(signature = (path, previous = None, *, max_move = None))]
     fn build_file(

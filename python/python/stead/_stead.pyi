@@ -62,7 +62,7 @@ class Map:
 
     >>> members = stead.Map.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
     >>> members
-    <stead.Map "members" epoch 1, 2 nodes, 2 slices, f1c5f07a>
+    <stead.Map "members" epoch 1, 2 nodes, 2 slices, 0a311c38>
     >>> import pickle
     >>> pickle.loads(pickle.dumps(members)) == members
     True
@@ -165,7 +165,7 @@ class Map:
         >>> text = "name = 'members'\nnode = [{name = 'db1'}]"
         >>> size = pathlib.Path("fleet.toml").write_text(text)
         >>> stead.Map.build_file("fleet.toml")
-        <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
+        <stead.Map "members" epoch 1, 1 nodes, 1 slices, c5ec533c>
         """
     @staticmethod
     def apply(
@@ -360,11 +360,11 @@ class Map:
         >>> fleet.update(replicas=2, node=[{"name": f"db{i}"} for i in range(1, 4)])
         >>> copies = stead.Map.build(fleet)
         >>> copies.locate_all_many(["frank", None])
-        [['db2', 'db1'], None]
+        [['db3', 'db2'], None]
         >>> import numpy, pyarrow
-        >>> nodes = copies.locate_all_many(numpy.array(["frank", "bob"]), numbers=True)
+        >>> nodes = copies.locate_all_many(numpy.array(["frank", "alice"]), numbers=True)
         >>> pyarrow.array(nodes).type, nodes.to_pylist()
-        (ListType(list<item: int32>), [[1, 0], [0, 2]])
+        (ListType(list<item: int32>), [[2, 1], [1, 0]])
         """
     @overload
     def locate_all_many(
@@ -745,7 +745,7 @@ class Array(Generic[_T_co]):
         give an array of str objects, with None for null, and lists an array of list objects.
 
         >>> import numpy
-        >>> nodes = members.locate_many(numpy.array(["frank", "bob"]), numbers=True)
+        >>> nodes = members.locate_many(numpy.array(["frank", "alice"]), numbers=True)
         >>> nodes.to_numpy()
         array([0, 1], dtype=int32)
         """
