@@ -99,9 +99,10 @@ fn grow_within(per_node: usize) {
     );
 }
 
-/// A fleet of 3 zones of so many racks of so many nodes, weights 100 to 300, that changes by one
-/// node at a time.
+/// A fleet of so many zones of so many racks of so many nodes, weights 100 to 300, that changes by
+/// one node at a time.
 struct Zones {
+    zones: u64,
     racks: u64,
     state: u64,
     /// The label table and the weight of each node.
@@ -112,15 +113,16 @@ struct Zones {
 }
 
 impl Zones {
-    fn new(racks: u64, per_rack: u64) -> Zones {
+    fn new(count: u64, racks: u64, per_rack: u64) -> Zones {
         let mut zones = Zones {
+            zones: count,
             racks,
             state: 7,
             nodes: Vec::new(),
             numbers: Vec::new(),
             next: 0,
         };
-        for i in 0..3 * racks * per_rack {
+        for i in 0..count * racks * per_rack {
             let weight = 100 + zones.below(201);
             zones.add(i / (racks * per_rack), i / per_rack % racks, weight);
         }
@@ -143,7 +145,7 @@ impl Zones {
     fn change(&mut self) {
         match self.below(3) {
             0 => {
-                let (zone, rack) = (self.below(3), self.below(self.racks));
+                let (zone, rack) = (self.below(self.zones), self.below(self.racks));
                 let weight = 100 + self.below(201);
                 self.add(zone, rack, weight);
             }
@@ -176,7 +178,7 @@ impl Zones {
 /// What three copies cost: a limit for the first map alone (which then has fewer chunks), and one
 /// for all.
 fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str) {
-    let mut zones = Zones::new(racks, per_rack);
+    let mut zones = Zones::new(3, racks, per_rack);
     let all = zones.nodes.len();
     let (mut map, mut moved, mut bound, mut most, mut times): (Option<Map>, _, _, _, Vec<f64>) =
         (None, 0, 0, 0.0f64, Vec::new());
@@ -218,16 +220,16 @@ fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str
     );
 }
 
-/// What a tolerance saves: 600 nodes, 200 changes, with one and with three copies.
+/// What a tolerance saves: 600 nodes, 200 changes, with these numbers of copies and of zones.
 fn tolerances() {
-    for replicas in [1, 3] {
+    for (replicas, count) in [(1, 3), (3, 3), (2, 3), (3, 5)] {
         let mut exact = 0.0;
         for tolerance in ["", "0.1%", "1%", "5%"] {
             let head = match tolerance {
                 "" => String::new(),
                 part => format!("tolerance = '{part}'\n"),
             };
-            let mut zones = Zones::new(10, 20);
+            let mut zones = Zones::new(count, 30 / count, 20);
             let (mut map, mut moved, mut worst, mut times) = (None::<Map>, 0.0, 0, Vec::new());
             for _ in 0..=200 {
                 let fleet = zones.fleet(replicas, &head);
@@ -249,7 +251,7 @@ fn tolerances() {
             times.sort_by(f64::total_cmp);
             let map = map.expect("at least one step");
             println!(
-                "{replicas} copies, 600 nodes, 200 changes, tolerance {:<5} slices {:>6}, worst \
+                "{replicas} copies, 600 nodes in {count} zones, 200 changes, tolerance {:<5} slices {:>6}, worst \
                  error {:.4} %, moved / exact {:.3}, {:.1} ms a build (median), digest {}",
                 if tolerance.is_empty() {
                     "none"

@@ -5,7 +5,9 @@
 //! keeps what it has, and so do its primaries. What the holders outside their bands must give or
 //! take goes to or comes from few of the others: those that are lowest in their bands take until
 //! they reach the upper end, and those that are highest give until they reach the lower end. Such
-//! a holder is then left alone for many steps, and that is what saves slices.
+//! a holder is then left alone for many steps, and that is what saves slices. It reaches the end
+//! with its cells and its primaries together: if only its cells did, its primaries would leave
+//! their band at another time, and correcting them alone costs more slices than all the rest.
 
 use super::aim::{Aim, Chosen};
 use super::domains::{DomainId, Inside};
@@ -35,6 +37,7 @@ pub(super) fn tolerated(pieces: &[Piece], sets: &Sets, aim: &Aim, tolerance: Tol
         aim,
         primaries: kept.collect(),
         before: &primaries,
+        turns: turns(aim),
         cells,
         bands,
         of_primaries,
@@ -96,10 +99,22 @@ fn height(number: u128, (least, most): (u128, u128)) -> u128 {
     above.checked_div(most.saturating_sub(least)).unwrap_or(0)
 }
 
+/// The position of each holder among those of its outermost domain, from 0.
+fn turns(aim: &Aim) -> Table<HolderId, u32> {
+    let mut next = Table::filled(aim.domains.list().len(), 0..);
+    let mut turn = |holder| match aim.domains.of(holder).first() {
+        Some(domain) => next[*domain].next().unwrap_or(0),
+        None => 0,
+    };
+    aim.targets.ids().map(&mut turn).collect()
+}
+
 struct Choice<'a> {
     aim: &'a Aim,
     /// How many primaries each holder had.
     before: &'a ByHolder,
+    /// The position of each holder in its outermost domain.
+    turns: Table<HolderId, u32>,
     /// How many cells each holder is to get, and of how many it is to be the primary.
     cells: ByHolder,
     primaries: ByHolder,
@@ -112,7 +127,8 @@ struct Choice<'a> {
 impl Choice<'_> {
     /// Lowers and raises numbers until no domain has too much and the whole is given out.
     fn settle(&mut self) {
-        let holders = self.settle_inside(self.aim.domains.outermost());
+        let outermost = self.aim.domains.outermost();
+        let holders = self.settle_inside(outermost);
         let all = u128::from(self.aim.replicas()) * self.aim.cells;
         let given = self.cells.sum();
         let primaries = self.primaries.sum();
@@ -145,46 +161,53 @@ impl Choice<'_> {
     }
 
     /// Takes `cells` from the holders that are highest in their bands, and primaries among them as
-    /// long as there are too many.
+    /// long as there are too many. Each one gives both as far as it can before the next one does.
     fn lower(&mut self, holders: &[HolderId], mut cells: u128, mut primaries: u128) {
-        for holder in self.by_height(holders, &self.primaries, &self.of_primaries, true) {
-            let least = self.of_primaries[holder].0;
-            let spare = self.cells[holder] - self.bands[holder].0;
-            let part = self.primaries[holder].saturating_sub(least).min(spare);
-            let part = part.min(cells).min(primaries);
-            self.primaries[holder] -= part;
-            self.cells[holder] -= part;
-            cells -= part;
-            primaries -= part;
-        }
-        for holder in self.by_height(holders, &self.cells, &self.bands, true) {
-            let spare = self.cells[holder] - self.bands[holder].0;
-            let part = spare.min(self.cells[holder] - self.primaries[holder]);
-            let part = part.min(cells);
-            self.cells[holder] -= part;
+        let order = self.by_height(holders, true);
+        for holder in &order {
+            let spare = self.spare(*holder).min(cells);
+            let least = self.of_primaries[*holder].0;
+            let of_primaries = self.primaries[*holder].saturating_sub(least);
+            let of_primaries = of_primaries.min(primaries).min(spare);
+            self.primaries[*holder] -= of_primaries;
+            primaries -= of_primaries;
+            let others = self.cells[*holder] - self.primaries[*holder] - of_primaries;
+            let part = spare.min(of_primaries + others);
+            self.cells[*holder] -= part;
             cells -= part;
         }
         // where only primaries are left to take
-        for holder in self.by_height(holders, &self.cells, &self.bands, true) {
-            let part = (self.cells[holder] - self.bands[holder].0).min(cells);
+        for holder in order {
+            let part = self.spare(holder).min(cells);
             self.cells[holder] -= part;
             self.primaries[holder] = self.primaries[holder].min(self.cells[holder]);
             cells -= part;
         }
     }
 
+    /// How many cells a holder has above the lower end of its band.
+    fn spare(&self, holder: HolderId) -> u128 {
+        self.cells[holder] - self.bands[holder].0
+    }
+
     /// Gives `cells` to the holders that are lowest in their bands, and primaries among them as
-    /// long as there are too few.
+    /// long as there are too few. Each one takes both as far as it can before the next one does:
+    /// its primaries reach the upper end of their band together with its cells.
     fn raise(&mut self, holders: &[HolderId], mut cells: u128, mut primaries: u128) {
-        for holder in self.by_height(holders, &self.primaries, &self.of_primaries, false) {
-            let most = self.of_primaries[holder].1;
-            let part = most.saturating_sub(self.primaries[holder]).min(primaries);
-            let part = self.raise_one(holder, part.min(cells));
-            self.primaries[holder] += part;
-            cells -= part;
+        let order = self.by_height(holders, false);
+        for holder in &order {
+            let most = self.of_primaries[*holder].1;
+            let part = most.saturating_sub(self.primaries[*holder]).min(primaries);
+            let part = self.raise_one(*holder, part.min(cells));
+            self.primaries[*holder] += part;
             primaries -= part;
+            cells -= part;
+            let others = self.cells[*holder] - self.primaries[*holder];
+            let room = self.bands[*holder].1.saturating_sub(most);
+            cells -= self.raise_one(*holder, room.saturating_sub(others).min(cells));
         }
-        for holder in self.by_height(holders, &self.cells, &self.bands, false) {
+        // where no primaries are left to give
+        for holder in order {
             cells -= self.raise_one(holder, cells);
         }
     }
@@ -203,22 +226,22 @@ impl Choice<'_> {
         part
     }
 
-    /// The holders by how far up in its band the number of each is. Of equal ones the earlier.
-    fn by_height(
-        &self,
-        holders: &[HolderId],
-        numbers: &ByHolder,
-        bands: &Bands,
-        highest_first: bool,
-    ) -> Vec<HolderId> {
-        let height = |holder: &HolderId| height(numbers[*holder], bands[*holder]);
-        let rank = |holder: &HolderId| match highest_first {
-            true => u128::MAX - height(holder),
-            false => height(holder),
+    /// The holders by how far up in their bands their numbers of cells are. Of equal ones the first
+    /// of each outermost domain come before the second ones, and so on: otherwise those that take
+    /// together would stand in one domain, where a part of the cells cannot go.
+    fn by_height(&self, holders: &[HolderId], highest_first: bool) -> Vec<HolderId> {
+        let rank = |holder: HolderId| {
+            let height = height(self.cells[holder], self.bands[holder]);
+            let height = if highest_first {
+                u128::MAX - height
+            } else {
+                height
+            };
+            (height, self.turns[holder], holder)
         };
-        let mut order: Vec<(u128, HolderId)> = holders.iter().map(|h| (rank(h), *h)).collect();
+        let mut order: Vec<_> = holders.iter().map(|holder| rank(*holder)).collect();
         order.sort_unstable();
-        order.into_iter().map(|(_, holder)| holder).collect()
+        order.into_iter().map(|(_, _, holder)| holder).collect()
     }
 }
 
@@ -267,6 +290,29 @@ mod tests {
         let now: &[(u128, &[u32])] = &[(10, &[0]), (95, &[1]), (99, &[2]), (96, &[3])];
         let made = numbers(&["-", "a", "b", "c"], 1, &[0, 100, 100, 100], now);
         assert_eq!(made.0, [0, 105, 99, 96]);
+    }
+
+    #[test]
+    fn cells_and_primaries_reach_the_upper_end_together() {
+        // a node of zone a leaves with 20 cells, 6 of them as the primary; the first of the other
+        // two takes 15 in both roles, although both are as low
+        let now: &[(u128, &[u32])] = &[
+            (22, &[1, 3]),
+            (18, &[3, 1]),
+            (22, &[2, 3]),
+            (18, &[3, 2]),
+            (6, &[0, 3]),
+            (14, &[3, 0]),
+        ];
+        let made = numbers(&["-", "a", "a", "b"], 2, &[0, 50, 50, 100], now);
+        assert_eq!(made, (vec![0, 55, 45, 100], vec![0, 28, 22, 50]));
+    }
+
+    #[test]
+    fn of_equally_low_holders_those_that_take_stand_in_different_domains() {
+        let now: &[(u128, &[u32])] = &[(20, &[0]), (95, &[1]), (95, &[2]), (95, &[3]), (95, &[4])];
+        let made = numbers(&["-", "a", "a", "b", "b"], 1, &[0, 100, 100, 100, 100], now);
+        assert_eq!(made.0, [0, 110, 95, 100, 95]);
     }
 
     #[test]
