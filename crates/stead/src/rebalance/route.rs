@@ -125,10 +125,7 @@ impl Routes {
             side.start(number, role);
         }
         let (mut best, mut dear): (Option<(i128, Role)>, bool) = (None, false);
-        loop {
-            let [Some(one), Some(other)] = self.sides.each_ref().map(Side::next) else {
-                break;
-            };
+        while let [Some(one), Some(other)] = self.sides.each_ref().map(Side::next) {
             if best.is_some_and(|(price, _)| price <= one + other) {
                 break;
             }
