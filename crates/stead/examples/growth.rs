@@ -7,7 +7,8 @@
 //! step.
 //!
 //! `--1000` adds a row, `--step` runs one history alone, `--limits` and `--tolerance` run only
-//! those tables, and `--scale` only the table of fleets of up to 65,536 nodes (`--scale 20000`: of
+//! those tables (`--large` and `--both` run parts of the first: the steps of 5,000 nodes, and limits
+//! with a tolerance), and `--scale` only the table of fleets of up to 65,536 nodes (`--scale 20000`: of
 //! one fleet with that many).
 
 use std::time::Instant;
@@ -268,26 +269,50 @@ fn tolerances() {
     }
 }
 
+/// A part of all copies in percent, where there are three of each point.
+fn of_copies(points: u128) -> f64 {
+    100.0 * points as f64 / (3.0 * 2f64.powi(64))
+}
+
+/// The weights of [`scale`], from 100 to 300.
+fn scale_weights(all: u64) -> Vec<u64> {
+    let weight = |i| 100 + stead::map::mix(stead::Point(i), 0).0 % 201;
+    (0..all).map(weight).collect()
+}
+
+/// A fleet of three copies in 3 zones of 64 racks.
+fn scale_fleet(weights: &[u64], limit: &str) -> Fleet {
+    let mut text = format!("name = 'scale'\nreplicas = 3\nspread = ['zone', 'rack']\n{limit}");
+    for (i, weight) in weights.iter().enumerate() {
+        let (zone, rack) = (i % 3, i / 3 % 64);
+        text += &format!(
+            "[[node]]\nname = 'n{i}'\nweight = {weight}\n\
+             labels = {{zone = 'z{zone}', rack = 'r{rack}'}}\n"
+        );
+    }
+    Fleet::parse(&text, "scale.toml").expect("a fleet that is well written")
+}
+
+/// Ten nodes leave and one weight changes.
+fn scale_step(weights: &mut [u64], step: u64) {
+    let all = weights.len() as u64;
+    for leaves in 0..10 {
+        let place = stead::map::mix(stead::Point(10 * step + leaves), 1).0 % all;
+        weights[place as usize] = 0;
+    }
+    weights[(step * 7) as usize] = 200 + step;
+}
+
 /// So many nodes in 3 zones of 64 racks, weights 100 to 300, three copies: the first map, and then
 /// steps in each of which ten nodes leave and one weight changes. Times are medians of the steps.
 fn scale(all: u64) {
     const STEPS: u64 = 3;
-    let mut weights: Vec<u64> = (0..all)
-        .map(|i| 100 + stead::map::mix(stead::Point(i), 0).0 % 201)
-        .collect();
+    let mut weights = scale_weights(all);
     let (mut map, mut first): (Option<Map>, _) = (None, String::new());
     let mut times: [Vec<f64>; 4] = Default::default(); // fleet, build, open, plan
     for step in 0..=STEPS {
-        let mut text = String::from("name = 'scale'\nreplicas = 3\nspread = ['zone', 'rack']\n");
-        for (i, weight) in weights.iter().enumerate() {
-            let (zone, rack) = (i % 3, i / 3 % 64);
-            text += &format!(
-                "[[node]]\nname = 'n{i}'\nweight = {weight}\n\
-                 labels = {{zone = 'z{zone}', rack = 'r{rack}'}}\n"
-            );
-        }
         let start = Instant::now();
-        let fleet = Fleet::parse(&text, "scale.toml").expect("a fleet that is well written");
+        let fleet = scale_fleet(&weights, "");
         let parsed = start.elapsed();
         let start = Instant::now();
         let next = build(&fleet, map.as_ref()).expect("a map");
@@ -311,11 +336,7 @@ fn scale(all: u64) {
             );
         }
         map = Some(next);
-        for leaves in 0..10 {
-            let place = stead::map::mix(stead::Point(10 * step + leaves), 1).0 % all;
-            weights[place as usize] = 0;
-        }
-        weights[(step * 7) as usize] = 200 + step;
+        scale_step(&mut weights, step);
     }
     let map = map.expect("at least one step");
     let [parse, built, open, plan] = times.map(|mut times| {
@@ -351,7 +372,6 @@ fn large(most: usize) {
     let next = build(&fleet(true), Some(&first)).expect("a map");
     let took = start.elapsed().as_secs_f64();
     let plan = Amounts::between(&first, &next).expect("a plan");
-    let of_copies = |points: u128| 100.0 * points as f64 / (3.0 * 2f64.powi(64));
     println!(
         " 5000 nodes in 3 zones, 3 copies, 10 nodes out, one weight doubled, max_slices = {most}: \
          slices {} -> {}, moved {:.3} %, bound {:.3} %, {took:.2} s",
@@ -362,6 +382,81 @@ fn large(most: usize) {
     );
 }
 
+/// 5,000 nodes as in [`scale`], and one of its steps: what it costs within a limit. The first map
+/// has another limit, or none.
+fn large_weighted(first_limit: &str, most: usize) {
+    let mut weights = scale_weights(5_000);
+    let first = build(&scale_fleet(&weights, first_limit), None).expect("a map");
+    scale_step(&mut weights, 0);
+    let fleet = scale_fleet(&weights, &format!("max_slices = {most}\n"));
+    let start = Instant::now();
+    let next = build(&fleet, Some(&first)).expect("a map");
+    let took = start.elapsed().as_secs_f64();
+    let plan = Amounts::between(&first, &next).expect("a plan");
+    println!(
+        " 5000 nodes in 3 zones of 64 racks, weights, 3 copies, 10 nodes out, one weight changed, \
+         max_slices = {most}: slices {} -> {}, moved {:.3} %, bound {:.3} %, {took:.2} s",
+        first.base_count(),
+        next.base_count(),
+        of_copies(plan.moved.0),
+        of_copies(plan.lower_bound.0),
+    );
+}
+
+/// The steps of large fleets within a limit.
+fn all_large() {
+    [24_000, 20_000].into_iter().for_each(large);
+    [24_000, 20_000]
+        .into_iter()
+        .for_each(|most| large_weighted("max_slices = 30000\n", most));
+    large_weighted("", 30_000);
+}
+
+/// What a limit and a tolerance of 5 % cost together, and each alone: the same 200 changes of 600
+/// nodes. What moved is compared with the exact history without a limit.
+fn limits_and_tolerance(replicas: u32, limits: [usize; 3]) {
+    let mut exact = 0.0;
+    let limits = limits.map(|most| format!("max_slices = {most}\n"));
+    for limit in [""].into_iter().chain(limits.iter().map(String::as_str)) {
+        for tolerance in ["", "tolerance = '5%'\n"] {
+            let head = format!("{limit}{tolerance}");
+            let mut zones = Zones::new(10, 20);
+            let (mut map, mut moved, mut most) = (None::<Map>, 0.0, 0);
+            for _ in 0..=200 {
+                let next = build(&zones.fleet(replicas, &head), map.as_ref()).expect("a map");
+                if let Some(before) = &map {
+                    let plan = Amounts::between(before, &next).expect("a plan");
+                    moved += plan.moved.0 as f64;
+                }
+                most = most.max(next.base_count());
+                map = Some(next);
+                zones.change();
+            }
+            if head.is_empty() {
+                exact = moved;
+            }
+            let map = map.expect("at least one step");
+            println!(
+                "{replicas} copies, 600 nodes, 200 changes, {:<18} {:<16} slices {:>6} at the \
+                 end, {most:>6} at most, moved / exact {:.3}, digest {}",
+                if limit.is_empty() {
+                    "no limit"
+                } else {
+                    limit.trim()
+                },
+                if tolerance.is_empty() {
+                    "exact shares"
+                } else {
+                    tolerance.trim()
+                },
+                map.base_count(),
+                moved / exact,
+                mark(&map),
+            );
+        }
+    }
+}
+
 /// The rows with limits.
 fn limits() {
     [32, 8, 4].into_iter().for_each(grow_within);
@@ -369,7 +464,9 @@ fn limits() {
         let limit = format!("max_slices = {most}\n");
         zones(10, 20, 200, &limit, &limit);
     }
-    [24_000, 20_000].into_iter().for_each(large);
+    all_large();
+    limits_and_tolerance(1, [19_200, 4_800, 2_400]);
+    limits_and_tolerance(3, [32_000, 20_000, 8_000]);
 }
 
 fn main() {
@@ -385,7 +482,11 @@ fn main() {
         return all.into_iter().for_each(scale);
     }
     if std::env::args().any(|arg| arg == "--large") {
-        return [24_000, 20_000].into_iter().for_each(large);
+        return all_large();
+    }
+    if std::env::args().any(|arg| arg == "--both") {
+        limits_and_tolerance(1, [19_200, 4_800, 2_400]);
+        return limits_and_tolerance(3, [32_000, 20_000, 8_000]);
     }
     if std::env::args().any(|arg| arg == "--limits") {
         return limits();

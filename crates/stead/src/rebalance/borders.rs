@@ -91,8 +91,12 @@ impl<'a> Borders<'a> {
             left.and_then(|left| self.sets.exchange(self.chain[left].set, self.chain[id].set));
         self.exchange[id] = exchange;
         if let Some((a, b)) = exchange {
-            self.of[a].push(id);
-            self.of[b].push(id);
+            for role in [a, b] {
+                let chain = &self.chain;
+                let list = &mut self.of[role];
+                list.retain(|border| *border != id && chain[*border].cells > 0);
+                list.push(id);
+            }
             self.look_around(id);
         }
     }

@@ -46,12 +46,16 @@ pub(super) fn chunks(holding: usize, replicas: u32, most: usize) -> u32 {
         true => chunks.next_multiple_of(replicas),
         false => chunks,
     };
-    // primaries make about as many cuts as holders do
+    // twice the pieces of a whole group, so that later steps have room
     let fit = most as u64 / (2 * u64::from(holding));
-    match fit >= u64::from(whole_groups) {
-        true => whole_groups,
-        false => fewer(whole_groups, replicas, fit as u32),
+    if fit >= u64::from(whole_groups) {
+        return whole_groups;
     }
+    let group_fits = most as u64 >= u64::from(replicas) * u64::from(holding);
+    if fit < u64::from(replicas) && replicas <= whole_groups && group_fits {
+        return replicas; // one group has borders that can move, and fewer pieces than R - 1 chunks
+    }
+    fewer(whole_groups, replicas, fit as u32)
 }
 
 /// The next number of chunks to try: the largest one below `chunks`, and at most `most`, that is R
@@ -355,10 +359,15 @@ mod tests {
             [66, 66, 33, 18, 6, 6]
         );
         assert_eq!(chunks(65_536, 5, no_limit), 4, "fewer chunks than replicas");
-        // nine holders make about 18 pieces in each chunk
+        // nine holders make 9 pieces in each chunk of a whole group, and others in later steps
         assert_eq!(
-            [10, 36, 300, 1187, 1188].map(|most| chunks(9, 3, most)),
-            [1, 2, 12, 48, 66]
+            [26, 27, 107, 108, 300, 1187, 1188].map(|most| chunks(9, 3, most)),
+            [1, 3, 3, 6, 12, 48, 66]
+        );
+        assert_eq!(
+            [5 * 6000 - 1, 60_000].map(|most| chunks(6000, 5, most)),
+            [2, 4],
+            "no whole group"
         );
     }
 

@@ -8,33 +8,35 @@ use super::holder::Role;
 use super::piece::PieceId;
 use super::table::Table;
 
-/// The most borders that a route moves. Each of them may move every cell once more.
-const LONGEST: usize = 12;
+/// The most borders that a route moves on either side of the role where its two halves meet.
+const LONGEST: u32 = 12;
 
-/// About the most borders that a search looks at.
-const WIDEST: usize = 2048;
+/// About the most borders that a search looks at from each end.
+const WIDEST: usize = 512;
 
 /// A search for routes. It keeps its tables from one search to the next.
 pub(super) struct Routes {
     number: u32,
-    reached: Table<Role, Reached>,
-    ends: Table<Role, End>,
+    sides: [Side; 2],
 }
 
-/// How a role was reached from the start.
+/// The roles that a search has reached from one end of the route.
+struct Side {
+    reached: Table<Role, Reached>,
+    /// What is to be looked at next: price, number of borders, role.
+    heap: BinaryHeap<Reverse<(i128, u32, Role)>>,
+    /// How many borders were looked at.
+    width: usize,
+}
+
+/// How a role was reached.
 #[derive(Clone, Copy)]
 struct Reached {
     search: u32,
     settled: bool,
     price: i128,
-    by: Option<Arc>,
-}
-
-/// The cheapest border between a role and the end of the route.
-#[derive(Clone, Copy)]
-struct End {
-    search: u32,
-    price: i128,
+    /// The border between this role and the one before it; `None` at the end where the search
+    /// started.
     by: Option<Arc>,
 }
 
@@ -58,105 +60,117 @@ pub(super) struct Load {
     pub apart: PieceId,
 }
 
+impl Side {
+    fn new(roles: usize) -> Side {
+        let nothing = Reached {
+            search: 0,
+            settled: false,
+            price: 0,
+            by: None,
+        };
+        Side {
+            reached: Table::filled(roles, nothing),
+            heap: BinaryHeap::new(),
+            width: 0,
+        }
+    }
+
+    /// Begins a search at a role.
+    fn start(&mut self, search: u32, role: Role) {
+        self.heap.clear();
+        self.width = 0;
+        self.reach(search, role, 0, 0, None);
+    }
+
+    fn reach(&mut self, search: u32, role: Role, price: i128, length: u32, by: Option<Arc>) {
+        self.reached[role] = Reached {
+            search,
+            settled: false,
+            price,
+            by,
+        };
+        self.heap.push(Reverse((price, length, role)));
+    }
+
+    /// The price of what is looked at next.
+    fn next(&self) -> Option<i128> {
+        self.heap.peek().map(|Reverse((price, ..))| *price)
+    }
+
+    /// The price at which this search has reached a role.
+    fn price(&self, search: u32, role: Role) -> Option<i128> {
+        let reached = &self.reached[role];
+        (reached.search == search).then_some(reached.price)
+    }
+}
+
 impl Routes {
     /// A search among this many roles.
     pub(super) fn new(roles: usize) -> Routes {
         Routes {
             number: 0,
-            reached: Table::filled(
-                roles,
-                Reached {
-                    search: 0,
-                    settled: false,
-                    price: 0,
-                    by: None,
-                },
-            ),
-            ends: Table::filled(
-                roles,
-                End {
-                    search: 0,
-                    price: 0,
-                    by: None,
-                },
-            ),
+            sides: [Side::new(roles), Side::new(roles)],
         }
     }
 
     /// Finds a route that costs at most `limit`.
     ///
-    /// This is Dijkstra's search, with the last border of the route looked up from the other end.
-    /// Refunds are negative prices, for which the search is not exact: it may miss the cheapest
-    /// route, but what it finds is a route, at the price it says.
+    /// This is Dijkstra's search from both ends at once: the halves of a route are short, where few
+    /// roles can be reached. Refunds are negative prices, for which the search is not exact: it may
+    /// miss the cheapest route, but what it finds is a route.
     pub(super) fn find(&mut self, borders: &Borders, load: Load, limit: i128) -> Found {
         self.number += 1;
         let number = self.number;
-        let price = |arc: Arc| borders.price(arc, load.cells, load.apart);
-        let mut cheapest_end = None;
-        for arc in borders.arcs(load.to, false) {
-            let Some(price) = price(arc) else { continue };
-            let end = &mut self.ends[arc.from];
-            if end.search != number || price < end.price {
-                *end = End {
-                    search: number,
-                    price,
-                    by: Some(arc),
-                };
-            }
-            cheapest_end = Some(cheapest_end.map_or(price, |least: i128| least.min(price)));
+        for (side, role) in self.sides.iter_mut().zip([load.from, load.to]) {
+            side.start(number, role);
         }
-        let Some(cheapest_end) = cheapest_end else {
-            return Found::Nothing;
-        };
         let (mut best, mut dear): (Option<(i128, Role)>, bool) = (None, false);
-        let mut heap = BinaryHeap::new();
-        self.reached[load.from] = Reached {
-            search: number,
-            settled: false,
-            price: 0,
-            by: None,
-        };
-        heap.push(Reverse((0, 1, load.from)));
-        let mut width = 0;
-        while let Some(Reverse((so_far, length, role))) = heap.pop() {
-            if best.is_some_and(|(price, _)| price <= so_far + cheapest_end) {
+        while let [Some(one), Some(other)] = self.sides.each_ref().map(Side::next) {
+            if best.is_some_and(|(price, _)| price <= one + other) {
                 break;
             }
-            if so_far + cheapest_end > limit {
+            if one + other > limit {
                 dear = true;
                 break;
             }
-            if std::mem::replace(&mut self.reached[role].settled, true) {
+            let [forward, backward] = &mut self.sides;
+            let gives = forward.width <= backward.width;
+            let (near, far) = if gives {
+                (forward, backward)
+            } else {
+                (backward, forward)
+            };
+            let Some(Reverse((so_far, length, role))) = near.heap.pop() else {
+                break;
+            };
+            if std::mem::replace(&mut near.reached[role].settled, true) || length == LONGEST {
                 continue;
             }
-            let end = self.ends[role];
-            if end.search == number {
-                let whole = so_far + end.price;
-                if whole > limit {
-                    dear = true;
-                } else if best.is_none_or(|(price, _)| whole < price) {
-                    best = Some((whole, role));
-                }
+            if near.width > WIDEST {
+                break;
             }
-            if length == LONGEST || width > WIDEST {
-                continue;
-            }
-            for arc in borders.arcs(role, true) {
-                width += 1;
-                let reached = self.reached[arc.to];
-                if arc.to == load.to || (reached.search == number && reached.settled) {
+            for arc in borders.arcs(role, gives) {
+                near.width += 1;
+                let next = if gives { arc.to } else { arc.from };
+                let reached = &near.reached[next];
+                if reached.search == number && reached.settled {
                     continue;
                 }
-                let Some(price) = price(arc) else { continue };
+                let Some(price) = borders.price(arc, load.cells, load.apart) else {
+                    continue;
+                };
                 let price = so_far + price;
-                if reached.search != number || price < reached.price {
-                    self.reached[arc.to] = Reached {
-                        search: number,
-                        settled: false,
-                        price,
-                        by: Some(arc),
-                    };
-                    heap.push(Reverse((price, length + 1, arc.to)));
+                if reached.search == number && reached.price <= price {
+                    continue;
+                }
+                near.reach(number, next, price, length + 1, Some(arc));
+                let Some(rest) = far.price(number, next) else {
+                    continue;
+                };
+                if price + rest > limit {
+                    dear = true;
+                } else if best.is_none_or(|(best, _)| price + rest < best) {
+                    best = Some((price + rest, next));
                 }
             }
         }
@@ -167,15 +181,21 @@ impl Routes {
         }
     }
 
-    /// The route that ends with the last border of a role.
-    fn route(&self, role: Role) -> Vec<Arc> {
-        let mut route: Vec<Arc> = self.ends[role].by.into_iter().collect();
-        let mut next = self.reached[role].by;
+    /// The route whose halves meet at a role.
+    fn route(&self, middle: Role) -> Vec<Arc> {
+        let [forward, backward] = &self.sides;
+        let mut route = Vec::new();
+        let mut next = forward.reached[middle].by;
         while let Some(arc) = next {
             route.push(arc);
-            next = self.reached[arc.from].by;
+            next = forward.reached[arc.from].by;
         }
         route.reverse();
+        let mut next = backward.reached[middle].by;
+        while let Some(arc) = next {
+            route.push(arc);
+            next = backward.reached[arc.to].by;
+        }
         route
     }
 }

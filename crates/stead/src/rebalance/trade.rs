@@ -29,8 +29,8 @@ pub(super) fn trade(
         borders: Borders::new(start, pieces, sets, holders),
         routes: Routes::new(holders * 2),
         heap: BinaryHeap::new(),
-        version: Table::filled(pieces.len(), 0),
-        patience: FAILURES,
+        known: Table::filled(pieces.len(), Known::default()),
+        patience: FAILURES.max(pieces.len()),
     };
     loop {
         let before = trading.borders.count();
@@ -49,8 +49,10 @@ const NO_LIMIT: i128 = 1 << 100;
 /// so the last tries have no limit in effect.
 const TRIES: u32 = 16;
 
-/// How many attempts may fail in all, and how many more for each piece that is removed. In the
-/// histories of docs/rebalance.md, about 25 fail for each piece.
+/// How many attempts may fail in all (one for each piece, where there are more pieces than that),
+/// and how many more for each piece that is removed. In the histories of docs/rebalance.md, about
+/// 25 fail for each piece. The first trade is found late: in a step of 5,000 nodes with 24,919
+/// pieces, after more than 8,257 failures.
 const FAILURES: usize = 8192;
 const FAILURES_EACH: usize = 64;
 
@@ -66,12 +68,22 @@ struct Candidate {
     version: u32,
 }
 
+/// What is known of a piece.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Counts the candidates, so that old ones are recognised.
+    version: u32,
+    /// The price and the tries of the last candidate, and how many cells the piece had then.
+    price: i128,
+    tries: u32,
+    cells: u128,
+}
+
 struct Trading<'a> {
     borders: Borders<'a>,
     routes: Routes,
     heap: BinaryHeap<Reverse<Candidate>>,
-    /// Counts the changes of each piece, so that old candidates are recognised.
-    version: Table<PieceId, u32>,
+    known: Table<PieceId, Known>,
     /// How many more attempts may fail.
     patience: usize,
 }
@@ -80,6 +92,8 @@ struct Trading<'a> {
 struct Way {
     price: i128,
     to_left: bool,
+    /// A route for each debt.
+    routes: Vec<Vec<Arc>>,
 }
 
 impl Trading<'_> {
@@ -93,7 +107,7 @@ impl Trading<'_> {
                 break;
             };
             let id = candidate.id;
-            if candidate.version != self.version[id] || self.borders.piece(id).cells == 0 {
+            if candidate.version != self.known[id].version || self.borders.piece(id).cells == 0 {
                 continue; // it has changed, or it is gone
             }
             let next = self.heap.peek().map_or(i128::MAX, |next| next.0.price);
@@ -110,21 +124,58 @@ impl Trading<'_> {
 
     /// Enters a piece as a candidate, at the price of absorbing it alone.
     fn propose(&mut self, id: PieceId) {
-        self.version[id] += 1;
-        if self.borders.piece(id).cells == 0 {
+        match self.alone(id) {
+            Some(price) => self.enter(id, price, 0),
+            None => self.known[id].version += 1,
+        }
+    }
+
+    /// Enters a piece again whose border has moved. What its routes cost is taken to be the same
+    /// for each cell.
+    fn propose_again(&mut self, id: PieceId) {
+        let Known {
+            price,
+            tries,
+            cells,
+            ..
+        } = self.known[id];
+        let now = self.borders.piece(id).cells;
+        let Some(alone) = self.alone(id) else {
+            self.known[id].version += 1;
             return;
+        };
+        let price = if now < cells && price > 0 {
+            price / cells as i128 * now as i128
+        } else {
+            price
+        };
+        self.enter(id, price.max(alone), tries);
+    }
+
+    /// Twice the price of absorbing a piece, for each piece that is saved, without the routes.
+    fn alone(&self, id: PieceId) -> Option<i128> {
+        if self.borders.piece(id).cells == 0 {
+            return None;
         }
         let sides = self.sides(id);
-        let saves = self.saves(id);
-        let price = sides.map(|(_, set)| self.borders.price_of(id, set)).min();
-        if let Some(price) = price {
-            self.heap.push(Reverse(Candidate {
-                price: 2 * price / saves,
-                id,
-                tries: 0,
-                version: self.version[id],
-            }));
-        }
+        let price = sides.map(|(_, set)| self.borders.price_of(id, set)).min()?;
+        Some(2 * price / self.saves(id))
+    }
+
+    fn enter(&mut self, id: PieceId, price: i128, tries: u32) {
+        let known = &mut self.known[id];
+        *known = Known {
+            version: known.version + 1,
+            price,
+            tries,
+            cells: self.borders.piece(id).cells,
+        };
+        self.heap.push(Reverse(Candidate {
+            price,
+            id,
+            tries,
+            version: known.version,
+        }));
     }
 
     /// The sides that can absorb a piece, and their sets. Where both have the same set, the left
@@ -178,7 +229,7 @@ impl Trading<'_> {
             Some(way) => {
                 let found = 2 * way.price / saves;
                 if found <= price.max(next) {
-                    if self.remove(id, way.to_left) {
+                    if self.remove(id, way) {
                         return;
                     }
                     limit + 1
@@ -190,11 +241,7 @@ impl Trading<'_> {
             None => return,
         };
         if tries < TRIES {
-            self.heap.push(Reverse(Candidate {
-                price: again,
-                tries: tries + 1,
-                ..candidate
-            }));
+            self.enter(id, again, tries + 1);
         }
     }
 
@@ -202,9 +249,13 @@ impl Trading<'_> {
     /// `Err(false)` when no way was found.
     fn way(&mut self, id: PieceId, to_left: bool, set: SetId, limit: i128) -> Result<Way, bool> {
         let mut price = self.borders.price_of(id, set);
+        let mut routes = Vec::new();
         for load in self.debts(id, set) {
             match self.routes.find(&self.borders, load, limit - price) {
-                Found::Route(more, _) => price += more,
+                Found::Route(more, route) => {
+                    price += more;
+                    routes.push(route);
+                }
                 Found::TooDear => return Err(true),
                 Found::Nothing => return Err(false),
             }
@@ -212,7 +263,11 @@ impl Trading<'_> {
         if price > limit {
             return Err(true);
         }
-        Ok(Way { price, to_left })
+        Ok(Way {
+            price,
+            to_left,
+            routes,
+        })
     }
 
     /// Which roles gain cells when a neighbour with this set absorbs a piece, and to which roles
@@ -241,31 +296,33 @@ impl Trading<'_> {
 
     /// Removes a piece and settles the debts. Returns whether that was possible; otherwise nothing
     /// has changed.
-    fn remove(&mut self, id: PieceId, to_left: bool) -> bool {
+    fn remove(&mut self, id: PieceId, way: Way) -> bool {
         let cells = self.borders.piece(id).cells;
         let [left, right] = self.borders.neighbours(id);
-        let Some(taker) = (if to_left { left } else { right }) else {
+        let Some(taker) = (if way.to_left { left } else { right }) else {
             return false;
         };
         let set = self.borders.piece(taker).set;
         let mut made: Vec<Arc> = Vec::new();
-        for load in self.debts(id, set) {
-            let found = self.routes.find(&self.borders, load, NO_LIMIT);
-            let Found::Route(_, route) = found else {
-                return self.undo(&made, cells);
-            };
-            for arc in route {
-                if !self.borders.shift(arc, cells) {
-                    return self.undo(&made, cells);
+        for (load, route) in self.debts(id, set).into_iter().zip(way.routes) {
+            // the route of a debt before may have taken the cells of this one
+            let moved = self.pass_along(route, cells).or_else(|| {
+                match self.routes.find(&self.borders, load, NO_LIMIT) {
+                    Found::Route(_, route) => self.pass_along(route, cells),
+                    _ => None,
                 }
-                made.push(arc);
-            }
+            });
+            let Some(moved) = moved else {
+                self.undo(&made, cells);
+                return false;
+            };
+            made.extend(moved);
         }
-        let beside = self.borders.absorb(id, to_left);
+        let beside = self.borders.absorb(id, way.to_left);
         for arc in &made {
             if let Some((loses, gains)) = self.borders.sides(*arc) {
-                self.propose(loses);
-                self.propose(gains);
+                self.propose_again(loses);
+                self.propose_again(gains);
             }
         }
         for id in beside.into_iter().flatten() {
@@ -274,11 +331,23 @@ impl Trading<'_> {
         true
     }
 
-    fn undo(&mut self, made: &[Arc], cells: u128) -> bool {
+    /// Moves all borders of a route and returns them; or none, when one of them cannot move.
+    fn pass_along(&mut self, route: Vec<Arc>, cells: u128) -> Option<Vec<Arc>> {
+        let mut made = Vec::with_capacity(route.len());
+        for arc in route {
+            if !self.borders.shift(arc, cells) {
+                self.undo(&made, cells);
+                return None;
+            }
+            made.push(arc);
+        }
+        Some(made)
+    }
+
+    fn undo(&mut self, made: &[Arc], cells: u128) {
         for arc in made.iter().rev() {
             self.borders.shift(arc.back(), cells);
         }
-        false
     }
 }
 
