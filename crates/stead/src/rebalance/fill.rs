@@ -1,26 +1,27 @@
 //! Fill: gives the released cells to the roles that must still grow.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::joiners::Joiners;
-use super::piece::{join, Piece};
-use super::release::Released;
+use super::piece::{join, Piece, PieceId};
+use super::release::{Given, Released};
 use super::sets::{SetId, Sets};
+use super::table::{Id, Table};
 
-/// A run of cells that either a whole set holds, or a set that is one copy short.
-enum Stretch {
-    Held(Piece),
-    Gap(Gap),
-}
-
-/// A run of cells that lacks one copy: the set of the other holders, and the roles that gave up the
-/// copy, with the number of cells of each, from left to right.
+/// A run of cells that lacks one copy.
 struct Gap {
+    /// The set of the other holders.
     rest: SetId,
+    /// The roles that gave up the copy, with the number of cells of each, from left to right.
     given: VecDeque<(Role, u128)>,
+    /// How many pieces lie to the left of the gap.
+    from: u32,
+    /// The same number, with the pieces that the gap has swallowed whole. The gap after this one
+    /// touches it if its `from` is this number.
+    to: u32,
 }
 
 impl Gap {
@@ -59,21 +60,24 @@ impl Gap {
 /// for each gap and one for each role, which is the fewest possible unless some sums happen to
 /// match.
 pub(super) fn fill(
-    released: Vec<Released>,
+    released: Released,
     sets: &mut Sets,
     domains: &Domains,
     demand: &mut Demand,
 ) -> Vec<Piece> {
     let deficit = &mut demand.deficit;
-    let stretches = grow_into_gaps(stretches(released, sets), sets, deficit);
-    let mut out = Vec::with_capacity(stretches.len() + deficit.len());
+    let Released { mut pieces, given } = released;
+    let gaps = gaps(&mut pieces, given, sets);
+    let gaps = grow_into_gaps(gaps, &mut pieces, sets, deficit);
+    let mut out = Vec::with_capacity(pieces.len() + gaps.len() + deficit.len());
     let mut takers = Takers::new(domains, deficit);
-    for stretch in stretches {
-        match stretch {
-            Stretch::Held(piece) => out.push(piece),
-            Stretch::Gap(gap) => takers.fill(gap, sets, &mut out),
-        }
+    let (mut pieces, mut passed) = (pieces.into_values().into_iter(), 0);
+    for gap in gaps {
+        out.extend(pieces.by_ref().take((gap.from - passed) as usize));
+        passed = gap.from;
+        takers.fill(gap, sets, &mut out);
     }
+    out.extend(pieces);
     join(out)
 }
 
@@ -141,36 +145,38 @@ impl<'a> Takers<'a> {
     }
 }
 
-/// The kept part of each piece, with the gaps in between. Gaps that touch and lack the same copy
-/// are joined.
-fn stretches(released: Vec<Released>, sets: &mut Sets) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::with_capacity(released.len() + released.len() / 2);
-    for Released { piece, left, right } in released {
-        let given = |end: Option<(Role, u128)>| end.map_or(0, |(_, cells)| cells);
-        let kept = piece.cells - given(left) - given(right);
-        push_gap(&mut out, sets, piece.set, left);
-        if kept > 0 {
-            out.push(Stretch::Held(Piece {
-                cells: kept,
-                ..piece
-            }));
+/// Shortens the pieces by what they give up, down to no cells, and returns the gaps from left to
+/// right. Gaps that touch and lack the same copy are joined.
+fn gaps(
+    pieces: &mut Table<PieceId, Piece>,
+    given: BTreeMap<PieceId, Given>,
+    sets: &mut Sets,
+) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::with_capacity(given.len());
+    for (id, Given { left, right }) in given {
+        let Piece { cells, set } = &mut pieces[id];
+        for ((role, part), from) in [left.zip(Some(id.place())), right.zip(Some(id.place() + 1))]
+            .into_iter()
+            .flatten()
+        {
+            *cells -= part;
+            let rest = sets.without(*set, role);
+            let to = if *cells == 0 { id.place() + 1 } else { from };
+            match gaps.last_mut() {
+                Some(before) if before.rest == rest && before.to == from => {
+                    before.given.push_back((role, part));
+                    before.to = to;
+                }
+                _ => gaps.push(Gap {
+                    rest,
+                    given: VecDeque::from([(role, part)]),
+                    from,
+                    to,
+                }),
+            }
         }
-        push_gap(&mut out, sets, piece.set, right);
     }
-    out
-}
-
-/// Adds a gap for the cells that a role of the set gave up, if any.
-fn push_gap(out: &mut Vec<Stretch>, sets: &mut Sets, set: SetId, given: Option<(Role, u128)>) {
-    let Some(given) = given else { return };
-    let rest = sets.without(set, given.0);
-    match out.last_mut() {
-        Some(Stretch::Gap(before)) if before.rest == rest => before.given.push_back(given),
-        _ => out.push(Stretch::Gap(Gap {
-            rest,
-            given: VecDeque::from([given]),
-        })),
-    }
+    gaps
 }
 
 /// The role that is in `set` and missing in `rest`, if they differ by that role alone.
@@ -185,33 +191,42 @@ fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
 }
 
 /// Lets the neighbours of each gap grow into it where they have a deficit, the left one first.
-fn grow_into_gaps(stretches: Vec<Stretch>, sets: &Sets, deficit: &mut ByRole) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::with_capacity(stretches.len());
-    let mut stretches = stretches.into_iter().peekable();
-    while let Some(stretch) = stretches.next() {
-        let Stretch::Gap(mut gap) = stretch else {
-            out.push(stretch);
-            continue;
+/// Returns the gaps that are left.
+fn grow_into_gaps(
+    gaps: Vec<Gap>,
+    pieces: &mut Table<PieceId, Piece>,
+    sets: &Sets,
+    deficit: &mut ByRole,
+) -> Vec<Gap> {
+    let mut out: Vec<Gap> = Vec::with_capacity(gaps.len());
+    // where the gap before, which its neighbours have filled, began and ended
+    let (mut filled_from, mut filled_to) = (0, 0);
+    let mut gaps = gaps.into_iter().peekable();
+    while let Some(mut gap) = gaps.next() {
+        let from = if gap.from == filled_to {
+            filled_from
+        } else {
+            gap.from
         };
-        let mut cells = gap.cells();
-        if let Some(Stretch::Held(left)) = out.last_mut() {
-            if let Some(role) = completes(sets, gap.rest, left.set) {
-                let taken = deficit.take(role, cells);
-                left.cells += taken;
-                cells -= taken;
-                gap.shorten(taken, true);
+        let left = out.last().is_none_or(|before| before.to != from);
+        let left = from.checked_sub(1).filter(|_| left);
+        let right = gaps.peek().is_none_or(|after| after.from != gap.to);
+        let right = Some(gap.to).filter(|_| right);
+        let right = right.filter(|right| (*right as usize) < pieces.len());
+        for (beside, from_left) in [(left, true), (right, false)] {
+            let Some(beside) = beside.map(PieceId::new) else {
+                continue;
+            };
+            if let Some(role) = completes(sets, gap.rest, pieces[beside].set) {
+                let taken = deficit.take(role, gap.cells());
+                pieces[beside].cells += taken;
+                gap.shorten(taken, from_left);
             }
         }
-        if let Some(Stretch::Held(right)) = stretches.peek_mut() {
-            if let Some(role) = completes(sets, gap.rest, right.set) {
-                let taken = deficit.take(role, cells);
-                right.cells += taken;
-                cells -= taken;
-                gap.shorten(taken, false);
-            }
-        }
-        if cells > 0 {
-            out.push(Stretch::Gap(gap));
+        if gap.given.is_empty() {
+            (filled_from, filled_to) = (from, gap.to);
+        } else {
+            out.push(gap);
         }
     }
     out

@@ -153,23 +153,21 @@ impl Sets {
         if from.len() != to.len() {
             return None;
         }
-        if let (&[a], &[b]) = (from, to) {
-            return (a != b).then_some((a, b));
+        let differs = |(a, b): (&Role, &Role)| a != b;
+        let start = from.iter().zip(to).position(differs)?;
+        let end = from.iter().zip(to).rposition(differs)?;
+        let (from, to) = (from.get(start..=end)?, to.get(start..=end)?);
+        // both are sorted, so the exchanged roles stand at opposite ends, and the roles between
+        // them are one place further on the side of the higher one
+        let (from_first, from_others) = from.split_first()?;
+        let (to_last, to_others) = to.split_last()?;
+        if from_others == to_others {
+            return Some((*from_first, *to_last));
         }
-        Some((only(from, to)?, only(to, from)?))
+        let (from_last, from_others) = from.split_last()?;
+        let (to_first, to_others) = to.split_first()?;
+        (from_others == to_others).then_some((*from_last, *to_first))
     }
-}
-
-/// The only role of `these` that is not in `those`; `None` when there is none, or more than one.
-/// Both are sorted and have the same length.
-fn only(these: &[Role], those: &[Role]) -> Option<Role> {
-    let mut found = None;
-    for role in these {
-        if those.binary_search(role).is_err() && found.replace(*role).is_some() {
-            return None;
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -184,6 +182,38 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exchange_is_found_wherever_the_two_roles_stand() {
+        let mut sets = Sets::default();
+        for a in 0..6 {
+            for b in (0..6).filter(|b| *b != a) {
+                for c in (0..6).filter(|c| ![a, b].contains(c)) {
+                    sets.of(&[a, b, c]);
+                }
+                sets.of(&[a, b]);
+            }
+            sets.of(&[a]);
+        }
+        let all: Vec<SetId> = (0..sets.count() as u32).map(SetId).collect();
+        let mut found = 0;
+        for from in &all {
+            for to in &all {
+                let (these, those) = (sets.roles(*from), sets.roles(*to));
+                let beyond = |these: &[Role], those: &[Role]| -> Vec<Role> {
+                    let beyond = |role: &&Role| !those.contains(role);
+                    these.iter().filter(beyond).copied().collect()
+                };
+                let expected = match (&beyond(these, those)[..], &beyond(those, these)[..]) {
+                    ([a], [b]) => Some((*a, *b)),
+                    _ => None,
+                };
+                assert_eq!(sets.exchange(*from, *to), expected, "{these:?} {those:?}");
+                found += usize::from(expected.is_some());
+            }
+        }
+        assert!(found > 1000, "{found}");
+    }
 
     #[test]
     fn equal_sets_have_one_id_and_exchange_finds_a_single_difference() {

@@ -20,9 +20,6 @@ use super::table::Table;
 /// both its neighbours have the same set. Then takes parts of pieces, shortest piece first. Each
 /// part uses up a surplus or a deficit.
 pub(super) fn shift(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    if !pieces.iter().any(|p| has(sets, p.set, &demand.deficit)) {
-        return pieces; // the roles that must grow have no pieces yet
-    }
     let pieces = take_wholes(pieces, sets, demand);
     take_parts(pieces, sets, demand)
 }
@@ -32,17 +29,37 @@ fn has(sets: &Sets, set: SetId, table: &ByRole) -> bool {
     sets.roles(set).iter().any(|role| table[*role] > 0)
 }
 
+/// The pieces of donors that lie beside a piece of a role that must grow. No other piece can give
+/// anything.
+fn beside_takers(pieces: &Table<PieceId, Piece>, sets: &Sets, demand: &Demand) -> Vec<PieceId> {
+    let takes: Table<PieceId, bool> = pieces
+        .values()
+        .iter()
+        .map(|piece| has(sets, piece.set, &demand.deficit))
+        .collect();
+    let is_beside = |(id, piece): &(PieceId, &Piece)| {
+        let mut beside = takes.neighbours(*id).into_iter().flatten();
+        beside.any(|beside| takes[beside]) && has(sets, piece.set, &demand.surplus)
+    };
+    let beside = pieces.iter().filter(is_beside);
+    beside.map(|(id, _)| id).collect()
+}
+
 /// Takes pieces of donors that fit into the deficits of their neighbours. Surpluses and deficits
 /// only shrink, so a piece that did not fit is tried again only after one of its neighbours has
 /// changed.
 fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
+    let pieces: Table<PieceId, Piece> = pieces.into();
+    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = beside_takers(&pieces, sets, demand)
+        .into_iter()
+        .map(|id| Reverse((pieces[id].cells, id)))
+        .collect();
+    let pieces = pieces.into_values();
+    if shortest.is_empty() {
+        return pieces;
+    }
     let mut chain = Chain::new(pieces);
     let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);
-    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = chain
-        .ids()
-        .filter(|id| gives(demand, chain[*id]))
-        .map(|id| Reverse((chain[id].cells, id)))
-        .collect();
     while let Some(Reverse((cells, id))) = shortest.pop() {
         let piece = chain[id];
         if piece.cells == 0 || piece.cells != cells {
@@ -121,13 +138,12 @@ impl Taken {
 /// Moves each border as far as the donor's surplus and the neighbour's deficit allow.
 fn take_parts(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
     let mut pieces: Table<PieceId, Piece> = pieces.into();
-    let mut order: Vec<(u128, PieceId)> = pieces
-        .iter()
-        .filter(|(_, piece)| has(sets, piece.set, &demand.surplus))
-        .map(|(id, piece)| (piece.cells, id))
-        .collect();
-    order.sort_unstable();
-    for (_, id) in order {
+    let mut order = beside_takers(&pieces, sets, demand);
+    if order.is_empty() {
+        return pieces.into_values();
+    }
+    order.sort_unstable_by_key(|id| (pieces[*id].cells, *id));
+    for id in order {
         for beside in pieces.neighbours(id).into_iter().flatten() {
             let piece = pieces[id];
             let Some((from, to)) = sets.exchange(piece.set, pieces[beside].set) else {
