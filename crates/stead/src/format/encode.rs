@@ -5,7 +5,7 @@ use std::mem::{offset_of, size_of};
 
 use sha2::{Digest as _, Sha256};
 
-use super::parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart};
+use super::parts::{FirstPart, NodeLists, NodePart, Parts, PinPart};
 use super::records::{
     header_length, index_bits, section_count, sections_of, AffixRefs, Digest, FirstRecord, Header,
     NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef,
@@ -18,11 +18,12 @@ use crate::hash::Hash;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
+use crate::weight::Weight;
 
 /// Returns the bytes of a map. `parts` must be in the order that the format demands. This is not
 /// checked here, but `verify` refuses the result otherwise.
 pub fn encode(parts: &Parts) -> Vec<u8> {
-    encode_sealed(parts).into_bytes()
+    encode_sealed(parts, &NodeLists::default()).into_bytes()
 }
 
 /// Bytes with the right digest in them, which `verify_sealed` need not compute again.
@@ -38,8 +39,37 @@ impl Sealed {
     }
 }
 
-/// Like [`encode`], but the result is known to have the right digest.
-pub(crate) fn encode_sealed(parts: &Parts) -> Sealed {
+/// A policy, wherever its nodes are listed.
+#[derive(Clone, Copy)]
+struct Policy<'a> {
+    name: Option<&'a str>,
+    kind: &'a str,
+    weight: Option<Weight>,
+    members: &'a [NodeId],
+}
+
+/// Returns the policies of the parts, followed by the unnamed ones.
+fn policies<'a>(
+    parts: &'a Parts,
+    unnamed: &'a NodeLists,
+) -> impl Iterator<Item = Policy<'a>> + Clone {
+    let of_parts = parts.policies.iter().map(|policy| Policy {
+        name: policy.name.as_deref(),
+        kind: &policy.kind,
+        weight: policy.weight,
+        members: &policy.members,
+    });
+    of_parts.chain(unnamed.iter().map(|members| Policy {
+        name: None,
+        kind: "",
+        weight: None,
+        members,
+    }))
+}
+
+/// Like [`encode`], but the result is known to have the right digest, and the policies of `unnamed`
+/// follow those of `parts`.
+pub(crate) fn encode_sealed(parts: &Parts, unnamed: &NodeLists) -> Sealed {
     let mut sections = Sections::default();
     let secret = sections.secret(&parts.hash);
     let name = sections.string(parts.name.as_bytes());
@@ -48,17 +78,18 @@ pub(crate) fn encode_sealed(parts: &Parts) -> Sealed {
         sections.push(SPREAD, label);
     }
     sections.nodes(&parts.nodes);
-    sections.policies(&parts.policies);
+    sections.policies(policies(parts, unnamed));
     sections.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
     sections.pins(&parts.pins);
-    let finals = final_slices(parts);
     // without pins and firsts, the base slices are the final slices
-    if !parts.pins.is_empty() || !parts.firsts.is_empty() {
+    let bits = if parts.pins.is_empty() && parts.firsts.is_empty() {
+        sections.index(parts.base.iter().copied())
+    } else {
+        let finals = final_slices(parts, unnamed);
         let stored = finals.iter().map(|s| (s.first, s.policy));
-        sections.slices(FINAL_POINTS, FINAL_POLICIES, stored);
-    }
-    let bits = index_bits(finals.len());
-    sections.index(bits, &finals);
+        sections.slices(FINAL_POINTS, FINAL_POLICIES, stored.clone());
+        sections.index(stored)
+    };
     if let Some(target) = &parts.target {
         let slices = target.slices.iter().copied();
         sections.slices(TARGET_POINTS, TARGET_POLICIES, slices);
@@ -74,14 +105,15 @@ pub(crate) fn encode_sealed(parts: &Parts) -> Sealed {
         };
         sections.push(TOLERANCE, record);
     }
-    sections.finish(parts, secret, name, bits)
+    let features = features(parts, policies(parts, unnamed));
+    sections.finish(parts, features, secret, name, bits)
 }
 
 /// Returns the features.
-fn features(parts: &Parts) -> u64 {
+fn features<'a>(parts: &Parts, policies: impl Iterator<Item = Policy<'a>>) -> u64 {
     // the last policy that was seen to list each node
     let mut listed: Vec<usize> = vec![usize::MAX; parts.nodes.len()];
-    let repeats = |(number, policy): (usize, &PolicyPart)| {
+    let repeats = |(number, policy): (usize, Policy)| {
         policy.members.iter().any(|node| {
             let last = listed.get_mut(node.index());
             last.is_some_and(|last| std::mem::replace(last, number) == number)
@@ -90,7 +122,7 @@ fn features(parts: &Parts) -> u64 {
     let set = |feature, is| if is { feature } else { 0 };
     set(GRADUAL, parts.target.is_some())
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
-        | set(TWICE, parts.policies.iter().enumerate().any(repeats))
+        | set(TWICE, policies.enumerate().any(repeats))
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
         | set(FIRST, !parts.firsts.is_empty())
         | set(TOLERANT, parts.tolerance.is_some())
@@ -112,7 +144,7 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
 }
 
 /// Returns the base slices with the firsts, and then the pins, laid over them.
-fn final_slices(parts: &Parts) -> Vec<Slice> {
+fn final_slices(parts: &Parts, unnamed: &NodeLists) -> Vec<Slice> {
     let base: Vec<Slice> = with_ends(parts.base.iter().copied()).collect();
     let pins: Vec<Slice> = parts
         .pins
@@ -123,7 +155,7 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
             policy: p.policy,
         })
         .collect();
-    let turned = turned_slices(parts, &base, &pins);
+    let turned = turned_slices(parts, unnamed, &base, &pins);
     lay_over(
         lay_over(base.into_iter(), turned.into_iter()).into_iter(),
         pins.into_iter(),
@@ -131,20 +163,27 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
 }
 
 /// Returns the parts of base slices that have another first node because of a first.
-fn turned_slices(parts: &Parts, base: &[Slice], pins: &[Slice]) -> Vec<Slice> {
+fn turned_slices(
+    parts: &Parts,
+    unnamed: &NodeLists,
+    base: &[Slice],
+    pins: &[Slice],
+) -> Vec<Slice> {
     let firsts: Vec<First> = parts.firsts.iter().map(FirstPart::run).collect();
     if firsts.is_empty() {
         return Vec::new();
     }
-    let unnamed = (0..).map(PolicyId).zip(&parts.policies);
-    let unnamed: HashMap<&[NodeId], PolicyId> = unnamed
+    let policies: Vec<Policy> = policies(parts, unnamed).collect();
+    let unnamed: HashMap<&[NodeId], PolicyId> = (0..)
+        .map(PolicyId)
+        .zip(&policies)
         .filter(|(_, policy)| policy.name.is_none())
-        .map(|(id, policy)| (policy.members.as_slice(), id))
+        .map(|(id, policy)| (policy.members, id))
         .collect();
     let under = under_firsts(base.to_vec(), &firsts, pins);
     let turn = |(slice, node): (Slice, NodeId)| {
-        let policy = parts.policies.get(slice.policy.index())?;
-        let list = turned(&policy.members, node).filter(|_| policy.name.is_none())?;
+        let policy = policies.get(slice.policy.index())?;
+        let list = turned(policy.members, node).filter(|_| policy.name.is_none())?;
         // `verify` refuses a map without this policy
         let policy = *unnamed.get(list.as_slice())?;
         Some(Slice { policy, ..slice })
@@ -241,14 +280,19 @@ impl Sections {
         }
     }
 
-    fn policies(&mut self, policies: &[PolicyPart]) {
+    /// Makes room for so many records.
+    fn reserve<R>(&mut self, section: Section<R>, count: usize) {
+        section.of_mut(&mut self.0).reserve(count * size_of::<R>());
+    }
+
+    fn policies<'a>(&mut self, policies: impl Iterator<Item = Policy<'a>> + Clone) {
+        self.reserve(POLICIES, policies.clone().count());
+        let listed = policies.clone().map(|policy| policy.members.len());
+        self.reserve(MEMBERS, listed.sum());
         let mut members = 0;
-        POLICIES
-            .of_mut(&mut self.0)
-            .reserve(policies.len() * size_of::<PolicyRecord>());
         for policy in policies {
             let record = PolicyRecord {
-                name: self.string(policy.name.as_deref().unwrap_or("").as_bytes()),
+                name: self.string(policy.name.unwrap_or("").as_bytes()),
                 kind: self.string(policy.kind.as_bytes()),
                 weight: policy.weight.map_or(0, |weight| weight.millionths()),
                 members: run(&mut members, policy.members.len()),
@@ -257,7 +301,7 @@ impl Sections {
                 zero: 0,
             };
             self.push(POLICIES, record);
-            for node in &policy.members {
+            for node in policy.members {
                 self.push(MEMBERS, node.0);
             }
         }
@@ -267,8 +311,10 @@ impl Sections {
         &mut self,
         points: Section<u64>,
         policies: Section<u32>,
-        slices: impl Iterator<Item = (Point, PolicyId)>,
+        slices: impl ExactSizeIterator<Item = (Point, PolicyId)>,
     ) {
+        self.reserve(points, slices.len());
+        self.reserve(policies, slices.len());
         for (first, policy) in slices {
             self.push(points, first.0);
             self.push(policies, policy.0);
@@ -302,28 +348,36 @@ impl Sections {
         }
     }
 
-    fn index(&mut self, bits: u32, finals: &[Slice]) {
-        INDEX
-            .of_mut(&mut self.0)
-            .reserve(((1 << bits) + 1) * size_of::<u32>());
+    /// Appends the index of these slices. Returns its bits.
+    fn index(&mut self, finals: impl ExactSizeIterator<Item = (Point, PolicyId)>) -> u32 {
+        let count = finals.len();
+        let bits = index_bits(count);
+        self.reserve(INDEX, (1 << bits) + 1);
         let mut next = 0;
-        for (number, slice) in (0u32..).zip(finals) {
+        for (number, (first, _)) in (0u32..).zip(finals) {
             // a slice is not counted before the bucket behind the one that it starts in
-            let bucket = slice.first.0 >> (64 - bits);
+            let bucket = first.0 >> (64 - bits);
             while next <= bucket {
                 self.push(INDEX, number);
                 next += 1;
             }
         }
         while next <= 1 << bits {
-            self.push(INDEX, short(finals.len()));
+            self.push(INDEX, short(count));
             next += 1;
         }
+        bits
     }
 
     /// Joins header and sections and seals them with the digest.
-    fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Sealed {
-        let features = features(parts);
+    fn finish(
+        self,
+        parts: &Parts,
+        features: u64,
+        secret: [u8; 16],
+        name: StringRef,
+        bits: u32,
+    ) -> Sealed {
         let sections = section_count(features);
         let mut table = Vec::new();
         let (mut offset, mut end) = (header_length(sections), 0);

@@ -90,7 +90,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         firsts: composed.firsts,
         target: composed.target,
     };
-    Ok(Map::from_parts(&parts)?.with_move_limit(fleet.move_limit))
+    Ok(Map::from_parts(&parts, &composed.unnamed)?.with_move_limit(fleet.move_limit))
 }
 
 /// Step 1: computes what each holder is to get.
