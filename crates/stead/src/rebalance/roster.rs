@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::domains::Domains;
 use super::holder::{HolderId, Role};
-use super::piece::{join, Piece};
+use super::piece::{append, Piece};
 use super::sets::{SetId, Sets};
 use super::table::{Id, Table};
 use crate::error::{Error, Result};
@@ -168,7 +168,9 @@ impl<'a> Roster<'a> {
         slices: impl Iterator<Item = Slice>,
     ) -> Result<Vec<Piece>> {
         let cells = map.cells();
-        let piece = |slice: Slice| {
+        let mut pieces = Vec::with_capacity(map.base_count());
+        let mut from = 0;
+        for slice in slices {
             // slice bounds are cell bounds, so the difference of cells is exact
             let after = if slice.last == Point::LAST {
                 cells.count()
@@ -179,13 +181,10 @@ impl<'a> Roster<'a> {
                 let problem = format!("a slice names policy {}", slice.policy.0);
                 Error::Internal { problem }
             })?;
-            Ok(Piece {
-                cells: after - cells.of(slice.first),
-                set: *set,
-            })
-        };
-        let pieces: Result<Vec<Piece>> = slices.map(piece).collect();
-        Ok(join(pieces?))
+            let cells = after - std::mem::replace(&mut from, after);
+            append(&mut pieces, Piece { cells, set: *set });
+        }
+        Ok(pieces)
     }
 }
 

@@ -45,6 +45,11 @@ impl Sets {
         self.roles.len()
     }
 
+    /// All sets, in the order in which they were added.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SetId> {
+        self.roles.ids()
+    }
+
     /// The id of the set with these roles, which may be in any order.
     pub(super) fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
         self.draft.clear();
