@@ -365,7 +365,11 @@ impl Policies {
         for piece in pieces {
             used[piece.set] = true;
         }
-        for (set, _) in used.iter().filter(|(_, used)| **used) {
+        // the sets of the old map come first, nearly in the order of their lists
+        for set in roster.sets_before().chain(sets.ids()) {
+            if !std::mem::replace(&mut used[set], false) {
+                continue;
+            }
             let primary = sets.primary(set).map(|primary| roster.holders()[primary]);
             if let Some(Holder::Policy(policy)) = primary {
                 self.of_set[set] = Some(self.by_name(&policy.name)?);
@@ -408,8 +412,7 @@ impl SetLists {
         self.ends.push((self.nodes.len(), set));
     }
 
-    /// All lists, in ascending order. The sets of the old map come first, nearly in this order, and
-    /// the sort takes little time for what is in order already.
+    /// All lists, in ascending order. The sort takes little time for what is in order already.
     fn sorted(&self) -> Vec<(&[NodeId], Option<SetId>)> {
         let mut start = 0;
         let list = |(end, set): &(usize, Option<SetId>)| {

@@ -20,8 +20,19 @@ use super::table::Table;
 /// both its neighbours have the same set. Then takes parts of pieces, shortest piece first. Each
 /// part uses up a surplus or a deficit.
 pub(super) fn shift(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    let pieces = take_wholes(pieces, sets, demand);
-    take_parts(pieces, sets, demand)
+    let pieces: Table<PieceId, Piece> = pieces.into();
+    let beside = beside_takers(&pieces, sets, demand);
+    if beside.is_empty() {
+        return pieces.into_values();
+    }
+    let before = pieces.len();
+    let pieces = take_wholes(pieces, &beside, sets, demand);
+    let beside = if pieces.len() == before {
+        beside // none was taken
+    } else {
+        beside_takers(&pieces, sets, demand)
+    };
+    take_parts(pieces, beside, sets, demand)
 }
 
 /// Whether a role of the set has a number above 0 in the table.
@@ -48,17 +59,17 @@ fn beside_takers(pieces: &Table<PieceId, Piece>, sets: &Sets, demand: &Demand) -
 /// Takes pieces of donors that fit into the deficits of their neighbours. Surpluses and deficits
 /// only shrink, so a piece that did not fit is tried again only after one of its neighbours has
 /// changed.
-fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    let pieces: Table<PieceId, Piece> = pieces.into();
-    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = beside_takers(&pieces, sets, demand)
-        .into_iter()
-        .map(|id| Reverse((pieces[id].cells, id)))
+fn take_wholes(
+    pieces: Table<PieceId, Piece>,
+    beside: &[PieceId],
+    sets: &Sets,
+    demand: &mut Demand,
+) -> Table<PieceId, Piece> {
+    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = beside
+        .iter()
+        .map(|id| Reverse((pieces[*id].cells, *id)))
         .collect();
-    let pieces = pieces.into_values();
-    if shortest.is_empty() {
-        return pieces;
-    }
-    let mut chain = Chain::new(pieces);
+    let mut chain = Chain::new(pieces.into_values());
     let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);
     while let Some(Reverse((cells, id))) = shortest.pop() {
         let piece = chain[id];
@@ -85,7 +96,7 @@ fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piec
             }
         }
     }
-    chain.into_pieces()
+    chain.into_pieces().into()
 }
 
 /// Which role gives up a whole piece, and which roles get how much of it on either side.
@@ -136,12 +147,12 @@ impl Taken {
 }
 
 /// Moves each border as far as the donor's surplus and the neighbour's deficit allow.
-fn take_parts(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    let mut pieces: Table<PieceId, Piece> = pieces.into();
-    let mut order = beside_takers(&pieces, sets, demand);
-    if order.is_empty() {
-        return pieces.into_values();
-    }
+fn take_parts(
+    mut pieces: Table<PieceId, Piece>,
+    mut order: Vec<PieceId>,
+    sets: &Sets,
+    demand: &mut Demand,
+) -> Vec<Piece> {
     order.sort_unstable_by_key(|id| (pieces[*id].cells, *id));
     for id in order {
         for beside in pieces.neighbours(id).into_iter().flatten() {
