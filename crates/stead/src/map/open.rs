@@ -15,7 +15,9 @@ use super::buckets::Buckets;
 use super::domains::Domains;
 use super::finder::Finder;
 use crate::error::{Error, Result};
-use crate::format::{encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK};
+use crate::format::{
+    encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
+};
 use crate::mmap::Mapping;
 use crate::point::Share;
 
