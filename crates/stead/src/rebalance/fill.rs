@@ -6,7 +6,7 @@ use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::joiners::Joiners;
-use super::piece::{join, Piece, PieceId};
+use super::piece::{append, Piece, PieceId};
 use super::release::{Given, Released};
 use super::sets::{SetId, Sets};
 use super::table::{Id, Table};
@@ -73,12 +73,13 @@ pub(super) fn fill(
     let mut takers = Takers::new(domains, deficit);
     let (mut pieces, mut passed) = (pieces.into_values().into_iter(), 0);
     for gap in gaps {
-        out.extend(pieces.by_ref().take((gap.from - passed) as usize));
+        let before = pieces.by_ref().take((gap.from - passed) as usize);
+        before.for_each(|piece| append(&mut out, piece));
         passed = gap.from;
         takers.fill(gap, sets, &mut out);
     }
-    out.extend(pieces);
-    join(out)
+    pieces.for_each(|piece| append(&mut out, piece));
+    out
 }
 
 /// The roles that must still grow.
@@ -121,14 +122,12 @@ impl<'a> Takers<'a> {
             }
             cells -= taken;
             gap.shorten(taken, true);
-            out.push(Piece {
-                cells: taken,
-                set: sets.with(gap.rest, role),
-            });
+            let set = sets.with(gap.rest, role);
+            append(out, Piece { cells: taken, set });
         }
         for (role, cells) in gap.given {
             let set = sets.with(gap.rest, role);
-            out.push(Piece { cells, set });
+            append(out, Piece { cells, set });
         }
     }
 
@@ -155,10 +154,8 @@ fn gaps(
     let mut gaps: Vec<Gap> = Vec::with_capacity(given.len());
     for (id, Given { left, right }) in given {
         let Piece { cells, set } = &mut pieces[id];
-        for ((role, part), from) in [left.zip(Some(id.place())), right.zip(Some(id.place() + 1))]
-            .into_iter()
-            .flatten()
-        {
+        for (given, from) in [(left, id.place()), (right, id.place() + 1)] {
+            let Some((role, part)) = given else { continue };
             *cells -= part;
             let rest = sets.without(*set, role);
             let to = if *cells == 0 { id.place() + 1 } else { from };
@@ -208,11 +205,11 @@ fn grow_into_gaps(
         } else {
             gap.from
         };
-        let left = out.last().is_none_or(|before| before.to != from);
-        let left = from.checked_sub(1).filter(|_| left);
-        let right = gaps.peek().is_none_or(|after| after.from != gap.to);
-        let right = Some(gap.to).filter(|_| right);
-        let right = right.filter(|right| (*right as usize) < pieces.len());
+        // where another gap touches this one, there is no neighbour
+        let gap_left = out.last().is_some_and(|before| before.to == from);
+        let gap_right = gaps.peek().is_some_and(|after| after.from == gap.to);
+        let left = from.checked_sub(1).filter(|_| !gap_left);
+        let right = Some(gap.to).filter(|to| !gap_right && (*to as usize) < pieces.len());
         for (beside, from_left) in [(left, true), (right, false)] {
             let Some(beside) = beside.map(PieceId::new) else {
                 continue;
@@ -230,4 +227,50 @@ fn grow_into_gaps(
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neighbour_grows_over_a_gap_that_it_filled_and_not_over_one_that_stays() {
+        // 2 gives up two pieces, in which different copies are then missing
+        let filled = |of_5: u128| {
+            let mut sets = Sets::default();
+            let pieces = sets.pieces(&[(4, &[5, 6]), (2, &[2, 6]), (3, &[5, 2]), (4, &[7, 8])]);
+            let whole = |role, cells| Given {
+                left: Some((role, cells)),
+                right: None,
+            };
+            let given = BTreeMap::from([
+                (PieceId::new(1), whole(Role::primary(HolderId(2)), 2)),
+                (PieceId::new(2), whole(Role::other(HolderId(2)), 3)),
+            ]);
+            let mut demand = Demand {
+                surplus: ByRole::zeros(18),
+                deficit: ByRole::zeros(18),
+            };
+            demand.deficit[Role::primary(HolderId(5))] = of_5;
+            demand.deficit[Role::other(HolderId(6))] = 3;
+            demand.deficit[Role::other(HolderId(0))] = 3;
+            let pieces = pieces.into();
+            let domains = Domains::new(&vec![Some(Vec::new()); 9], 2);
+            let made = fill(Released { pieces, given }, &mut sets, &domains, &mut demand);
+            let list = |piece: &Piece| {
+                let holders: Vec<u32> = sets.holders(piece.set).map(|holder| holder.0).collect();
+                (piece.cells, holders)
+            };
+            made.iter().map(list).collect::<Vec<_>>()
+        };
+        assert_eq!(filled(2), [(9, vec![5, 6]), (4, vec![7, 8])]);
+        // control: a cell of the first gap stays with 2, so 6 is not beside the second
+        let expected = [
+            (5, vec![5, 6]),
+            (1, vec![2, 6]),
+            (3, vec![0, 5]),
+            (4, vec![7, 8]),
+        ];
+        assert_eq!(filled(1), expected);
+    }
 }

