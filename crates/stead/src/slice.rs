@@ -27,12 +27,12 @@ pub fn with_ends<I>(firsts: I) -> impl Iterator<Item = Slice>
 where
     I: Iterator<Item = (Point, PolicyId)>,
 {
-    let mut firsts = firsts.peekable();
+    let mut firsts = firsts;
+    let mut here = firsts.next();
     std::iter::from_fn(move || {
-        let (first, policy) = firsts.next()?;
-        let last = firsts
-            .peek()
-            .map_or(Point::LAST, |(next, _)| Point(next.0.wrapping_sub(1)));
+        let (first, policy) = here?;
+        here = firsts.next();
+        let last = here.map_or(Point::LAST, |(next, _)| Point(next.0.wrapping_sub(1)));
         Some(Slice {
             first,
             last,

@@ -2,6 +2,7 @@
 //! for a broken rule.
 
 use std::mem::size_of;
+use std::ops::Range;
 
 use super::layout::Layout;
 use super::records::{Header, Section, Stored};
@@ -35,7 +36,18 @@ impl Check<'_> {
 
     /// Reads all records of a section, one after the other. This costs less than a `read` of each.
     pub(super) fn all<R: Stored>(&self, section: Section<R>) -> impl Iterator<Item = R> + '_ {
-        let records = self.bytes_of(section).chunks_exact(size_of::<R>());
+        self.some(section, 0..self.count(section))
+    }
+
+    /// Reads some records of a section, one after the other.
+    pub(super) fn some<R: Stored>(
+        &self,
+        section: Section<R>,
+        numbers: Range<usize>,
+    ) -> impl Iterator<Item = R> + '_ {
+        let range = self.at(section, numbers.start)..self.at(section, numbers.end);
+        let records = self.bytes.get(range).unwrap_or(&[]);
+        let records = records.chunks_exact(size_of::<R>());
         records.map(|record| R::read(record, 0))
     }
 

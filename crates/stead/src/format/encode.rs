@@ -1,28 +1,30 @@
 //! Writing: the only encoding that a map has.
 
 use std::collections::HashMap;
+use std::iter::repeat_n;
 use std::mem::{offset_of, size_of};
 
 use sha2::{Digest as _, Sha256};
 
-use super::parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart};
+use super::parts::{FirstPart, NodeLists, NodePart, Parts, PinPart};
 use super::records::{
-    header_length, index_bits, section_count, sections_of, AffixRefs, Digest, FirstRecord, Header,
-    NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef,
-    ToleranceRecord, ADOPTED_HASH, ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS,
-    FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX, LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS,
-    POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS, TARGET_POLICIES, TOLERANCE,
-    TOLERANT, TWICE, VERSION,
+    header_length, index_bits, section_count, sections_of, AffixRefs, Described, Digest,
+    FirstRecord, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section,
+    SectionEntry, Stored, StringRef, ToleranceRecord, ADOPTED_HASH, ATTRIBUTES, BASE_POINTS,
+    BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX, LABELS, LEAVING,
+    MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS,
+    TARGET_POLICIES, TOLERANCE, TOLERANT, TWICE, VERSION,
 };
 use crate::hash::Hash;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
+use crate::weight::Weight;
 
 /// Returns the bytes of a map. `parts` must be in the order that the format demands. This is not
 /// checked here, but `verify` refuses the result otherwise.
 pub fn encode(parts: &Parts) -> Vec<u8> {
-    encode_sealed(parts).into_bytes()
+    encode_sealed(parts, &NodeLists::default()).into_bytes()
 }
 
 /// Bytes with the right digest in them, which `verify_sealed` need not compute again.
@@ -38,50 +40,149 @@ impl Sealed {
     }
 }
 
-/// Like [`encode`], but the result is known to have the right digest.
-pub(crate) fn encode_sealed(parts: &Parts) -> Sealed {
-    let mut sections = Sections::default();
-    let secret = sections.secret(&parts.hash);
-    let name = sections.string(parts.name.as_bytes());
-    for label in &parts.spread {
-        let label = sections.string(label.as_bytes());
-        sections.push(SPREAD, label);
-    }
-    sections.nodes(&parts.nodes);
-    sections.policies(&parts.policies);
-    sections.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
-    sections.pins(&parts.pins);
-    let finals = final_slices(parts);
+/// A policy, wherever its nodes are listed.
+#[derive(Clone, Copy)]
+struct Policy<'a> {
+    name: Option<&'a str>,
+    kind: &'a str,
+    weight: Option<Weight>,
+    members: &'a [NodeId],
+}
+
+/// Returns the policies of the parts, followed by the unnamed ones.
+fn policies<'a>(
+    parts: &'a Parts,
+    unnamed: &'a NodeLists,
+) -> impl Iterator<Item = Policy<'a>> + Clone {
+    let of_parts = parts.policies.iter().map(|policy| Policy {
+        name: policy.name.as_deref(),
+        kind: &policy.kind,
+        weight: policy.weight,
+        members: &policy.members,
+    });
+    of_parts.chain(unnamed.iter().map(|members| Policy {
+        name: None,
+        kind: "",
+        weight: None,
+        members,
+    }))
+}
+
+/// Like [`encode`], but the result is known to have the right digest, and the policies of `unnamed`
+/// follow those of `parts`.
+pub(crate) fn encode_sealed(parts: &Parts, unnamed: &NodeLists) -> Sealed {
+    let all = || policies(parts, unnamed);
+    let strings = strings(parts);
     // without pins and firsts, the base slices are the final slices
-    if !parts.pins.is_empty() || !parts.firsts.is_empty() {
-        let stored = finals.iter().map(|s| (s.first, s.policy));
-        sections.slices(FINAL_POINTS, FINAL_POLICIES, stored);
+    let laid = !parts.pins.is_empty() || !parts.firsts.is_empty();
+    let finals = laid.then(|| final_slices(parts, unnamed));
+    let count = finals.as_ref().map_or(parts.base.len(), Vec::len);
+    let bits = index_bits(count);
+    let mut file = File::new(
+        features(parts, all()),
+        strings.len()
+            + all().count() * size_of::<PolicyRecord>()
+            + all().map(|policy| policy.members.len()).sum::<usize>() * size_of::<u32>()
+            + (parts.base.len() + count) * (size_of::<u64>() + size_of::<u32>())
+            + ((1 << bits) + 1) * size_of::<u32>()
+            + parts.nodes.len() * 2 * size_of::<NodeRecord>(),
+    );
+    let mut place = Strings::default();
+    let secret = secret(&parts.hash, &mut place);
+    let name = place.next(parts.name.as_bytes());
+    file.section(STRINGS, strings.into_iter());
+    let spread = parts.spread.iter();
+    file.section(SPREAD, spread.map(|label| place.next(label.as_bytes())));
+    file.nodes(&parts.nodes, &mut place);
+    file.policies(all(), &mut place);
+    file.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
+    file.pins(&parts.pins, &mut place);
+    let stored = finals.iter().flatten().map(|s| (s.first, s.policy));
+    file.slices(FINAL_POINTS, FINAL_POLICIES, stored);
+    match &finals {
+        Some(finals) => file.index(bits, finals.iter().map(|slice| slice.first)),
+        None => file.index(bits, parts.base.iter().map(|(first, _)| *first)),
     }
-    let bits = index_bits(finals.len());
-    sections.index(bits, &finals);
-    if let Some(target) = &parts.target {
-        let slices = target.slices.iter().copied();
-        sections.slices(TARGET_POINTS, TARGET_POLICIES, slices);
-        for node in &target.leaving {
-            sections.push(LEAVING, node.0);
+    let target = parts.target.iter();
+    let slices = target.clone().flat_map(|target| &target.slices).copied();
+    file.slices(TARGET_POINTS, TARGET_POLICIES, slices);
+    let leaving = target.flat_map(|target| &target.leaving);
+    file.section(LEAVING, leaving.map(|node| node.0));
+    file.firsts(&parts.firsts, &mut place);
+    let tolerance = parts.tolerance.iter().map(|tolerance| ToleranceRecord {
+        millionths: tolerance.millionths(),
+        zero: 0,
+    });
+    file.section(TOLERANCE, tolerance);
+    file.finish(parts, secret, name, bits)
+}
+
+/// Returns all strings, in the order in which the records refer to them.
+fn strings(parts: &Parts) -> Vec<u8> {
+    let mut all: Vec<u8> = Vec::new();
+    let mut add = |text: &[u8]| all.extend_from_slice(text);
+    if let Some(affixes) = parts.hash.affixes() {
+        add(&affixes.prefix);
+        add(&affixes.suffix);
+    }
+    add(parts.name.as_bytes());
+    parts.spread.iter().for_each(|label| add(label.as_bytes()));
+    for node in &parts.nodes {
+        add(node.name.as_bytes());
+        add(node.formerly.as_bytes());
+    }
+    let labels = parts.nodes.iter().flat_map(|node| &node.labels);
+    let attributes = parts.nodes.iter().flat_map(|node| &node.attributes);
+    for (name, value) in labels.chain(attributes) {
+        add(name.as_bytes());
+        add(value.as_bytes());
+    }
+    for policy in &parts.policies {
+        add(policy.name.as_deref().unwrap_or("").as_bytes());
+        add(policy.kind.as_bytes());
+    }
+    let keys = parts.pins.iter().map(|pin| &pin.key);
+    let keys = keys.chain(parts.firsts.iter().map(|first| &first.key));
+    keys.flatten().for_each(|key| add(key));
+    all
+}
+
+/// The place of the next string. The strings follow each other without gaps.
+#[derive(Default)]
+struct Strings(usize);
+
+impl Strings {
+    /// Returns where this string lies, which is the next one.
+    fn next(&mut self, text: &[u8]) -> StringRef {
+        let offset = short(self.0);
+        self.0 += text.len();
+        StringRef {
+            offset,
+            length: short(text.len()),
         }
     }
-    sections.firsts(&parts.firsts);
-    if let Some(tolerance) = parts.tolerance {
-        let record = ToleranceRecord {
-            millionths: tolerance.millionths(),
-            zero: 0,
-        };
-        sections.push(TOLERANCE, record);
-    }
-    sections.finish(parts, secret, name, bits)
+}
+
+/// Returns the header field: the secret of the hash, or references to the hash's affixes. The
+/// affixes are the first strings.
+fn secret(hash: &Hash, place: &mut Strings) -> [u8; 16] {
+    let Some(affixes) = hash.affixes() else {
+        return hash.secret().map_or([0; 16], |secret| secret.0);
+    };
+    let refs = AffixRefs {
+        prefix: place.next(&affixes.prefix),
+        suffix: place.next(&affixes.suffix),
+    };
+    let mut bytes = Vec::new();
+    refs.write(&mut bytes);
+    Stored::read(&bytes, 0)
 }
 
 /// Returns the features.
-fn features(parts: &Parts) -> u64 {
+fn features<'a>(parts: &Parts, policies: impl Iterator<Item = Policy<'a>>) -> u64 {
     // the last policy that was seen to list each node
     let mut listed: Vec<usize> = vec![usize::MAX; parts.nodes.len()];
-    let repeats = |(number, policy): (usize, &PolicyPart)| {
+    let repeats = |(number, policy): (usize, Policy)| {
         policy.members.iter().any(|node| {
             let last = listed.get_mut(node.index());
             last.is_some_and(|last| std::mem::replace(last, number) == number)
@@ -90,7 +191,7 @@ fn features(parts: &Parts) -> u64 {
     let set = |feature, is| if is { feature } else { 0 };
     set(GRADUAL, parts.target.is_some())
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
-        | set(TWICE, parts.policies.iter().enumerate().any(repeats))
+        | set(TWICE, policies.enumerate().any(repeats))
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
         | set(FIRST, !parts.firsts.is_empty())
         | set(TOLERANT, parts.tolerance.is_some())
@@ -112,7 +213,7 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
 }
 
 /// Returns the base slices with the firsts, and then the pins, laid over them.
-fn final_slices(parts: &Parts) -> Vec<Slice> {
+fn final_slices(parts: &Parts, unnamed: &NodeLists) -> Vec<Slice> {
     let base: Vec<Slice> = with_ends(parts.base.iter().copied()).collect();
     let pins: Vec<Slice> = parts
         .pins
@@ -123,7 +224,7 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
             policy: p.policy,
         })
         .collect();
-    let turned = turned_slices(parts, &base, &pins);
+    let turned = turned_slices(parts, unnamed, &base, &pins);
     lay_over(
         lay_over(base.into_iter(), turned.into_iter()).into_iter(),
         pins.into_iter(),
@@ -131,20 +232,22 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
 }
 
 /// Returns the parts of base slices that have another first node because of a first.
-fn turned_slices(parts: &Parts, base: &[Slice], pins: &[Slice]) -> Vec<Slice> {
+fn turned_slices(parts: &Parts, unnamed: &NodeLists, base: &[Slice], pins: &[Slice]) -> Vec<Slice> {
     let firsts: Vec<First> = parts.firsts.iter().map(FirstPart::run).collect();
     if firsts.is_empty() {
         return Vec::new();
     }
-    let unnamed = (0..).map(PolicyId).zip(&parts.policies);
-    let unnamed: HashMap<&[NodeId], PolicyId> = unnamed
+    let policies: Vec<Policy> = policies(parts, unnamed).collect();
+    let unnamed: HashMap<&[NodeId], PolicyId> = (0..)
+        .map(PolicyId)
+        .zip(&policies)
         .filter(|(_, policy)| policy.name.is_none())
-        .map(|(id, policy)| (policy.members.as_slice(), id))
+        .map(|(id, policy)| (policy.members, id))
         .collect();
     let under = under_firsts(base.to_vec(), &firsts, pins);
     let turn = |(slice, node): (Slice, NodeId)| {
-        let policy = parts.policies.get(slice.policy.index())?;
-        let list = turned(&policy.members, node).filter(|_| policy.name.is_none())?;
+        let policy = policies.get(slice.policy.index())?;
+        let list = turned(policy.members, node).filter(|_| policy.name.is_none())?;
         // `verify` refuses a map without this policy
         let policy = *unnamed.get(list.as_slice())?;
         Some(Slice { policy, ..slice })
@@ -176,176 +279,150 @@ fn flag(flag: u32, is: bool) -> u32 {
     }
 }
 
-/// The bytes of each section, which grow as records are added.
-#[derive(Default)]
-struct Sections([Vec<u8>; SECTIONS.len()]);
+/// The bytes of a map, to which the sections are appended in the order of the file. Header and
+/// section table are filled in at the end.
+struct File {
+    features: u64,
+    bytes: Vec<u8>,
+    /// The section table.
+    entries: Vec<SectionEntry>,
+}
 
-impl Sections {
-    fn push<R: Stored>(&mut self, section: Section<R>, record: R) {
-        record.write(section.of_mut(&mut self.0));
-    }
-
-    /// Appends a string and returns where it lies.
-    fn string(&mut self, text: &[u8]) -> StringRef {
-        let strings = STRINGS.of_mut(&mut self.0);
-        let offset = short(strings.len());
-        strings.extend_from_slice(text);
-        StringRef {
-            offset,
-            length: short(text.len()),
+impl File {
+    /// A file with these features and so many bytes after the section table.
+    fn new(features: u64, length: usize) -> File {
+        let header = header_length(section_count(features));
+        // the padding of each section takes less than 8 bytes
+        let mut bytes = Vec::with_capacity(header + length + SECTIONS.len() * 8);
+        bytes.resize(header, 0);
+        File {
+            features,
+            bytes,
+            entries: Vec::new(),
         }
     }
 
-    /// Returns the header field: the secret of the hash, or references to the hash's affixes. The
-    /// affixes are the first strings.
-    fn secret(&mut self, hash: &Hash) -> [u8; 16] {
-        let Some(affixes) = hash.affixes() else {
-            return hash.secret().map_or([0; 16], |secret| secret.0);
-        };
-        let refs = AffixRefs {
-            prefix: self.string(&affixes.prefix),
-            suffix: self.string(&affixes.suffix),
-        };
-        let mut bytes = Vec::new();
-        refs.write(&mut bytes);
-        Stored::read(&bytes, 0)
+    /// Appends a section. One that a map with these features does not have is left out.
+    fn section<R: Stored>(&mut self, section: Section<R>, records: impl Iterator<Item = R>) {
+        let Described {
+            number,
+            record_size,
+            ..
+        } = *section.of(&SECTIONS);
+        if !sections_of(self.features).any(|(_, there)| there.number == number) {
+            return;
+        }
+        // pads before an empty section, too: if it is the last one, its offset is the end of the
+        // file
+        let offset = self.bytes.len().next_multiple_of(8);
+        self.bytes.resize(offset, 0);
+        records.for_each(|record| record.write(&mut self.bytes));
+        self.entries.push(SectionEntry {
+            number,
+            record_size,
+            offset: offset as u64,
+            count: (self.bytes.len() - offset) as u64 / u64::from(record_size),
+        });
     }
 
-    fn nodes(&mut self, nodes: &[NodePart]) {
+    fn nodes(&mut self, nodes: &[NodePart], place: &mut Strings) {
         let (mut labels, mut attributes) = (0, 0);
-        for node in nodes {
-            let record = NodeRecord {
-                name: self.string(node.name.as_bytes()),
-                formerly: self.string(node.formerly.as_bytes()),
-                weight: node.weight.millionths(),
-                labels: run(&mut labels, node.labels.len()),
-                attributes: run(&mut attributes, node.attributes.len()),
-            };
-            self.push(NODES, record);
-        }
-        self.pairs(LABELS, nodes.iter().flat_map(|node| &node.labels));
-        self.pairs(ATTRIBUTES, nodes.iter().flat_map(|node| &node.attributes));
+        let record = |node: &NodePart| NodeRecord {
+            name: place.next(node.name.as_bytes()),
+            formerly: place.next(node.formerly.as_bytes()),
+            weight: node.weight.millionths(),
+            labels: run(&mut labels, node.labels.len()),
+            attributes: run(&mut attributes, node.attributes.len()),
+        };
+        self.section(NODES, nodes.iter().map(record));
+        let mut pair = |(name, value): &(String, String)| PairRecord {
+            name: place.next(name.as_bytes()),
+            value: place.next(value.as_bytes()),
+        };
+        let labels = nodes.iter().flat_map(|node| &node.labels);
+        self.section(LABELS, labels.map(&mut pair));
+        let attributes = nodes.iter().flat_map(|node| &node.attributes);
+        self.section(ATTRIBUTES, attributes.map(&mut pair));
     }
 
-    fn pairs<'a>(
+    fn policies<'a>(
         &mut self,
-        section: Section<PairRecord>,
-        pairs: impl Iterator<Item = &'a (String, String)>,
+        policies: impl Iterator<Item = Policy<'a>> + Clone,
+        place: &mut Strings,
     ) {
-        for (name, value) in pairs {
-            let record = PairRecord {
-                name: self.string(name.as_bytes()),
-                value: self.string(value.as_bytes()),
-            };
-            self.push(section, record);
-        }
-    }
-
-    fn policies(&mut self, policies: &[PolicyPart]) {
         let mut members = 0;
-        POLICIES
-            .of_mut(&mut self.0)
-            .reserve(policies.len() * size_of::<PolicyRecord>());
-        for policy in policies {
-            let record = PolicyRecord {
-                name: self.string(policy.name.as_deref().unwrap_or("").as_bytes()),
-                kind: self.string(policy.kind.as_bytes()),
-                weight: policy.weight.map_or(0, |weight| weight.millionths()),
-                members: run(&mut members, policy.members.len()),
-                flags: flag(PolicyRecord::NAMED, policy.name.is_some())
-                    | flag(PolicyRecord::WEIGHTED, policy.weight.is_some()),
-                zero: 0,
-            };
-            self.push(POLICIES, record);
-            for node in &policy.members {
-                self.push(MEMBERS, node.0);
-            }
-        }
+        let record = |policy: Policy| PolicyRecord {
+            name: place.next(policy.name.unwrap_or("").as_bytes()),
+            kind: place.next(policy.kind.as_bytes()),
+            weight: policy.weight.map_or(0, |weight| weight.millionths()),
+            members: run(&mut members, policy.members.len()),
+            flags: flag(PolicyRecord::NAMED, policy.name.is_some())
+                | flag(PolicyRecord::WEIGHTED, policy.weight.is_some()),
+            zero: 0,
+        };
+        self.section(POLICIES, policies.clone().map(record));
+        let members = policies.flat_map(|policy| policy.members);
+        self.section(MEMBERS, members.map(|node| node.0));
     }
 
     fn slices(
         &mut self,
         points: Section<u64>,
         policies: Section<u32>,
-        slices: impl Iterator<Item = (Point, PolicyId)>,
+        slices: impl Iterator<Item = (Point, PolicyId)> + Clone,
     ) {
-        for (first, policy) in slices {
-            self.push(points, first.0);
-            self.push(policies, policy.0);
-        }
+        self.section(points, slices.clone().map(|(first, _)| first.0));
+        self.section(policies, slices.map(|(_, policy)| policy.0));
     }
 
-    fn pins(&mut self, pins: &[PinPart]) {
-        for pin in pins {
-            let record = PinRecord {
-                first: pin.first.0,
-                last: pin.last.0,
-                policy: pin.policy.0,
-                flags: flag(PinRecord::BY_KEY, pin.key.is_some())
-                    | flag(PinRecord::SHORT, pin.short),
-                key: self.string(pin.key.as_deref().unwrap_or(&[])),
-            };
-            self.push(PINS, record);
-        }
+    fn pins(&mut self, pins: &[PinPart], place: &mut Strings) {
+        let record = |pin: &PinPart| PinRecord {
+            first: pin.first.0,
+            last: pin.last.0,
+            policy: pin.policy.0,
+            flags: flag(PinRecord::BY_KEY, pin.key.is_some()) | flag(PinRecord::SHORT, pin.short),
+            key: place.next(pin.key.as_deref().unwrap_or(&[])),
+        };
+        self.section(PINS, pins.iter().map(record));
     }
 
-    fn firsts(&mut self, firsts: &[FirstPart]) {
-        for first in firsts {
-            let record = FirstRecord {
-                first: first.first.0,
-                last: first.last.0,
-                node: first.node.0,
-                flags: flag(FirstRecord::BY_KEY, first.key.is_some()),
-                key: self.string(first.key.as_deref().unwrap_or(&[])),
-            };
-            self.push(FIRSTS, record);
-        }
+    fn firsts(&mut self, firsts: &[FirstPart], place: &mut Strings) {
+        let record = |first: &FirstPart| FirstRecord {
+            first: first.first.0,
+            last: first.last.0,
+            node: first.node.0,
+            flags: flag(FirstRecord::BY_KEY, first.key.is_some()),
+            key: place.next(first.key.as_deref().unwrap_or(&[])),
+        };
+        self.section(FIRSTS, firsts.iter().map(record));
     }
 
-    fn index(&mut self, bits: u32, finals: &[Slice]) {
-        INDEX
-            .of_mut(&mut self.0)
-            .reserve(((1 << bits) + 1) * size_of::<u32>());
+    /// Appends the index of the slices with these first points.
+    fn index(&mut self, bits: u32, firsts: impl Iterator<Item = Point>) {
+        let buckets = firsts.map(|first| first.0 >> (64 - bits));
         let mut next = 0;
-        for (number, slice) in (0u32..).zip(finals) {
-            // a slice is not counted before the bucket behind the one that it starts in
-            let bucket = slice.first.0 >> (64 - bits);
-            while next <= bucket {
-                self.push(INDEX, number);
-                next += 1;
-            }
-        }
-        while next <= 1 << bits {
-            self.push(INDEX, short(finals.len()));
-            next += 1;
-        }
+        let entries = (0..).zip(buckets.chain([1 << bits]));
+        // a slice is not counted before the bucket behind the one that it starts in
+        let entries = entries.flat_map(|(number, bucket)| {
+            let entries = (bucket + 1).saturating_sub(next);
+            next += entries;
+            repeat_n(number, entries as usize)
+        });
+        self.section(INDEX, entries);
     }
 
-    /// Joins header and sections and seals them with the digest.
+    /// Fills in header and section table and seals them with the digest.
     fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Sealed {
-        let features = features(parts);
-        let sections = section_count(features);
-        let mut table = Vec::new();
-        let (mut offset, mut end) = (header_length(sections), 0);
-        for (place, section) in sections_of(features) {
-            let Some(bytes) = self.0.get(place) else {
-                break;
-            };
-            let entry = SectionEntry {
-                number: section.number,
-                record_size: section.record_size,
-                offset: offset as u64,
-                count: bytes.len() as u64 / u64::from(section.record_size),
-            };
-            entry.write(&mut table);
-            end = offset + bytes.len();
-            offset = end.next_multiple_of(8);
-        }
+        let File {
+            features,
+            mut bytes,
+            entries,
+        } = self;
         let header = Header {
             magic: MAGIC,
             version: VERSION,
-            header_length: short(header_length(sections)),
-            file_length: end as u64,
+            header_length: short(header_length(entries.len())),
+            file_length: bytes.len() as u64,
             features,
             map_id: parts.map_id,
             epoch: parts.epoch,
@@ -359,21 +436,18 @@ impl Sections {
             secret,
             name,
             index_bits: bits,
-            section_count: short(sections),
+            section_count: short(entries.len()),
         };
-        let mut out = Vec::with_capacity(end);
-        header.write(&mut out);
-        out.extend_from_slice(&table);
-        // a section that the map does not have is empty, and is left out with its padding
-        for bytes in sections_of(features).filter_map(|(place, _)| self.0.get(place)) {
-            // pads before an empty section, too: if it is the last one, its offset is the end of
-            // the file
-            out.resize(out.len().next_multiple_of(8), 0);
-            out.extend_from_slice(bytes);
-        }
-        let digest = digest(&out);
-        let place = out.iter_mut().skip(offset_of!(Header, digest));
+        let mut head = Vec::new();
+        header.write(&mut head);
+        entries.iter().for_each(|entry| entry.write(&mut head));
+        bytes
+            .iter_mut()
+            .zip(head)
+            .for_each(|(place, byte)| *place = byte);
+        let digest = digest(&bytes);
+        let place = bytes.iter_mut().skip(offset_of!(Header, digest));
         place.zip(digest).for_each(|(place, byte)| *place = byte);
-        Sealed(out)
+        Sealed(bytes)
     }
 }

@@ -19,6 +19,7 @@ mod verify;
 pub use encode::encode;
 pub(crate) use encode::encode_sealed;
 pub(crate) use layout::Layout;
+pub(crate) use parts::NodeLists;
 pub use parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};

@@ -225,9 +225,8 @@ impl Check<'_> {
         let mut listed = vec![u32::MAX; self.count(NODES)];
         let may_repeat = self.has(TWICE);
         let mut repeats = false;
-        for i in 0..self.count(POLICIES) {
+        for (i, policy) in self.all(POLICIES).enumerate() {
             let offset = self.at(POLICIES, i);
-            let policy = self.read(POLICIES, i);
             let (kind_at, weight_at, members_at) = (
                 offset + offset_of!(PolicyRecord, kind),
                 offset + offset_of!(PolicyRecord, weight),
@@ -264,7 +263,7 @@ impl Check<'_> {
                 );
             }
             members.clear();
-            members.extend((used - count..used).map(|m| self.read(MEMBERS, m)));
+            members.extend(self.some(MEMBERS, used - count..used));
             for (m, node) in (used - count..).zip(&members) {
                 match listed.get_mut(*node as usize) {
                     None => return broken(self.at(MEMBERS, m), format!("there is no node {node}")),

@@ -80,6 +80,56 @@ pub struct PolicyPart {
     pub members: Vec<NodeId>,
 }
 
+/// The nodes of unnamed policies. All lists share one array: a map may have a million policies, and
+/// a `PolicyPart` of its own for each takes longer than to write it.
+#[derive(Default)]
+pub(crate) struct NodeLists {
+    nodes: Vec<NodeId>,
+    /// Where each list ends; the next one starts there.
+    ends: Vec<usize>,
+}
+
+impl NodeLists {
+    /// Appends a list.
+    pub(crate) fn push(&mut self, list: &[NodeId]) {
+        self.nodes.extend_from_slice(list);
+        self.ends.push(self.nodes.len());
+    }
+
+    /// The number of lists.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A list, if there is one with this number.
+    pub(crate) fn get(&self, number: usize) -> Option<&[NodeId]> {
+        let start = match number.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        self.nodes.get(start..*self.ends.get(number)?)
+    }
+
+    /// The number of this list, if the lists are in ascending order and it is one of them.
+    pub(crate) fn find(&self, list: &[NodeId]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle) < Some(list) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low).filter(|low| self.get(*low) == Some(list))
+    }
+
+    /// All lists, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[NodeId]> + Clone {
+        (0..self.len()).filter_map(|number| self.get(number))
+    }
+}
+
 /// A pin: a slice that lies over the base slices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PinPart {

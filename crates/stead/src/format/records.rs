@@ -37,6 +37,17 @@ impl<const N: usize> Stored for [u8; N] {
     }
 }
 
+impl Stored for u8 {
+    #[inline]
+    fn read(bytes: &[u8], at: usize) -> u8 {
+        u8::from_le_bytes(Stored::read(bytes, at))
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        self.to_le_bytes().write(out);
+    }
+}
+
 impl Stored for u32 {
     #[inline]
     fn read(bytes: &[u8], at: usize) -> u32 {
@@ -281,12 +292,6 @@ impl<R> Section<R> {
     #[allow(clippy::indexing_slicing)] // `new` bounds the index
     pub(super) fn of<T>(self, all: &[T; SECTIONS.len()]) -> &T {
         &all[self.index]
-    }
-
-    /// Returns the same item, mutable.
-    #[allow(clippy::indexing_slicing)] // `new` bounds the index
-    pub(super) fn of_mut<T>(self, all: &mut [T; SECTIONS.len()]) -> &mut T {
-        &mut all[self.index]
     }
 }
 

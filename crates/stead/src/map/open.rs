@@ -15,7 +15,9 @@ use super::buckets::Buckets;
 use super::domains::Domains;
 use super::finder::Finder;
 use crate::error::{Error, Result};
-use crate::format::{encode_sealed, header, verify, verify_sealed, Checked, Parts, PEEK};
+use crate::format::{
+    encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
+};
 use crate::mmap::Mapping;
 use crate::point::Share;
 
@@ -126,9 +128,10 @@ impl Map {
         Ok(Map::new(Bytes::Own(bytes), checked))
     }
 
-    /// Makes a map of parts. All rules are checked, as in [`Map::from_bytes`].
-    pub(crate) fn from_parts(parts: &Parts) -> Result<Map> {
-        let sealed = encode_sealed(parts);
+    /// Makes a map of parts, whose policies the unnamed ones follow. All rules are checked, as in
+    /// [`Map::from_bytes`].
+    pub(crate) fn from_parts(parts: &Parts, unnamed: &NodeLists) -> Result<Map> {
+        let sealed = encode_sealed(parts, unnamed);
         let checked = verify_sealed(&sealed)?;
         Ok(Map::new(Bytes::Own(sealed.into_bytes()), checked))
     }

@@ -16,7 +16,24 @@ use std::collections::BinaryHeap;
 
 use super::holder::{ByRole, Role};
 use super::piece::PieceId;
-use super::table::Table;
+use super::table::{Id, Lists, Table};
+
+/// A run, identified by its position among all runs, from left to right.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct RunId(u32);
+
+impl Id for RunId {
+    fn new(place: u32) -> RunId {
+        RunId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
+    }
+}
+
+/// All runs.
+pub(super) type Runs = Lists<RunId, Link>;
 
 /// A piece of a run, and the role that could give up its copy there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +65,7 @@ pub(super) struct Chosen {
 ///
 /// Takes the block that saves most first; of equal ones, the shortest. Cost: O(n log n) for runs of
 /// n pieces in all, unless many blocks compete for the same surplus.
-pub(super) fn choose(runs: &[Vec<Link>], pieces: usize, surplus: &ByRole) -> Chosen {
+pub(super) fn choose(runs: &Runs, pieces: usize, surplus: &ByRole) -> Chosen {
     let mut work = Choosing {
         runs,
         surplus: surplus.clone(),
@@ -58,12 +75,9 @@ pub(super) fn choose(runs: &[Vec<Link>], pieces: usize, surplus: &ByRole) -> Cho
         best: BinaryHeap::new(),
         chosen: Chosen::default(),
     };
-    for (run, links) in runs.iter().enumerate() {
-        work.enter_fitting(Block {
-            run,
-            from: 0,
-            to: links.len(),
-        });
+    for run in runs.ids() {
+        let (from, to) = (0, runs[run].len());
+        work.enter_fitting(Block { run, from, to });
     }
     while let Some((saved, cells, Reverse(block))) = work.best.pop() {
         if !work.fits(block) {
@@ -80,7 +94,7 @@ pub(super) fn choose(runs: &[Vec<Link>], pieces: usize, surplus: &ByRole) -> Cho
 /// A part of a run: the links `from` up to but not including `to`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Block {
-    run: usize,
+    run: RunId,
     from: usize,
     to: usize,
 }
@@ -89,7 +103,7 @@ struct Block {
 type Ranked = (usize, Reverse<u128>, Reverse<Block>);
 
 struct Choosing<'a> {
-    runs: &'a [Vec<Link>],
+    runs: &'a Runs,
     /// What each role still has to give up.
     surplus: ByRole,
     /// What the block that is looked at needs of each surplus. All zero in between.
@@ -104,14 +118,13 @@ struct Choosing<'a> {
 
 impl<'a> Choosing<'a> {
     fn links(&self, block: Block) -> &'a [Link] {
-        let run = self.runs.get(block.run);
-        run.and_then(|run| run.get(block.from..block.to))
-            .unwrap_or(&[])
+        let run = &self.runs[block.run];
+        run.get(block.from..block.to).unwrap_or(&[])
     }
 
     /// The links before and after a block that can be cut beside it. A role cuts only once.
     fn ends(&self, block: Block) -> [Option<Link>; 2] {
-        let link = |place: usize| self.runs.get(block.run)?.get(place).copied();
+        let link = |place: usize| self.runs[block.run].get(place).copied();
         let cuts = |link: &Link| {
             let surplus = self.surplus[link.role];
             let longer = surplus > 0 && link.cells > surplus;
@@ -220,7 +233,7 @@ mod tests {
     use super::*;
 
     /// Runs of pieces with these cells and these holders, which give up copies as primaries.
-    fn runs(lists: &[&[(u128, u32)]]) -> Vec<Vec<Link>> {
+    fn runs(lists: &[&[(u128, u32)]]) -> Runs {
         let mut number = 0;
         let mut link = |(cells, holder): &(u128, u32)| {
             number += 1;
@@ -230,8 +243,11 @@ mod tests {
                 role: Role::primary(HolderId(*holder)),
             }
         };
-        let run = |list: &&[(u128, u32)]| list.iter().map(&mut link).collect();
-        lists.iter().map(run).collect()
+        let mut runs = Runs::default();
+        for list in lists {
+            runs.push(list.iter().map(&mut link));
+        }
+        runs
     }
 
     /// The numbers of the pieces that are given up whole, and of those that are cut, with the end.

@@ -56,9 +56,9 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         });
     };
     let mut sets = Sets::default();
-    let roster = Roster::of(fleet, previous, &mut sets)?;
+    let mut roster = Roster::of(fleet, previous);
     let aim = aim(fleet, &roster, cells)?;
-    let (base, target) = pieces(fleet, previous, part, &roster, &mut sets, &aim)?;
+    let (base, target) = pieces(fleet, previous, part, &mut roster, &mut sets, &aim)?;
     let composer = Composer {
         fleet,
         roster: &roster,
@@ -90,7 +90,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         firsts: composed.firsts,
         target: composed.target,
     };
-    Ok(Map::from_parts(&parts)?.with_move_limit(fleet.move_limit))
+    Ok(Map::from_parts(&parts, &composed.unnamed)?.with_move_limit(fleet.move_limit))
 }
 
 /// Step 1: computes what each holder is to get.
@@ -112,7 +112,7 @@ fn pieces(
     fleet: &Fleet,
     previous: Option<&Map>,
     part: Option<Share>,
-    roster: &Roster,
+    roster: &mut Roster,
     sets: &mut Sets,
     aim: &Aim,
 ) -> Result<(Vec<Piece>, Option<Vec<Piece>>)> {
@@ -120,9 +120,9 @@ fn pieces(
         let first = limit::first(sets, aim).map_err(|error| in_fleet(fleet, error))?;
         return Ok((first, None));
     };
-    let before = roster.pieces(map, map.base_slices())?;
+    let before = roster.pieces(map, map.base_slices(), sets)?;
     let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
-        Some(slices) => roster.pieces(map, slices)?,
+        Some(slices) => roster.pieces(map, slices, sets)?,
         None => rebalance(fleet, &before, sets, aim).map_err(|error| in_fleet(fleet, error))?,
     };
     let Some(part) = part else {

@@ -2,7 +2,7 @@
 //! it and inserted into it.
 
 use super::piece::{join, Piece, PieceId};
-use super::table::Table;
+use super::table::{Id, Table};
 
 use std::ops::{Index, IndexMut};
 
@@ -22,16 +22,20 @@ struct Link<T> {
 impl<T: Copy> Chain<T> {
     /// A chain of these pieces. The id of each is its position.
     pub(super) fn new(pieces: impl IntoIterator<Item = T>) -> Chain<T> {
-        let mut chain = Chain {
-            links: Table::default(),
-            first: None,
-            count: 0,
+        let link = |(place, piece): (u32, T)| Link {
+            piece,
+            left: place.checked_sub(1).map(PieceId::new),
+            right: Some(PieceId::new(place + 1)),
         };
-        let mut last = None;
-        for piece in pieces {
-            last = Some(chain.put(piece, last, None));
+        let mut links: Table<PieceId, Link<T>> = (0..).zip(pieces).map(link).collect();
+        if let Some(last) = links.ids().next_back() {
+            links[last].right = None;
         }
-        chain
+        Chain {
+            first: links.ids().next(),
+            count: links.len(),
+            links,
+        }
     }
 
     /// The number of pieces in the chain.

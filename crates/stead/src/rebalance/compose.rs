@@ -10,7 +10,7 @@ use super::table::Table;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::{self, Fleet, LaidPin, PinTo, Pinned};
-use crate::format::{FirstPart, NodePart, PinPart, PolicyPart, TargetPart};
+use crate::format::{FirstPart, NodeLists, NodePart, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
 use crate::map;
 use crate::point::Point;
@@ -21,7 +21,10 @@ use crate::weight::Weight;
 /// The parts of a map besides its header.
 pub(super) struct Composed {
     pub nodes: Vec<NodePart>,
+    /// The named policies.
     pub policies: Vec<PolicyPart>,
+    /// The nodes of the unnamed ones.
+    pub unnamed: NodeLists,
     pub base: Vec<(Point, PolicyId)>,
     pub pins: Vec<PinPart>,
     pub firsts: Vec<FirstPart>,
@@ -82,7 +85,8 @@ impl Composer<'_> {
         };
         Ok(Composed {
             nodes: nodes.parts,
-            policies: policies.list,
+            policies: policies.named,
+            unnamed: policies.unnamed,
             base,
             pins,
             firsts,
@@ -292,9 +296,10 @@ fn of_map(node: map::Node) -> NodePart {
 /// The policies of the new map, in the order of the format: first the named ones of the fleet, then
 /// the unnamed ones, which are the lists of nodes that stead chose.
 struct Policies {
-    list: Vec<PolicyPart>,
+    named: Vec<PolicyPart>,
     /// The numbers of the named policies.
     names: BTreeMap<String, PolicyId>,
+    unnamed: NodeLists,
     /// The policy of each set that occurs in a slice.
     of_set: Table<SetId, Option<PolicyId>>,
 }
@@ -307,12 +312,13 @@ impl Policies {
         pinned: impl Iterator<Item = &'a Vec<NodeId>>,
     ) -> Result<Policies> {
         let mut policies = Policies {
-            list: Vec::new(),
+            named: Vec::new(),
             names: BTreeMap::new(),
+            unnamed: NodeLists::default(),
             of_set: Table::filled(composer.sets.count(), None),
         };
-        for policy in &composer.fleet.policies {
-            let id = policies.add(PolicyPart {
+        for (policy, id) in composer.fleet.policies.iter().zip((0..).map(PolicyId)) {
+            policies.named.push(PolicyPart {
                 name: Some(policy.name.clone()),
                 kind: policy.kind.clone(),
                 weight: policy.weight,
@@ -320,7 +326,7 @@ impl Policies {
             });
             policies.names.insert(policy.name.clone(), id);
         }
-        let mut lists = NodeLists::default();
+        let mut lists = SetLists::default();
         for list in pinned {
             lists.nodes.extend_from_slice(list);
             lists.end(None);
@@ -330,12 +336,8 @@ impl Policies {
             let Some((members, _)) = equal.first() else {
                 continue;
             };
-            let id = policies.add(PolicyPart {
-                name: None,
-                kind: String::new(),
-                weight: None,
-                members: members.to_vec(),
-            });
+            let id = policies.number(policies.unnamed.len());
+            policies.unnamed.push(members);
             for set in equal.iter().filter_map(|(_, set)| *set) {
                 policies.of_set[set] = Some(id);
             }
@@ -343,9 +345,9 @@ impl Policies {
         Ok(policies)
     }
 
-    fn add(&mut self, policy: PolicyPart) -> PolicyId {
-        self.list.push(policy);
-        PolicyId(self.list.len() as u32 - 1)
+    /// The number of an unnamed policy, which all named ones precede.
+    fn number(&self, unnamed: usize) -> PolicyId {
+        PolicyId((self.named.len() + unnamed) as u32)
     }
 
     /// Records the policy of each set that is a named policy, and adds the node lists of the other
@@ -355,7 +357,7 @@ impl Policies {
         composer: &Composer,
         nodes: &Nodes,
         pieces: impl Iterator<Item = &'a Piece>,
-        lists: &mut NodeLists,
+        lists: &mut SetLists,
     ) -> Result<()> {
         let Composer { roster, sets, .. } = composer;
         // handles each set once, however many pieces have it
@@ -363,7 +365,11 @@ impl Policies {
         for piece in pieces {
             used[piece.set] = true;
         }
-        for (set, _) in used.iter().filter(|(_, used)| **used) {
+        // the sets of the old map come first, nearly in the order of their lists
+        for set in roster.sets_before().chain(sets.ids()) {
+            if !std::mem::replace(&mut used[set], false) {
+                continue;
+            }
             let primary = sets.primary(set).map(|primary| roster.holders()[primary]);
             if let Some(Holder::Policy(policy)) = primary {
                 self.of_set[set] = Some(self.by_name(&policy.name)?);
@@ -381,13 +387,9 @@ impl Policies {
     }
 
     fn by_members(&self, members: Option<&[NodeId]>) -> Result<PolicyId> {
-        let (named, unnamed) = self.list.split_at(self.names.len());
         members
-            .and_then(|members| {
-                let order = |policy: &PolicyPart| policy.members.as_slice().cmp(members);
-                unnamed.binary_search_by(order).ok()
-            })
-            .map(|place| PolicyId((named.len() + place) as u32))
+            .and_then(|members| self.unnamed.find(members))
+            .map(|place| self.number(place))
             .ok_or_else(|| internal("a policy was not listed".into()))
     }
 
@@ -398,20 +400,19 @@ impl Policies {
 
 /// Lists of nodes, each with the set that it stands for. All lists share one array.
 #[derive(Default)]
-struct NodeLists {
+struct SetLists {
     nodes: Vec<NodeId>,
     /// Where each list ends; the next one starts there.
     ends: Vec<(usize, Option<SetId>)>,
 }
 
-impl NodeLists {
+impl SetLists {
     /// Ends the list that was appended to `nodes`.
     fn end(&mut self, set: Option<SetId>) {
         self.ends.push((self.nodes.len(), set));
     }
 
-    /// All lists, in ascending order. The sets of the old map come first, nearly in this order, and
-    /// the sort takes little time for what is in order already.
+    /// All lists, in ascending order. The sort takes little time for what is in order already.
     fn sorted(&self) -> Vec<(&[NodeId], Option<SetId>)> {
         let mut start = 0;
         let list = |(end, set): &(usize, Option<SetId>)| {

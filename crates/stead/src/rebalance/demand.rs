@@ -2,8 +2,6 @@
 
 use super::aim::Aim;
 use super::holder::{ByRole, Role};
-use super::piece::{role_loads, Piece};
-use super::sets::Sets;
 
 /// By how much each role must shrink, and by how much it must grow.
 pub(super) struct Demand {
@@ -14,10 +12,9 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The demand of the holders of these pieces. The two roles of a holder together never have
+    /// The demand of the holders with these loads. The two roles of a holder together never have
     /// more surplus (or deficit) than the holder itself, so all of the surplus has to move.
-    pub(super) fn of(pieces: &[Piece], sets: &Sets, aim: &Aim) -> Demand {
-        let now = role_loads(pieces, sets, aim.holders());
+    pub(super) fn of(now: &ByRole, aim: &Aim) -> Demand {
         let loads = now.by_holder();
         let wanted = aim.wanted(&loads, &now.primaries());
         let mut demand = Demand {

@@ -53,6 +53,8 @@ pub struct Domains {
     levels: usize,
     /// For each holder, its domains from the outside in.
     around: Lists<HolderId, DomainId>,
+    /// For each holder, the first of these.
+    outer: Table<HolderId, Option<DomainId>>,
     can_hold: Table<HolderId, bool>,
 }
 
@@ -69,6 +71,7 @@ impl Domains {
             replicas,
             levels: holders.iter().flatten().map(Vec::len).max().unwrap_or(0),
             around: Lists::default(),
+            outer: Table::default(),
             can_hold: Table::default(),
         };
         for (path, id) in &ids {
@@ -89,6 +92,7 @@ impl Domains {
                     .members
                     .push(holder);
             }
+            domains.outer.push(around.first().copied());
             domains.around.push(around);
         }
         for (id, cap) in domains.caps().iter() {
@@ -213,10 +217,9 @@ impl Domains {
     /// Whether no two of `holders` share a domain. Then they keep all caps, since each is at least
     /// 1.
     fn are_apart(&self, mut holders: impl Iterator<Item = HolderId> + Clone) -> bool {
-        let domain = |holder| self.of(holder).first();
         while let Some(holder) = holders.next() {
-            let of_holder = domain(holder);
-            if of_holder.is_some() && holders.clone().any(|other| domain(other) == of_holder) {
+            let outer = self.outer[holder];
+            if outer.is_some() && holders.clone().any(|other| self.outer[other] == outer) {
                 return false;
             }
         }

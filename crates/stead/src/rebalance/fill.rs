@@ -1,26 +1,27 @@
 //! Fill: gives the released cells to the roles that must still grow.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::joiners::Joiners;
-use super::piece::{join, Piece};
-use super::release::Released;
+use super::piece::{append, Piece, PieceId};
+use super::release::{Given, Released};
 use super::sets::{SetId, Sets};
+use super::table::{Id, Table};
 
-/// A run of cells that either a whole set holds, or a set that is one copy short.
-enum Stretch {
-    Held(Piece),
-    Gap(Gap),
-}
-
-/// A run of cells that lacks one copy: the set of the other holders, and the roles that gave up the
-/// copy, with the number of cells of each, from left to right.
+/// A run of cells that lacks one copy.
 struct Gap {
+    /// The set of the other holders.
     rest: SetId,
+    /// The roles that gave up the copy, with the number of cells of each, from left to right.
     given: VecDeque<(Role, u128)>,
+    /// How many pieces lie to the left of the gap.
+    from: u32,
+    /// The same number, with the pieces that the gap has swallowed whole. The gap after this one
+    /// touches it if its `from` is this number.
+    to: u32,
 }
 
 impl Gap {
@@ -59,22 +60,26 @@ impl Gap {
 /// for each gap and one for each role, which is the fewest possible unless some sums happen to
 /// match.
 pub(super) fn fill(
-    released: Vec<Released>,
+    released: Released,
     sets: &mut Sets,
     domains: &Domains,
     demand: &mut Demand,
 ) -> Vec<Piece> {
     let deficit = &mut demand.deficit;
-    let stretches = grow_into_gaps(stretches(released, sets), sets, deficit);
-    let mut out = Vec::with_capacity(stretches.len() + deficit.len());
+    let Released { mut pieces, given } = released;
+    let gaps = gaps(&mut pieces, given, sets);
+    let gaps = grow_into_gaps(gaps, &mut pieces, sets, deficit);
+    let mut out = Vec::with_capacity(pieces.len() + gaps.len() + deficit.len());
     let mut takers = Takers::new(domains, deficit);
-    for stretch in stretches {
-        match stretch {
-            Stretch::Held(piece) => out.push(piece),
-            Stretch::Gap(gap) => takers.fill(gap, sets, &mut out),
-        }
+    let (mut pieces, mut passed) = (pieces.into_values().into_iter(), 0);
+    for gap in gaps {
+        let before = pieces.by_ref().take((gap.from - passed) as usize);
+        before.for_each(|piece| append(&mut out, piece));
+        passed = gap.from;
+        takers.fill(gap, sets, &mut out);
     }
-    join(out)
+    pieces.for_each(|piece| append(&mut out, piece));
+    out
 }
 
 /// The roles that must still grow.
@@ -117,14 +122,12 @@ impl<'a> Takers<'a> {
             }
             cells -= taken;
             gap.shorten(taken, true);
-            out.push(Piece {
-                cells: taken,
-                set: sets.with(gap.rest, role),
-            });
+            let set = sets.with(gap.rest, role);
+            append(out, Piece { cells: taken, set });
         }
         for (role, cells) in gap.given {
             let set = sets.with(gap.rest, role);
-            out.push(Piece { cells, set });
+            append(out, Piece { cells, set });
         }
     }
 
@@ -141,36 +144,36 @@ impl<'a> Takers<'a> {
     }
 }
 
-/// The kept part of each piece, with the gaps in between. Gaps that touch and lack the same copy
-/// are joined.
-fn stretches(released: Vec<Released>, sets: &mut Sets) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::with_capacity(released.len() + released.len() / 2);
-    for Released { piece, left, right } in released {
-        let given = |end: Option<(Role, u128)>| end.map_or(0, |(_, cells)| cells);
-        let kept = piece.cells - given(left) - given(right);
-        push_gap(&mut out, sets, piece.set, left);
-        if kept > 0 {
-            out.push(Stretch::Held(Piece {
-                cells: kept,
-                ..piece
-            }));
+/// Shortens the pieces by what they give up, down to no cells, and returns the gaps from left to
+/// right. Gaps that touch and lack the same copy are joined.
+fn gaps(
+    pieces: &mut Table<PieceId, Piece>,
+    given: BTreeMap<PieceId, Given>,
+    sets: &mut Sets,
+) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = Vec::with_capacity(given.len());
+    for (id, Given { left, right }) in given {
+        let Piece { cells, set } = &mut pieces[id];
+        for (given, from) in [(left, id.place()), (right, id.place() + 1)] {
+            let Some((role, part)) = given else { continue };
+            *cells -= part;
+            let rest = sets.without(*set, role);
+            let to = if *cells == 0 { id.place() + 1 } else { from };
+            match gaps.last_mut() {
+                Some(before) if before.rest == rest && before.to == from => {
+                    before.given.push_back((role, part));
+                    before.to = to;
+                }
+                _ => gaps.push(Gap {
+                    rest,
+                    given: VecDeque::from([(role, part)]),
+                    from,
+                    to,
+                }),
+            }
         }
-        push_gap(&mut out, sets, piece.set, right);
     }
-    out
-}
-
-/// Adds a gap for the cells that a role of the set gave up, if any.
-fn push_gap(out: &mut Vec<Stretch>, sets: &mut Sets, set: SetId, given: Option<(Role, u128)>) {
-    let Some(given) = given else { return };
-    let rest = sets.without(set, given.0);
-    match out.last_mut() {
-        Some(Stretch::Gap(before)) if before.rest == rest => before.given.push_back(given),
-        _ => out.push(Stretch::Gap(Gap {
-            rest,
-            given: VecDeque::from([given]),
-        })),
-    }
+    gaps
 }
 
 /// The role that is in `set` and missing in `rest`, if they differ by that role alone.
@@ -185,34 +188,89 @@ fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
 }
 
 /// Lets the neighbours of each gap grow into it where they have a deficit, the left one first.
-fn grow_into_gaps(stretches: Vec<Stretch>, sets: &Sets, deficit: &mut ByRole) -> Vec<Stretch> {
-    let mut out: Vec<Stretch> = Vec::with_capacity(stretches.len());
-    let mut stretches = stretches.into_iter().peekable();
-    while let Some(stretch) = stretches.next() {
-        let Stretch::Gap(mut gap) = stretch else {
-            out.push(stretch);
-            continue;
+/// Returns the gaps that are left.
+fn grow_into_gaps(
+    gaps: Vec<Gap>,
+    pieces: &mut Table<PieceId, Piece>,
+    sets: &Sets,
+    deficit: &mut ByRole,
+) -> Vec<Gap> {
+    let mut out: Vec<Gap> = Vec::with_capacity(gaps.len());
+    // where the gap before, which its neighbours have filled, began and ended
+    let (mut filled_from, mut filled_to) = (0, 0);
+    let mut gaps = gaps.into_iter().peekable();
+    while let Some(mut gap) = gaps.next() {
+        let from = if gap.from == filled_to {
+            filled_from
+        } else {
+            gap.from
         };
-        let mut cells = gap.cells();
-        if let Some(Stretch::Held(left)) = out.last_mut() {
-            if let Some(role) = completes(sets, gap.rest, left.set) {
-                let taken = deficit.take(role, cells);
-                left.cells += taken;
-                cells -= taken;
-                gap.shorten(taken, true);
+        // where another gap touches this one, there is no neighbour
+        let gap_left = out.last().is_some_and(|before| before.to == from);
+        let gap_right = gaps.peek().is_some_and(|after| after.from == gap.to);
+        let left = from.checked_sub(1).filter(|_| !gap_left);
+        let right = Some(gap.to).filter(|to| !gap_right && (*to as usize) < pieces.len());
+        for (beside, from_left) in [(left, true), (right, false)] {
+            let Some(beside) = beside.map(PieceId::new) else {
+                continue;
+            };
+            if let Some(role) = completes(sets, gap.rest, pieces[beside].set) {
+                let taken = deficit.take(role, gap.cells());
+                pieces[beside].cells += taken;
+                gap.shorten(taken, from_left);
             }
         }
-        if let Some(Stretch::Held(right)) = stretches.peek_mut() {
-            if let Some(role) = completes(sets, gap.rest, right.set) {
-                let taken = deficit.take(role, cells);
-                right.cells += taken;
-                cells -= taken;
-                gap.shorten(taken, false);
-            }
-        }
-        if cells > 0 {
-            out.push(Stretch::Gap(gap));
+        if gap.given.is_empty() {
+            (filled_from, filled_to) = (from, gap.to);
+        } else {
+            out.push(gap);
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neighbour_grows_over_a_gap_that_it_filled_and_not_over_one_that_stays() {
+        // 2 gives up two pieces, in which different copies are then missing
+        let filled = |of_5: u128| {
+            let mut sets = Sets::default();
+            let pieces = sets.pieces(&[(4, &[5, 6]), (2, &[2, 6]), (3, &[5, 2]), (4, &[7, 8])]);
+            let whole = |role, cells| Given {
+                left: Some((role, cells)),
+                right: None,
+            };
+            let given = BTreeMap::from([
+                (PieceId::new(1), whole(Role::primary(HolderId(2)), 2)),
+                (PieceId::new(2), whole(Role::other(HolderId(2)), 3)),
+            ]);
+            let mut demand = Demand {
+                surplus: ByRole::zeros(18),
+                deficit: ByRole::zeros(18),
+            };
+            demand.deficit[Role::primary(HolderId(5))] = of_5;
+            demand.deficit[Role::other(HolderId(6))] = 3;
+            demand.deficit[Role::other(HolderId(0))] = 3;
+            let pieces = pieces.into();
+            let domains = Domains::new(&vec![Some(Vec::new()); 9], 2);
+            let made = fill(Released { pieces, given }, &mut sets, &domains, &mut demand);
+            let list = |piece: &Piece| {
+                let holders: Vec<u32> = sets.holders(piece.set).map(|holder| holder.0).collect();
+                (piece.cells, holders)
+            };
+            made.iter().map(list).collect::<Vec<_>>()
+        };
+        assert_eq!(filled(2), [(9, vec![5, 6]), (4, vec![7, 8])]);
+        // control: a cell of the first gap stays with 2, so 6 is not beside the second
+        let expected = [
+            (5, vec![5, 6]),
+            (1, vec![2, 6]),
+            (3, vec![0, 5]),
+            (4, vec![7, 8]),
+        ];
+        assert_eq!(filled(1), expected);
+    }
 }

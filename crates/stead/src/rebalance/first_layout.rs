@@ -27,8 +27,9 @@ use crate::map::mix;
 use crate::point::Point;
 
 /// The largest and the smallest number of chunks, before they are rounded up to whole groups. In
-/// between, chunks * holders is at most `PIECES`: 64 chunks up to 256 holders, 16 at 1,000, 4 at 4,000 and more. Measured
-/// (docs/rebalance.md): more chunks make later moves cheaper and the table larger.
+/// between, chunks * holders is at most `PIECES`: 64 chunks up to 256 holders, 16 at 1,000, 4 at
+/// 4,000 and more. Measured (docs/rebalance.md): more chunks make later moves cheaper and the table
+/// larger.
 const CHUNKS_MOST: u32 = 64;
 const CHUNKS_LEAST: u32 = 4;
 const PIECES: u32 = 16_384;

@@ -13,6 +13,9 @@ use super::table::Table;
 
 /// Returns pieces with R copies each that keep the caps, or `None` when all pieces do so already.
 pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Piece>> {
+    if sets.ids().all(|set| aim.fits(set, sets)) {
+        return None;
+    }
     let mut known: Table<SetId, Option<bool>> = Table::filled(sets.count(), None);
     let mut fits = |set| *known[set].get_or_insert_with(|| aim.fits(set, sets));
     let broken: Vec<bool> = pieces.iter().map(|piece| !fits(piece.set)).collect();

@@ -5,8 +5,8 @@ use super::aim::Aim;
 use super::coalesce::coalesce;
 use super::exact;
 use super::first_layout::{chunks, fewer, first_layout};
-use super::holder::{HolderId, Role};
-use super::piece::{join, moved, Piece};
+use super::holder::{ByHolder, HolderId, Role};
+use super::piece::{join, loads, moved, Piece};
 use super::primaries;
 use super::sets::Sets;
 use super::table::Table;
@@ -51,7 +51,8 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let mut chunks = chunks(aim.domains.holding(), aim.replicas(), most(aim));
     loop {
         let laid = first_layout(sets, aim, chunks);
-        let pieces = primaries::put_right(&nobody, &laid, sets, aim)?;
+        let nothing = ByHolder::zeros(aim.holders());
+        let pieces = primaries::put_right((&nobody, &nothing), laid, sets, aim)?;
         aim.prove(&pieces, sets)?;
         if pieces.len() <= most(aim) {
             return Ok(pieces);
@@ -158,7 +159,8 @@ fn within_several(
         fewest = fewest.min(made.len());
     }
     let laid = first_layout(sets, aim, 1);
-    let fresh = primaries::put_right(pieces, &laid, sets, aim)?;
+    let before = loads(pieces, sets, aim.holders());
+    let fresh = primaries::put_right((pieces, &before), laid, sets, aim)?;
     let fresh = traded(pieces, &fresh, sets, aim)?;
     if fresh.len() <= most(aim) {
         return Ok(fresh);

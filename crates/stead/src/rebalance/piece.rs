@@ -55,13 +55,19 @@ pub(super) fn join(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     let pieces = pieces.into_iter();
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.size_hint().0);
     for piece in pieces {
-        match out.last_mut() {
-            _ if piece.cells == 0 => {}
-            Some(before) if before.set == piece.set => before.cells += piece.cells,
-            _ => out.push(piece),
-        }
+        append(&mut out, piece);
     }
     out
+}
+
+/// Appends a piece, unless it is empty. Joins it with the last one if that has the same set.
+#[inline]
+pub(super) fn append(out: &mut Vec<Piece>, piece: Piece) {
+    match out.last_mut() {
+        _ if piece.cells == 0 => {}
+        Some(before) if before.set == piece.set => before.cells += piece.cells,
+        _ => out.push(piece),
+    }
 }
 
 /// Cuts two lists of pieces that cover the same space at the bounds of both. Yields for each run

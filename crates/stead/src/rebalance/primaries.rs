@@ -5,25 +5,33 @@ use super::aim::Aim;
 use super::flow::{Flow, Outcome};
 use super::graph::{Exchange, Run};
 use super::holder::{ByHolder, HolderId, Role};
-use super::piece::{loads, overlay, role_loads, Piece};
+use super::piece::{overlay, Piece};
 use super::sets::{SetId, Sets};
 use crate::error::{Error, Result};
 
 /// Returns the pieces with corrected primaries. `old` is where the rebalance started. Where it has
 /// fewer than R copies (before a first map it has none), the missing copies belonged to no holder.
 pub(super) fn put_right(
-    old: &[Piece],
-    now: &[Piece],
+    (old, before): (&[Piece], &ByHolder),
+    now: Vec<Piece>,
     sets: &mut Sets,
     aim: &Aim,
 ) -> Result<Vec<Piece>> {
     if aim.replicas() == 1 {
-        return Ok(now.to_vec());
+        return Ok(now);
     }
-    let before = loads(old, sets, aim.holders());
-    let primaries = role_loads(now, sets, aim.holders()).primaries();
-    let wanted = aim.primaries(&before, &primaries);
-    settle(old, now, sets, aim, &wanted)
+    let mut primaries = ByHolder::zeros(aim.holders());
+    for piece in &now {
+        if let Some(primary) = sets.primary(piece.set) {
+            primaries[primary] += piece.cells;
+        }
+    }
+    let wanted = aim.primaries(before, &primaries);
+    let stays = |(_, old, set)| former_primary(old, set, sets).is_none();
+    if primaries == wanted && overlay(old, &now).all(stays) {
+        return Ok(now);
+    }
+    settle(old, &now, sets, aim, &wanted)
 }
 
 /// Returns the pieces with `wanted` cells for each primary or, where the slices do not allow these
@@ -39,17 +47,16 @@ fn settle(
 ) -> Result<Vec<Piece>> {
     let mut counts = ByHolder::zeros(aim.holders());
     let mut runs = Vec::with_capacity(now.len());
-    let mut same = true;
     for (cells, old, after) in overlay(old, now) {
-        let set = with_old_primary(old, after, sets);
-        same &= set == after;
+        // a former primary that still holds a copy costs nothing
+        let set = match former_primary(old, after, sets) {
+            Some(primary) => sets.with_primary(after, primary),
+            None => after,
+        };
         if let Some(primary) = sets.primary(set) {
             counts[primary] += cells;
         }
         runs.push(Run { cells, set, old });
-    }
-    if same && counts == *wanted {
-        return Ok(now.to_vec());
     }
     let mut flow = Flow::new(Primaries, runs, sets, &aim.domains, (&counts, wanted));
     if flow.settle(i64::MAX) == Outcome::Stuck {
@@ -63,13 +70,14 @@ fn settle(
     Ok(flow.into_pieces())
 }
 
-/// The set with its former primary, if that one still holds a copy. Keeping it costs nothing.
-fn with_old_primary(old: SetId, set: SetId, sets: &mut Sets) -> SetId {
-    let stays = |primary: &HolderId| old != set && sets.role_of(set, *primary).is_some();
-    match sets.primary(old).filter(stays) {
-        Some(primary) => sets.with_primary(set, primary),
-        None => set,
+/// The primary of `old`, if it still holds a copy in `set` but is not the primary any more.
+fn former_primary(old: SetId, set: SetId, sets: &Sets) -> Option<HolderId> {
+    if old == set {
+        return None;
     }
+    let primary = sets.primary(old)?;
+    let role = sets.role_of(set, primary)?;
+    (!role.is_primary()).then_some(primary)
 }
 
 /// Takes other numbers from the ranges of the holders, when not every holder can have the wanted
@@ -111,9 +119,12 @@ impl Exchange for Primaries {
     }
 
     fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
-        let was = sets
-            .primary(run.old)
-            .filter(|holder| sets.role_of(run.set, *holder).is_some());
+        let was = if run.old == run.set {
+            Some(from) // most runs; the sets need not be read
+        } else {
+            let was = sets.primary(run.old);
+            was.filter(|holder| sets.role_of(run.set, *holder).is_some())
+        };
         let change = |holder: HolderId| i64::from(was.is_some_and(|was| was != holder));
         let others = sets.holders(run.set).filter(|holder| *holder != from);
         list.clear();

@@ -24,47 +24,31 @@
 //! docs/rebalance.md, "Why not ...", has the numbers of slices that other choices gave.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::blocks::{choose, End, Link};
+use super::blocks::{choose, End, Link, Runs};
 use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::piece::{Piece, PieceId};
-use super::sets::{SetId, Sets};
+use super::sets::{exchange, SetId, Sets};
 use super::table::Table;
 
-/// A piece, the cells that it gives up at each end, and the role that gives them up.
-#[derive(Clone, Copy, Debug)]
+/// Pieces, and what is given up of them.
 pub(super) struct Released {
-    /// The piece as it was.
-    pub piece: Piece,
+    /// The pieces as they were.
+    pub pieces: Table<PieceId, Piece>,
+    /// What is given up, of the pieces of which something is given up.
+    pub given: BTreeMap<PieceId, Given>,
+}
+
+/// The cells that a piece gives up at each end, and the role that gives them up.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Given {
     /// Given up at the left end. If this is the length of the piece, the whole piece is given up.
     pub left: Option<(Role, u128)>,
     /// Given up at the right end.
     pub right: Option<(Role, u128)>,
-}
-
-impl Released {
-    fn whole(&self) -> bool {
-        self.left
-            .is_some_and(|(_, cells)| cells == self.piece.cells)
-    }
-
-    fn untouched(&self) -> bool {
-        self.left.is_none() && self.right.is_none()
-    }
-
-    /// The role that is missing at the right end.
-    fn open_right(&self) -> Option<Role> {
-        self.right
-            .or(self.left.filter(|_| self.whole()))
-            .map(|(role, _)| role)
-    }
-
-    /// The role that is missing at the left end.
-    fn open_left(&self) -> Option<Role> {
-        self.left.map(|(role, _)| role)
-    }
 }
 
 /// Gives up as much of each role's surplus as possible and reduces the surplus by it. Returns the
@@ -74,23 +58,23 @@ pub(super) fn release(
     sets: &Sets,
     domains: &Domains,
     demand: &mut Demand,
-) -> Vec<Released> {
-    let released = |piece| Released {
-        piece,
-        left: None,
-        right: None,
-    };
+) -> Released {
     let mut work = Releasing {
-        pieces: pieces.into_iter().map(released).collect(),
+        untouched: Table::filled(pieces.len(), true),
+        pieces: pieces.into(),
+        given: BTreeMap::new(),
         surplus: &mut demand.surplus,
         sets,
         takers: Takers::new(sets, domains, &demand.deficit),
     };
-    work.give_blocks();
-    let owned = work.owned();
-    work.cut_in_pairs(&owned);
-    work.cut_alone(&owned);
-    work.pieces.into_values()
+    let borders = work.borders();
+    work.give_blocks(&borders);
+    work.cut_in_pairs(&borders);
+    work.cut_alone();
+    Released {
+        pieces: work.pieces,
+        given: work.given,
+    }
 }
 
 /// The holders that must grow, as primaries and as other copies.
@@ -135,95 +119,126 @@ impl<'a> Takers<'a> {
 }
 
 struct Releasing<'a> {
-    pieces: Table<PieceId, Released>,
+    pieces: Table<PieceId, Piece>,
+    /// Of which pieces nothing has been given up.
+    untouched: Table<PieceId, bool>,
+    given: BTreeMap<PieceId, Given>,
     surplus: &'a mut ByRole,
     sets: &'a Sets,
     takers: Takers<'a>,
 }
 
-/// A border at which two roles could share a gap.
+/// A border at which two roles can share a gap, as long as both have something to give and both
+/// pieces are untouched.
 struct Border {
     /// The pieces to its left and to its right.
     pieces: [PieceId; 2],
     /// The roles that would give up cells to its left and to its right.
-    roles: (Role, Role),
-    /// The length of both pieces together.
-    cells: u128,
+    roles: [Role; 2],
 }
 
-/// For each role that still has something to give, its untouched pieces.
-type Owned = Table<Role, Vec<PieceId>>;
-
 impl Releasing<'_> {
-    /// The piece, if nothing of it has been given up.
-    fn untouched(&self, id: PieceId) -> Option<Piece> {
-        let released = &self.pieces[id];
-        released.untouched().then_some(released.piece)
-    }
-
-    /// Whether the role still has something to give and a holder may take its place in the set.
-    fn gives(&self, set: SetId, role: Role) -> bool {
-        self.surplus[role] > 0 && self.takers.any_for(set, role)
-    }
-
     /// Gives up as much of a piece as the role still has to give, at the given end.
     fn cut(&mut self, id: PieceId, end: End, role: Role) {
-        let released = &mut self.pieces[id];
-        let given = self.surplus.take(role, released.piece.cells);
+        let cells = self.pieces[id].cells;
+        let given = self.surplus.take(role, cells);
+        self.untouched[id] = false;
+        let ends = self.given.entry(id).or_default();
         match end {
             // a piece that is given up whole is recorded at its left end
-            End::Right if given < released.piece.cells => released.right = Some((role, given)),
-            _ => released.left = Some((role, given)),
+            End::Right if given < cells => ends.right = Some((role, given)),
+            _ => ends.left = Some((role, given)),
         }
+    }
+
+    /// The role that is missing at an end of a piece.
+    fn open(&self, id: PieceId, end: End) -> Option<Role> {
+        let Given { left, right } = self.given.get(&id)?;
+        let whole = |(_, cells): &(Role, u128)| *cells == self.pieces[id].cells;
+        let given = match end {
+            End::Left => *left,
+            End::Right => right.or(left.filter(whole)),
+        };
+        given.map(|(role, _)| role)
     }
 
     /// The end of a piece at which a gap already lacks the same copy, so that a cut of `role` there
     /// needs no gap of its own.
     fn open_end(&self, id: PieceId, role: Role) -> Option<End> {
-        let set = self.pieces[id].piece.set;
-        let lacks = |beside: PieceId, open: fn(&Released) -> Option<Role>| {
-            let beside = &self.pieces[beside];
-            open(beside)
-                .is_some_and(|gone| self.sets.exchange(set, beside.piece.set) == Some((role, gone)))
+        let set = self.pieces[id].set;
+        let lacks = |beside: PieceId, end: End| {
+            self.open(beside, end).is_some_and(|gone| {
+                self.sets.exchange(set, self.pieces[beside].set) == Some((role, gone))
+            })
         };
         let [left, right] = self.pieces.neighbours(id);
-        if left.is_some_and(|left| lacks(left, Released::open_right)) {
+        if left.is_some_and(|left| lacks(left, End::Right)) {
             Some(End::Left)
-        } else if right.is_some_and(|right| lacks(right, Released::open_left)) {
+        } else if right.is_some_and(|right| lacks(right, End::Left)) {
             Some(End::Right)
         } else {
             None
         }
     }
 
-    /// The runs of pieces in which a block could be given up.
-    fn runs(&self) -> Vec<Vec<Link>> {
-        let mut runs: Vec<Vec<Link>> = Vec::new();
-        let mut run: Vec<Link> = Vec::new();
-        let link = |piece, role| Link {
-            piece,
-            cells: self.pieces[piece].piece.cells,
-            role,
-        };
-        for left in self.pieces.ids() {
-            let border = self.border(left);
-            let first = border.as_ref().map(|border| link(left, border.roles.0));
-            if first.is_none() || run.last() != first.as_ref() {
-                runs.push(std::mem::replace(&mut run, first.into_iter().collect()));
-            }
-            if let Some(border) = border {
-                let [_, right] = border.pieces;
-                run.push(link(right, border.roles.1));
+    /// The borders at which two roles could share a gap, from left to right.
+    fn borders(&self) -> Vec<Border> {
+        let gives = |role: &Role| self.surplus[*role] > 0;
+        let mut borders = Vec::new();
+        // the piece before, if it can give
+        let mut before: Option<(PieceId, SetId, &[Role])> = None;
+        for (right, piece) in self.pieces.iter() {
+            let roles = self.sets.roles(piece.set);
+            let here = roles.iter().any(gives);
+            let here = here.then_some((right, piece.set, roles));
+            let both = std::mem::replace(&mut before, here).zip(here);
+            let Some(((left, set, from), (right, _, to))) = both else {
+                continue;
+            };
+            let Some((a, b)) = exchange(from, to) else {
+                continue;
+            };
+            if gives(&a) && gives(&b) && self.takers.any_for(set, a) {
+                borders.push(Border {
+                    pieces: [left, right],
+                    roles: [a, b],
+                });
             }
         }
+        borders
+    }
+
+    /// Whether two roles can still share a gap at a border.
+    fn is_open(&self, border: &Border) -> bool {
+        border.roles.iter().all(|role| self.surplus[*role] > 0)
+            && border.pieces.iter().all(|id| self.untouched[*id])
+    }
+
+    /// The runs of pieces in which a block could be given up.
+    fn runs(&self, borders: &[Border]) -> Runs {
+        let mut runs = Runs::default();
+        let mut run: Vec<Link> = Vec::new();
+        let link = |piece: PieceId, role: Role| Link {
+            piece,
+            cells: self.pieces[piece].cells,
+            role,
+        };
+        for Border { pieces, roles } in borders {
+            let ([left, right], [a, b]) = (*pieces, *roles);
+            let first = link(left, a);
+            if run.last() != Some(&first) {
+                runs.push(run.drain(..));
+                run.push(first);
+            }
+            run.push(link(right, b));
+        }
         runs.push(run);
-        runs.retain(|run| !run.is_empty());
         runs
     }
 
     /// Step 1: gives up blocks of whole pieces, and cuts beside them.
-    fn give_blocks(&mut self) {
-        let chosen = choose(&self.runs(), self.pieces.len(), self.surplus);
+    fn give_blocks(&mut self, borders: &[Border]) {
+        let chosen = choose(&self.runs(borders), self.pieces.len(), self.surplus);
         for link in chosen.wholes {
             self.cut(link.piece, End::Left, link.role);
         }
@@ -234,55 +249,17 @@ impl Releasing<'_> {
         }
     }
 
-    /// For each role that still has something to give, its untouched pieces.
-    fn owned(&self) -> Owned {
-        let mut owned = Owned::filled(self.surplus.len(), Vec::new());
-        for (id, Released { piece, .. }) in self.pieces.iter().filter(|(_, r)| r.untouched()) {
-            for role in self.sets.roles(piece.set) {
-                if self.surplus[*role] > 0 {
-                    owned[*role].push(id);
-                }
+    /// Step 2: cuts in pairs.
+    fn cut_in_pairs(&mut self, borders: &[Border]) {
+        let mut of: Table<Role, Vec<&Border>> = Table::filled(self.surplus.len(), Vec::new());
+        for border in borders.iter().filter(|border| self.is_open(border)) {
+            for role in border.roles {
+                of[role].push(border);
             }
         }
-        owned
-    }
-
-    /// The border at the right end of a piece, if two roles could share a gap there.
-    fn border(&self, left: PieceId) -> Option<Border> {
-        let [_, right] = self.pieces.neighbours(left);
-        let pieces = [left, right?];
-        let [before, behind] = [self.untouched(left)?, self.untouched(right?)?];
-        let (a, b) = self.sets.exchange(before.set, behind.set)?;
-        let border = Border {
-            cells: before.cells + behind.cells,
-            pieces,
-            roles: (a, b),
-        };
-        let both = self.surplus[a] > 0 && self.surplus[b] > 0;
-        (both && self.takers.any_for(before.set, a)).then_some(border)
-    }
-
-    /// The borders of these pieces at which `role` could share a gap.
-    fn borders<'a>(
-        &'a self,
-        role: Role,
-        owned: &'a [PieceId],
-    ) -> impl Iterator<Item = Border> + 'a {
-        owned.iter().flat_map(move |id| {
-            let [before, _] = self.pieces.neighbours(*id);
-            let left = before.and_then(|before| self.border(before));
-            let left = left.filter(|border| border.roles.1 == role);
-            let right = self.border(*id).filter(|border| border.roles.0 == role);
-            [left, right].into_iter().flatten()
-        })
-    }
-
-    /// Step 2: cuts in pairs.
-    fn cut_in_pairs(&mut self, owned: &Owned) {
-        let mut order: Vec<(usize, Role)> = self
-            .surplus
-            .above_zero()
-            .map(|role| (self.borders(role, &owned[role]).count(), role))
+        let mut order: Vec<(usize, Role)> = of
+            .iter()
+            .map(|(role, borders)| (borders.len(), role))
             .filter(|(borders, _)| *borders > 0)
             .collect();
         order.sort_unstable();
@@ -290,11 +267,13 @@ impl Releasing<'_> {
             if self.surplus[role] == 0 {
                 continue;
             }
-            let borders = self.borders(role, &owned[role]);
-            if let Some(border) =
-                borders.max_by_key(|border| (border.cells, Reverse(border.pieces)))
-            {
-                let ([left, right], (a, b)) = (border.pieces, border.roles);
+            let cells = |border: &Border| -> u128 {
+                border.pieces.iter().map(|id| self.pieces[*id].cells).sum()
+            };
+            let open = of[role].iter().filter(|border| self.is_open(border));
+            let longest = open.max_by_key(|border| (cells(border), Reverse(border.pieces)));
+            if let Some(Border { pieces, roles }) = longest {
+                let ([left, right], [a, b]) = (*pieces, *roles);
                 self.cut(left, End::Right, a);
                 self.cut(right, End::Left, b);
             }
@@ -304,8 +283,12 @@ impl Releasing<'_> {
     /// Step 3: cuts alone. Gives up the longest pieces whole, as long as they are shorter than what
     /// the role has left to give. Then cuts the shortest piece beside a gap that is long enough, or
     /// else the shortest piece anywhere that is long enough.
-    fn cut_alone(&mut self, owned: &Owned) {
+    fn cut_alone(&mut self) {
         let left_over: Vec<Role> = self.surplus.above_zero().collect();
+        if left_over.is_empty() {
+            return;
+        }
+        let owned = self.owned();
         for role in left_over {
             let mut free = self.by_length(role, &owned[role]);
             while let Some((cells, Reverse(id))) = free.pop() {
@@ -328,12 +311,25 @@ impl Releasing<'_> {
         }
     }
 
+    /// For each role that still has something to give, its untouched pieces.
+    fn owned(&self) -> Table<Role, Vec<PieceId>> {
+        let mut owned = Table::filled(self.surplus.len(), Vec::new());
+        for (id, piece) in self.pieces.iter().filter(|(id, _)| self.untouched[*id]) {
+            for role in self.sets.roles(piece.set) {
+                if self.surplus[*role] > 0 {
+                    owned[*role].push(id);
+                }
+            }
+        }
+        owned
+    }
+
     /// The untouched pieces that a role may give up, from the shortest to the longest.
     fn by_length(&self, role: Role, owned: &[PieceId]) -> Vec<(u128, Reverse<PieceId>)> {
         let free = owned.iter().filter_map(|id| {
-            let piece = self.untouched(*id)?;
-            let gives = self.gives(piece.set, role);
-            gives.then_some((piece.cells, Reverse(*id)))
+            let Piece { cells, set } = self.pieces[*id];
+            let free = self.untouched[*id] && self.takers.any_for(set, role);
+            free.then_some((cells, Reverse(*id)))
         });
         let mut free: Vec<_> = free.collect();
         free.sort_unstable();

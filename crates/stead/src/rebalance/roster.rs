@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::domains::Domains;
 use super::holder::{HolderId, Role};
-use super::piece::{join, Piece};
+use super::piece::{append, Piece};
 use super::sets::{SetId, Sets};
 use super::table::{Id, Table};
 use crate::error::{Error, Result};
@@ -53,37 +53,31 @@ pub(super) enum Holder<'a> {
 /// All holders of a build.
 pub(super) struct Roster<'a> {
     holders: Table<HolderId, Holder<'a>>,
-    /// For each policy of the old map, the set of its holders.
-    sets_before: Table<PolicyId, SetId>,
+    /// The holder of each node of the old map.
+    nodes_before: Table<NodeId, HolderId>,
+    /// The holder of each weighted policy of the old map.
+    policies_before: BTreeMap<PolicyId, HolderId>,
+    /// For each policy of the old map that a piece has, the set of its holders.
+    sets_before: Table<PolicyId, Option<SetId>>,
 }
 
 impl<'a> Roster<'a> {
-    /// Lists the holders of the fleet and those of the previous map, and adds the sets of the
-    /// previous map's policies to `sets`.
-    pub(super) fn of(fleet: &'a Fleet, previous: Option<&'a Map>, sets: &mut Sets) -> Result<Self> {
+    /// Lists the holders of the fleet and those of the previous map.
+    pub(super) fn of(fleet: &'a Fleet, previous: Option<&'a Map>) -> Self {
         let nodes = fleet.nodes.iter().map(Holder::Node);
         let weighted = fleet.policies.iter().filter(|p| p.weight.is_some());
         let mut roster = Roster {
             holders: nodes.chain(weighted.map(Holder::Policy)).collect(),
+            nodes_before: Table::default(),
+            policies_before: BTreeMap::new(),
             sets_before: Table::default(),
         };
         if let Some(map) = previous {
-            let nodes_before = roster.follow_nodes(fleet, map);
-            let policies_before = roster.follow_policies(map);
-            sets.reserve(map.policies().len());
-            let mut roles = Vec::new();
-            for policy in map.policies() {
-                let set = match policies_before.get(&policy.id) {
-                    Some(holder) => sets.id([Role::primary(*holder)]),
-                    None => {
-                        list_roles(policy, &nodes_before, &mut roles)?;
-                        sets.id(roles.iter().copied())
-                    }
-                };
-                roster.sets_before.push(set);
-            }
+            roster.nodes_before = roster.follow_nodes(fleet, map);
+            roster.policies_before = roster.follow_policies(map);
+            roster.sets_before = Table::filled(map.policies().len(), None);
         }
-        Ok(roster)
+        roster
     }
 
     /// Finds the holder of each node of the old map.
@@ -94,9 +88,11 @@ impl<'a> Roster<'a> {
         // `formerly` applies when the map does not know the new name and the fleet does not have
         // the old one
         let renamed: BTreeMap<&str, HolderId> = ids()
-            .filter(|(node, _)| map.node_named(&node.name).is_none())
-            .filter_map(|(node, id)| Some((node.formerly.as_deref()?, id)))
-            .filter(|(old, _)| !wanted.contains_key(old))
+            .filter_map(|(node, id)| Some((node, node.formerly.as_deref()?, id)))
+            .filter(|(node, old, _)| {
+                map.node_named(&node.name).is_none() && !wanted.contains_key(old)
+            })
+            .map(|(_, old, id)| (old, id))
             .collect();
         let holder = |node: map::Node<'a>| {
             let stays = wanted.get(node.name()).or(renamed.get(node.name()));
@@ -161,50 +157,72 @@ impl<'a> Roster<'a> {
         Domains::new(&paths, fleet.replicas)
     }
 
+    /// The sets of the old map's pieces, in the order of its policies.
+    pub(super) fn sets_before(&self) -> impl Iterator<Item = SetId> + '_ {
+        self.sets_before.values().iter().copied().flatten()
+    }
+
     /// Turns slices of the old map into pieces of these holders, in the cells of that map.
+    ///
+    /// Adds their sets to `sets` in the order of the slices, so that the steps, which go from piece
+    /// to piece, find the sets side by side in memory.
     pub(super) fn pieces(
-        &self,
+        &mut self,
         map: &Map,
         slices: impl Iterator<Item = Slice>,
+        sets: &mut Sets,
     ) -> Result<Vec<Piece>> {
         let cells = map.cells();
-        let piece = |slice: Slice| {
+        sets.reserve(map.policies().len());
+        let mut roles = Vec::new();
+        let mut pieces = Vec::with_capacity(map.base_count());
+        let mut from = 0;
+        for slice in slices {
             // slice bounds are cell bounds, so the difference of cells is exact
             let after = if slice.last == Point::LAST {
                 cells.count()
             } else {
                 cells.of(Point(slice.last.0 + 1))
             };
-            let set = self.sets_before.find(slice.policy).ok_or_else(|| {
+            let known = self.sets_before.find(slice.policy).ok_or_else(|| {
                 let problem = format!("a slice names policy {}", slice.policy.0);
                 Error::Internal { problem }
             })?;
-            Ok(Piece {
-                cells: after - cells.of(slice.first),
-                set: *set,
-            })
-        };
-        let pieces: Result<Vec<Piece>> = slices.map(piece).collect();
-        Ok(join(pieces?))
-    }
-}
-
-/// Lists the roles of a policy of the old map. A node that the policy lists twice counts once.
-fn list_roles(
-    policy: map::Policy,
-    holders: &Table<NodeId, HolderId>,
-    roles: &mut Vec<Role>,
-) -> Result<()> {
-    roles.clear();
-    for node in policy.members() {
-        let holder = holders.find(node).ok_or_else(|| Error::Internal {
-            problem: format!("a policy names node {}", node.0),
-        })?;
-        if roles.iter().all(|role| role.holder() != *holder) {
-            roles.push(Role::of(*holder, roles.is_empty()));
+            let set = match known {
+                Some(set) => *set,
+                None => {
+                    self.list_roles(map.policy(slice.policy), &mut roles)?;
+                    let set = sets.id(roles.iter().copied());
+                    self.sets_before[slice.policy] = Some(set);
+                    set
+                }
+            };
+            let cells = after - std::mem::replace(&mut from, after);
+            append(&mut pieces, Piece { cells, set });
         }
+        Ok(pieces)
     }
-    Ok(())
+
+    /// Lists the roles of a policy of the old map. A node that the policy lists twice counts once.
+    fn list_roles(&self, policy: map::Policy, roles: &mut Vec<Role>) -> Result<()> {
+        roles.clear();
+        if let Some(holder) = self.policies_before.get(&policy.id) {
+            roles.push(Role::primary(*holder));
+            return Ok(());
+        }
+        for node in policy.members() {
+            let holder = self
+                .nodes_before
+                .find(node)
+                .ok_or_else(|| Error::Internal {
+                    problem: format!("a policy names node {}", node.0),
+                })?;
+            if roles.iter().all(|role| role.holder() != *holder) {
+                roles.push(Role::of(*holder, roles.is_empty()));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -264,10 +282,11 @@ mod tests {
         .unwrap();
         let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'b'}, {name = 'c'}]", "f").unwrap();
         let mut sets = Sets::default();
-        let roster = Roster::of(&fleet, Some(&map), &mut sets).unwrap();
+        let mut roster = Roster::of(&fleet, Some(&map));
         // 0 = b, 1 = c, 2 = a, which leaves, 3 = the weighted policy, which leaves
         let expected = sets.pieces(&[(1 << 62, &[3]), (1 << 62, &[2]), (1 << 63, &[0])]);
-        assert_eq!(roster.pieces(&map, map.base_slices()).unwrap(), expected);
+        let pieces = roster.pieces(&map, map.base_slices(), &mut sets);
+        assert_eq!(pieces.unwrap(), expected);
         assert!(build(&fleet, Some(&map)).is_ok());
     }
 }

@@ -45,6 +45,11 @@ impl Sets {
         self.roles.len()
     }
 
+    /// All sets, in the order in which they were added.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SetId> {
+        self.roles.ids()
+    }
+
     /// The id of the set with these roles, which may be in any order.
     pub(super) fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
         self.draft.clear();
@@ -149,27 +154,33 @@ impl Sets {
     /// If the sets differ by exactly one role each: the role that only `from` has and the role that
     /// only `to` has. Otherwise `None`.
     pub(super) fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
-        let (from, to) = (self.roles(from), self.roles(to));
-        if from.len() != to.len() {
-            return None;
-        }
-        if let (&[a], &[b]) = (from, to) {
-            return (a != b).then_some((a, b));
-        }
-        Some((only(from, to)?, only(to, from)?))
+        exchange(self.roles(from), self.roles(to))
     }
 }
 
-/// The only role of `these` that is not in `those`; `None` when there is none, or more than one.
-/// Both are sorted and have the same length.
-fn only(these: &[Role], those: &[Role]) -> Option<Role> {
-    let mut found = None;
-    for role in these {
-        if those.binary_search(role).is_err() && found.replace(*role).is_some() {
-            return None;
-        }
+/// Like `Sets::exchange`, of the roles of two sets.
+#[inline]
+pub(super) fn exchange(from: &[Role], to: &[Role]) -> Option<(Role, Role)> {
+    if from.len() != to.len() {
+        return None;
     }
-    found
+    if let (&[a], &[b]) = (from, to) {
+        return (a != b).then_some((a, b));
+    }
+    let differs = |(a, b): (&Role, &Role)| a != b;
+    let start = from.iter().zip(to).position(differs)?;
+    let end = from.iter().zip(to).rposition(differs)?;
+    let (from, to) = (from.get(start..=end)?, to.get(start..=end)?);
+    // both are sorted, so the exchanged roles stand at opposite ends, and the roles between
+    // them are one place further on the side of the higher one
+    let (from_first, from_others) = from.split_first()?;
+    let (to_last, to_others) = to.split_last()?;
+    if from_others == to_others {
+        return Some((*from_first, *to_last));
+    }
+    let (from_last, from_others) = from.split_last()?;
+    let (to_first, to_others) = to.split_first()?;
+    (from_others == to_others).then_some((*from_last, *to_first))
 }
 
 #[cfg(test)]
@@ -184,6 +195,38 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exchange_is_found_wherever_the_two_roles_stand() {
+        let mut sets = Sets::default();
+        for a in 0..6 {
+            for b in (0..6).filter(|b| *b != a) {
+                for c in (0..6).filter(|c| ![a, b].contains(c)) {
+                    sets.of(&[a, b, c]);
+                }
+                sets.of(&[a, b]);
+            }
+            sets.of(&[a]);
+        }
+        let all: Vec<SetId> = (0..sets.count() as u32).map(SetId).collect();
+        let mut found = 0;
+        for from in &all {
+            for to in &all {
+                let (these, those) = (sets.roles(*from), sets.roles(*to));
+                let beyond = |these: &[Role], those: &[Role]| -> Vec<Role> {
+                    let beyond = |role: &&Role| !those.contains(role);
+                    these.iter().filter(beyond).copied().collect()
+                };
+                let expected = match (&beyond(these, those)[..], &beyond(those, these)[..]) {
+                    ([a], [b]) => Some((*a, *b)),
+                    _ => None,
+                };
+                assert_eq!(sets.exchange(*from, *to), expected, "{these:?} {those:?}");
+                found += usize::from(expected.is_some());
+            }
+        }
+        assert!(found > 500, "{found}");
+    }
 
     #[test]
     fn equal_sets_have_one_id_and_exchange_finds_a_single_difference() {

@@ -20,11 +20,19 @@ use super::table::Table;
 /// both its neighbours have the same set. Then takes parts of pieces, shortest piece first. Each
 /// part uses up a surplus or a deficit.
 pub(super) fn shift(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    if !pieces.iter().any(|p| has(sets, p.set, &demand.deficit)) {
-        return pieces; // the roles that must grow have no pieces yet
+    let pieces: Table<PieceId, Piece> = pieces.into();
+    let beside = beside_takers(&pieces, sets, demand);
+    if beside.is_empty() {
+        return pieces.into_values();
     }
-    let pieces = take_wholes(pieces, sets, demand);
-    take_parts(pieces, sets, demand)
+    let before = pieces.len();
+    let pieces = take_wholes(pieces, &beside, sets, demand);
+    let beside = if pieces.len() == before {
+        beside // none was taken
+    } else {
+        beside_takers(&pieces, sets, demand)
+    };
+    take_parts(pieces, beside, sets, demand)
 }
 
 /// Whether a role of the set has a number above 0 in the table.
@@ -32,17 +40,37 @@ fn has(sets: &Sets, set: SetId, table: &ByRole) -> bool {
     sets.roles(set).iter().any(|role| table[*role] > 0)
 }
 
+/// The pieces of donors that lie beside a piece of a role that must grow. No other piece can give
+/// anything.
+fn beside_takers(pieces: &Table<PieceId, Piece>, sets: &Sets, demand: &Demand) -> Vec<PieceId> {
+    let takes: Table<PieceId, bool> = pieces
+        .values()
+        .iter()
+        .map(|piece| has(sets, piece.set, &demand.deficit))
+        .collect();
+    let is_beside = |(id, piece): &(PieceId, &Piece)| {
+        let mut beside = takes.neighbours(*id).into_iter().flatten();
+        beside.any(|beside| takes[beside]) && has(sets, piece.set, &demand.surplus)
+    };
+    let beside = pieces.iter().filter(is_beside);
+    beside.map(|(id, _)| id).collect()
+}
+
 /// Takes pieces of donors that fit into the deficits of their neighbours. Surpluses and deficits
 /// only shrink, so a piece that did not fit is tried again only after one of its neighbours has
 /// changed.
-fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    let mut chain = Chain::new(pieces);
-    let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);
-    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = chain
-        .ids()
-        .filter(|id| gives(demand, chain[*id]))
-        .map(|id| Reverse((chain[id].cells, id)))
+fn take_wholes(
+    pieces: Table<PieceId, Piece>,
+    beside: &[PieceId],
+    sets: &Sets,
+    demand: &mut Demand,
+) -> Table<PieceId, Piece> {
+    let mut shortest: BinaryHeap<Reverse<(u128, PieceId)>> = beside
+        .iter()
+        .map(|id| Reverse((pieces[*id].cells, *id)))
         .collect();
+    let mut chain = Chain::new(pieces.into_values());
+    let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);
     while let Some(Reverse((cells, id))) = shortest.pop() {
         let piece = chain[id];
         if piece.cells == 0 || piece.cells != cells {
@@ -68,7 +96,7 @@ fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piec
             }
         }
     }
-    chain.into_pieces()
+    chain.into_pieces().into()
 }
 
 /// Which role gives up a whole piece, and which roles get how much of it on either side.
@@ -119,15 +147,14 @@ impl Taken {
 }
 
 /// Moves each border as far as the donor's surplus and the neighbour's deficit allow.
-fn take_parts(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
-    let mut pieces: Table<PieceId, Piece> = pieces.into();
-    let mut order: Vec<(u128, PieceId)> = pieces
-        .iter()
-        .filter(|(_, piece)| has(sets, piece.set, &demand.surplus))
-        .map(|(id, piece)| (piece.cells, id))
-        .collect();
-    order.sort_unstable();
-    for (_, id) in order {
+fn take_parts(
+    mut pieces: Table<PieceId, Piece>,
+    mut order: Vec<PieceId>,
+    sets: &Sets,
+    demand: &mut Demand,
+) -> Vec<Piece> {
+    order.sort_unstable_by_key(|id| (pieces[*id].cells, *id));
+    for id in order {
         for beside in pieces.neighbours(id).into_iter().flatten() {
             let piece = pieces[id];
             let Some((from, to)) = sets.exchange(piece.set, pieces[beside].set) else {

@@ -192,6 +192,11 @@ impl<I: Id, T> Lists<I, T> {
         self.ends.len()
     }
 
+    /// All ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = I> {
+        self.ends.ids()
+    }
+
     /// Appends a list and returns its id.
     pub fn push(&mut self, list: impl IntoIterator<Item = T>) -> I {
         self.values.extend(list);
