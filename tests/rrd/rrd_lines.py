@@ -716,7 +716,9 @@ class Lines:
         ends = [
             at
             for at, value in enumerate(values)
-            if not re.fullmatch(rb"[+-]?" + NUMBER + rb":.*", value, re.I | re.DOTALL)
+            if not re.fullmatch(
+                rb"[+-]?" + NUMBER + rb":.*", value, re.IGNORECASE | re.DOTALL
+            )
         ]
         judged = values[: ends[0]] if ends else values
         if not all(map(writable, values)) or not all(

@@ -128,10 +128,12 @@ def test_a_hole_that_another_router_left_is_filled(cluster, record_property):
     late = {each["name"]: each["late_errors"] for each in found["backends"]}
     # every server refuses what B has overtaken, and only one copy of some files differed
     assert late["b2"] >= 300, late
-    assert {name for name, _ in cluster.router_said(r"backend (\S+) lacked (\d+) files")} == {
-        "b2"
-    }
-    assert cluster.router_said(r"b2 refused a write of host\S+ that was taken elsewhere")
+    assert {
+        name for name, _ in cluster.router_said(r"backend (\S+) lacked (\d+) files")
+    } == {"b2"}
+    assert cluster.router_said(
+        r"b2 refused a write of host\S+ that was taken elsewhere"
+    )
     record_property("hole", f"{hole} values lacked, 0 afterwards; refusals {late}")
 
 

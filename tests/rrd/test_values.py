@@ -12,11 +12,33 @@ from rrd_feed import there
 from rrd_servers import Client, wait_for
 
 START = 1_700_000_000
-NUMBERS = (
-    "1 1.5 -1 -1.5 1e3 1E+3 +5 .5 5. inf -inf +inf nan -nan +nan Infinity U 1e1024 "
-    "1e1025 1.5e-1020 1.5e-1021 00 -0 123456789012345678901234567890123456789"
-).split()
-KINDS = "GAUGE COUNTER DERIVE ABSOLUTE DCOUNTER DDERIVE".split()
+NUMBERS = [
+    "1",
+    "1.5",
+    "-1",
+    "-1.5",
+    "1e3",
+    "1E+3",
+    "+5",
+    ".5",
+    "5.",
+    "inf",
+    "-inf",
+    "+inf",
+    "nan",
+    "-nan",
+    "+nan",
+    "Infinity",
+    "U",
+    "1e1024",
+    "1e1025",
+    "1.5e-1020",
+    "1.5e-1021",
+    "00",
+    "-0",
+    "123456789012345678901234567890123456789",
+]
+KINDS = ["GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE"]
 
 
 def create(client, name, *sources, rra="RRA:LAST:0.5:1:10000"):
@@ -203,10 +225,13 @@ def test_a_file_that_was_changed_is_learnt_again(cluster):
                 stdout=subprocess.DEVNULL,
             )
         assert client.ask(f"UPDATE {name} {START + 2}:1:2").startswith(b"0 ")
-        assert client.ask(f"UPDATE {name} {START + 3}:1") == (
-            f"-1 {cluster.base}/{name}: expected 2 data source readings (got 1) from "
-            f"{START + 3}\n"
-        ).encode()
+        assert (
+            client.ask(f"UPDATE {name} {START + 3}:1")
+            == (
+                f"-1 {cluster.base}/{name}: expected 2 data source readings (got 1) from "
+                f"{START + 3}\n"
+            ).encode()
+        )
 
 
 def test_the_first_value_of_a_new_file_is_judged_too(cluster):

@@ -211,7 +211,10 @@ mod tests {
         let read = |last, rows| Image::read(&file(last, rows, 1)).unwrap();
         let whole = read(1000, [1.0, 2.0, 3.0, 4.0]);
         let holes = read(1000, [NAN, 2.0, NAN, 4.0]);
-        assert_eq!((holes.lacks(&whole), whole.lacks(&holes)), (Some(2), Some(0)));
+        assert_eq!(
+            (holes.lacks(&whole), whole.lacks(&holes)),
+            (Some(2), Some(0))
+        );
         // two rows behind: it lacks these, and what it keeps longer is not missed by the other
         let late = read(980, [9.0, 9.0, 1.0, 2.0]);
         assert_eq!((late.lacks(&whole), whole.lacks(&late)), (Some(2), Some(0)));

@@ -89,8 +89,11 @@ impl Listener {
                         let _ = stream.try_write(FULL); // it may have left already
                         if said.is_none_or(|said| said.elapsed() > SAID) {
                             said = Some(Instant::now());
-                            tracing::error!(clients, "{clients} clients of one listener, and no \
-                                room for more: see --clients and LimitNOFILE");
+                            tracing::error!(
+                                clients,
+                                "{clients} clients of one listener, and no \
+                                room for more: see --clients and LimitNOFILE"
+                            );
                         }
                         continue;
                     }
@@ -126,7 +129,10 @@ mod tests {
         let room = |each, listeners| Room { each, listeners };
         assert_eq!(room(3, 2).of_one(1), 3);
         assert_eq!(room(u64::MAX, 1).of_one(0), limit - RESERVED);
-        assert_eq!(room(u64::MAX, 2).of_one(1), (limit - RESERVED - RESERVED_EACH) / 2);
+        assert_eq!(
+            room(u64::MAX, 2).of_one(1),
+            (limit - RESERVED - RESERVED_EACH) / 2
+        );
         // at least one client gets in, so that somebody can find out
         assert_eq!(room(u64::MAX, 1).of_one(limit), 1);
     }

@@ -75,6 +75,9 @@ pub struct Due {
     pub refusal: Option<String>,
 }
 
+/// An entry as it is stored: the file, the backend of the copy, and what is wrong with it.
+pub type Listed = (Vec<u8>, BackendId, Need);
+
 /// The entries of one backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -113,7 +116,12 @@ impl Repairs {
     /// that they are stored, and adds the copy.
     pub fn refused(&self, name: &[u8], place: BackendId, need: Need, text: &[u8], count: u64) {
         *lock(&self.queue).late.entry(place).or_default() += count;
-        self.put(name, place, need, Some(String::from_utf8_lossy(text).into_owned()));
+        self.put(
+            name,
+            place,
+            need,
+            Some(String::from_utf8_lossy(text).into_owned()),
+        );
     }
 
     /// Counts an update that the router itself refused although clients were told that it is
@@ -252,7 +260,7 @@ impl Repairs {
     }
 
     /// Returns all entries with their version, or `None` if they are on disk.
-    pub fn unstored(&self) -> Option<(u64, Vec<(Vec<u8>, BackendId, Need)>)> {
+    pub fn unstored(&self) -> Option<(u64, Vec<Listed>)> {
         let queue = lock(&self.queue);
         let entries = queue.entries.iter();
         let all = entries.map(|((name, place), entry)| (name.clone(), *place, entry.need));

@@ -74,7 +74,10 @@ impl Shape {
             };
             let (stamp, readings) = (&value[..at], &value[at + 1..]);
             let text = std::str::from_utf8(stamp).unwrap_or_default();
-            let Ok(time) = text.parse::<f64>() else { break };
+            // no file has a last time that is so early: rrdcached refuses it, too
+            let Some(time) = text.parse::<f64>().ok().filter(|time| *time >= 1.0) else {
+                break;
+            };
             self.judge_readings(stamp, readings)?;
             if time > last && self.tick(time) == self.tick(last) {
                 // rrdcached compares the numbers as they are written, and rrdtool what it keeps
@@ -215,14 +218,26 @@ mod tests {
     #[test]
     fn what_rrdtool_cannot_write_is_refused_in_its_words() {
         for (kinds, values, said) in [
-            (&["GAUGE"][..], "101:1 102:1:2", "found extra data on update argument: 2"),
-            (&["GAUGE"], "101:1:2:3", "found extra data on update argument: 2:3"),
+            (
+                &["GAUGE"][..],
+                "101:1 102:1:2",
+                "found extra data on update argument: 2",
+            ),
+            (
+                &["GAUGE"],
+                "101:1:2:3",
+                "found extra data on update argument: 2:3",
+            ),
             (
                 &["GAUGE", "COMPUTE", "GAUGE"],
                 "101:1",
                 "expected 2 data source readings (got 1) from 101",
             ),
-            (&["COUNTER"], "101:1.5", "not a simple unsigned integer: '1.5'"),
+            (
+                &["COUNTER"],
+                "101:1.5",
+                "not a simple unsigned integer: '1.5'",
+            ),
             (&["DERIVE"], "101:+5", "not a simple signed integer: '+5'"),
             (
                 &["ABSOLUTE"],
@@ -254,6 +269,7 @@ mod tests {
             (&["DERIVE"], "101:-17", 101.0),
             (&["NEW"], "101:whatever", 101.0),
             (&["GAUGE"], "99:1", 100.0),
+            (&["GAUGE"], "-99:1:2", 100.0),
             (&["GAUGE"], "x", 100.0),
             (&["GAUGE"], "x:1", 100.0),
             (&["GAUGE"], "", 100.0),

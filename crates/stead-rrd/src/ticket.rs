@@ -331,7 +331,13 @@ mod tests {
         };
         let no = |at: usize| (at, b"no".to_vec());
         assert_eq!(ticket.answer(7, [0, 1].into_iter(), [no(0), no(1)]), []);
-        assert_eq!(ticket.answer(8, [0, 1].into_iter(), [no(1)]), [refusal(0, 7)]);
-        assert_eq!(ticket.answer(9, [0, 1].into_iter(), [no(0), no(1)]), [refusal(0, 9)]);
+        assert_eq!(
+            ticket.answer(8, [0, 1].into_iter(), [no(1)]),
+            [refusal(0, 7)]
+        );
+        assert_eq!(
+            ticket.answer(9, [0, 1].into_iter(), [no(0), no(1)]),
+            [refusal(0, 9)]
+        );
     }
 }

@@ -63,8 +63,8 @@ impl Writes {
         self.push(from.verb(at), from.name(at), from.words(at), b"");
     }
 
-    /// Marks an UPDATE that nobody has judged by the shape of its file: in its line, the verb begins
-    /// with a small letter. rrdcached takes both.
+    /// Marks an UPDATE that nobody has judged by the shape of its file: in its line, the verb
+    /// begins with a small letter. rrdcached takes both.
     pub fn mark_unjudged(&mut self, at: usize) {
         let (from, _) = self.lines[at].line;
         self.text[from as usize].make_ascii_lowercase();
@@ -73,14 +73,12 @@ impl Writes {
     /// Returns the lines for which `stays` is true.
     pub fn retained(&self, stays: impl Fn(usize) -> bool) -> Writes {
         let mut kept = self.another();
-        (0..self.len())
-            .filter(|at| stays(*at))
-            .for_each(|at| {
-                kept.push_again(self, at);
-                if is_unjudged(self.line(at)) {
-                    kept.mark_unjudged(kept.len() - 1);
-                }
-            });
+        (0..self.len()).filter(|at| stays(*at)).for_each(|at| {
+            kept.push_again(self, at);
+            if is_unjudged(self.line(at)) {
+                kept.mark_unjudged(kept.len() - 1);
+            }
+        });
         kept
     }
 

@@ -56,10 +56,7 @@ impl Backend {
             .map_err(|error| self.broken(error))?;
         let mut infos = Vec::with_capacity(names.len());
         for names in names.chunks(INFOS) {
-            let lines: Vec<Vec<u8>> = names
-                .iter()
-                .map(|name| line_of(Verb::Info, name))
-                .collect();
+            let lines: Vec<Vec<u8>> = names.iter().map(|name| line_of(Verb::Info, name)).collect();
             infos.extend(self.in_time(connection.ask_all(&lines)).await?);
         }
         Ok(infos)

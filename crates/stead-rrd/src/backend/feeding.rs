@@ -195,9 +195,17 @@ mod tests {
     fn only_a_refused_update_or_create_makes_copies_differ() {
         let exists = b"RRD Error: creating '/b/x': File exists";
         for (verb, text, need) in [
-            (Verb::Update, &b"illegal attempt to update"[..], Some(Need::Doubtful)),
+            (
+                Verb::Update,
+                &b"illegal attempt to update"[..],
+                Some(Need::Doubtful),
+            ),
             (Verb::Update, b"No such file: /b/x", Some(Need::Missing)),
-            (Verb::Create, b"No space left on device", Some(Need::Missing)),
+            (
+                Verb::Create,
+                b"No space left on device",
+                Some(Need::Missing),
+            ),
             (Verb::Create, exists, None),
             (Verb::Forget, b"No such file or directory", None),
             (Verb::Flush, b"No such file: /b/x", None),

@@ -60,7 +60,9 @@ impl Backend {
                 .in_time(connection.batch(&stretch.text, stretch.sent.len()))
                 .await?;
             for (at, text) in failures {
-                let Sent { name, verb, time, .. } = &stretch.sent[at];
+                let Sent {
+                    name, verb, time, ..
+                } = &stretch.sent[at];
                 let repairs = &self.shared.repairs;
                 match needed(*verb, &text) {
                     _ if has_no_file(&text) => {
@@ -153,9 +155,14 @@ impl Backend {
             for (name, error) in refused {
                 let (backend, file) = (&self.name, String::from_utf8_lossy(&name));
                 self.shared.repairs.refused_by_all(self.id);
-                tracing::error!(backend, file = &*file, error, "an update of {file} that was taken \
+                tracing::error!(
+                    backend,
+                    file = &*file,
+                    error,
+                    "an update of {file} that was taken \
                     while none of its servers was up is not sent to {backend}, as it cannot be \
-                    written: {error}");
+                    written: {error}"
+                );
             }
         }
         Ok(stretch)
@@ -260,7 +267,9 @@ mod tests {
     fn an_update_of_the_log_goes_out_value_by_value() {
         let lines = |line: &str, values: &str| {
             let (mut text, mut count) = (Vec::new(), 0);
-            pieces(line.as_bytes(), values.as_bytes(), &mut text, |_| count += 1);
+            pieces(line.as_bytes(), values.as_bytes(), &mut text, |_| {
+                count += 1
+            });
             (String::from_utf8(text).unwrap(), count)
         };
         assert_eq!(

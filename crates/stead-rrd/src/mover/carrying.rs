@@ -191,8 +191,7 @@ impl Mover {
         if !copies.contains(&id) {
             return Ok(0); // the file has moved away meanwhile
         }
-        let mut sources: Vec<BackendId> =
-            copies.into_iter().filter(|other| *other != id).collect();
+        let mut sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
         // a copy that may lack values is the last choice
         sources.sort_by_key(|other| self.router.shared().repairs.has(name, *other));
         let bytes = self.carry(name, &sources, &[id]).await?;

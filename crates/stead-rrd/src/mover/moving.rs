@@ -111,7 +111,8 @@ impl Mover {
     /// has been created meanwhile and still has to move.
     async fn settle(&self) -> Result<bool, String> {
         let creating = self.router.creating.write().await;
-        if !self.left().await?.todo.is_empty() {
+        // a server that cannot be listed now is tried again by the caller
+        if !self.left().await.is_ok_and(|left| left.todo.is_empty()) {
             return Ok(false);
         }
         let shared = self.router.shared();
@@ -136,7 +137,8 @@ impl Mover {
         Ok(true)
     }
 
-    /// Returns what is left. A server or an agent that cannot be reached is tried again for a while.
+    /// Returns what is left. A server or an agent that cannot be reached is tried again for a
+    /// while.
     async fn left_in_the_end(&self, tell: &Tell) -> Result<Left, String> {
         for pass in 0..PASSES {
             match self.left().await {

@@ -113,13 +113,24 @@ impl Mover {
             }
             let _busy = self.busy.lock().await;
             let mut done: BTreeMap<BackendId, Done> = BTreeMap::new();
-            for Due { name, place, need, refusal } in due {
+            for Due {
+                name,
+                place,
+                need,
+                refusal,
+            } in due
+            {
                 let backend = self.router.backends.get(place);
                 let (backend, file) = (backend.name(), String::from_utf8_lossy(&name));
                 if let Some(error) = refusal {
-                    tracing::warn!(backend, file = &*file, error, "backend {backend} refused a \
+                    tracing::warn!(
+                        backend,
+                        file = &*file,
+                        error,
+                        "backend {backend} refused a \
                         write of {file} that was taken elsewhere; its copy is compared with the \
-                        others: {error}");
+                        others: {error}"
+                    );
                 }
                 let result = match need {
                     Need::Missing => self.fill(&name, place).await,
@@ -137,9 +148,14 @@ impl Mover {
                         // once for each backend, or the messages would be full of it
                         if said.insert(place) {
                             let error = &reason;
-                            tracing::error!(backend, file = &*file, error, "backend {backend} \
+                            tracing::error!(
+                                backend,
+                                file = &*file,
+                                error,
+                                "backend {backend} \
                                 lacks {file} or a part of it, and perhaps more files, and it \
-                                cannot be repaired now: {reason}");
+                                cannot be repaired now: {reason}"
+                            );
                         }
                         repairs.failed(&name, place, reason);
                     }
