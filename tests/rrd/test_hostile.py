@@ -461,8 +461,11 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
 
 def answers(cluster):
     """Returns whether a new client is answered."""
-    with Client(cluster.unix) as client:
-        return client.ask("PING") == b"0 PONG\n"
+    try:
+        with Client(cluster.unix) as client:
+            return client.ask("PING") == b"0 PONG\n"
+    except (OSError, AssertionError):
+        return False  # it was disconnected
 
 
 def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(

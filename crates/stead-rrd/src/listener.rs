@@ -40,7 +40,9 @@ impl Room {
     fn of_one(&self, backends: u64) -> u64 {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let free = limit.map_or(self.each, |limit| {
-            limit.saturating_sub(RESERVED + RESERVED_EACH * backends) / self.listeners.max(1)
+            // under a very low limit, half of the descriptors
+            let reserved = (RESERVED + RESERVED_EACH * backends).min(limit / 2);
+            (limit - reserved) / self.listeners.max(1)
         });
         free.clamp(1, self.each.max(1))
     }
@@ -133,7 +135,9 @@ mod tests {
             room(u64::MAX, 2).of_one(1),
             (limit - RESERVED - RESERVED_EACH) / 2
         );
+        // half of a very low limit
+        assert_eq!(room(u64::MAX, 1).of_one(limit), limit - limit / 2);
         // at least one client gets in, so that somebody can find out
-        assert_eq!(room(u64::MAX, 1).of_one(limit), 1);
+        assert_eq!(room(0, 1).of_one(1), 1);
     }
 }

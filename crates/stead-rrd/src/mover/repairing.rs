@@ -137,9 +137,9 @@ impl Mover {
                     Need::Doubtful => self.settle_doubt(&name).await,
                 };
                 match result {
-                    Ok(bytes) => {
-                        if let Some(bytes) = bytes {
-                            let done = done.entry(place).or_default();
+                    Ok(copied) => {
+                        for (target, bytes) in copied {
+                            let done = done.entry(target).or_default();
                             (done.files, done.bytes) = (done.files + 1, done.bytes + bytes);
                         }
                         repairs.done(&name, place);
@@ -176,34 +176,35 @@ impl Mover {
         }
     }
 
-    /// Copies a file to a backend that lacks it. Returns how many bytes were copied, or `None` if
-    /// there was nothing to do.
-    async fn fill(&self, name: &[u8], place: BackendId) -> Result<Option<u64>, String> {
+    /// Copies a file to a backend that lacks it, unless there is nothing to do. Returns what was
+    /// copied.
+    async fn fill(&self, name: &[u8], place: BackendId) -> Result<Vec<Copied>, String> {
         let backend = self.router.backends.get(place);
         let copies = self.router.shared().layout().now(name);
         if !copies.contains(&place) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         if backend.health() != Health::Up {
             return Err(format!("{} is not up", backend.name()));
         }
         match self.somebody_has(name, place).await {
             Some(true) => {}
-            Some(false) => return Ok(None), // nobody has made it
+            Some(false) => return Ok(Vec::new()), // nobody has made it
             None => return Err("no other server of the file is up".to_owned()),
         }
         // it may have arrived meanwhile
         let flush = line_of(Verb::Flush, name);
         let asked = backend.ask(&flush, false).await;
         if asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        self.give(name, place).await.map(Some)
+        let bytes = self.give(name, place).await?;
+        Ok(vec![(place, bytes)])
     }
 
     /// Compares all copies of a file, and replaces those that lack values by one that lacks none.
-    /// Returns how many bytes were copied, or `None` if the copies are equal.
-    async fn settle_doubt(&self, name: &[u8]) -> Result<Option<u64>, String> {
+    /// Returns what was copied: nothing if the copies are equal.
+    async fn settle_doubt(&self, name: &[u8]) -> Result<Vec<Copied>, String> {
         let held = Held::new(&self.router, name)?;
         let shared = self.router.shared();
         let copies = shared.layout().now(name);
@@ -219,7 +220,7 @@ impl Mover {
             })?);
         }
         if images.iter().all(|image| *image == images[0]) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let doubted: Vec<bool> = copies
             .iter()
@@ -242,7 +243,8 @@ impl Mover {
         }
         shared.known.forget(name);
         drop(held);
-        Ok(Some(bytes))
+        let each = bytes / targets.len().max(1) as u64;
+        Ok(targets.into_iter().map(|target| (target, each)).collect())
     }
 
     async fn look_or_say(&self) {
@@ -336,6 +338,9 @@ impl Mover {
         all_said.then_some(false)
     }
 }
+
+/// A backend that a file was copied to, and how many bytes the file has.
+type Copied = (BackendId, u64);
 
 /// What was done for one backend.
 #[derive(Default)]
