@@ -156,6 +156,35 @@ def test_what_is_sent_twice_is_no_refusal(cluster):
     assert lacking(cluster, range(1, 111)) == 0
 
 
+def test_fractions_of_a_second_that_are_sent_again_destroy_nothing(cluster):
+    """rrdcached knows the last time of a file in whole seconds after its restart. So it
+    takes a value of the same second again, and loses it with all that waits behind it.
+    """
+    name = names()[0]
+    place = cluster.located([name])[name][1]
+    with Client(cluster.unix) as client:
+        assert create(client, name).startswith(b"0 ")
+        for second in range(1, 21):
+            line = f"UPDATE {name} {START + second}.5:{second}"
+            assert client.ask(line).startswith(b"0 ")
+        assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        cluster.backends[place].stop(signal.SIGKILL)
+        wait_for(
+            lambda: cluster.router_said(rf"backend {place} \(\S+ is down"),
+            f"{place} to be down",
+        )
+        for second in range(21, 41):
+            line = f"UPDATE {name} {START + second}.5:{second} {START + second}.7:1"
+            assert client.ask(line).startswith(b"0 ")
+        cluster.backends[place].start()
+        wait_for(
+            lambda: len(cluster.router_said(rf"backend {place} \(\S+ is up")) >= 2,
+            f"{place} to be up",
+        )
+    one, other = copies(cluster, name).values()
+    assert one == other and max(one) == 40, (max(one), max(other))
+
+
 def test_copies_that_each_lack_something_are_left_as_they_are(cluster):
     """Somebody has written to one server without the router. Neither copy has
     everything, so none is replaced, and the status says so.

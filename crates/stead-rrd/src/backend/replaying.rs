@@ -135,14 +135,22 @@ impl Backend {
                                 _ => {}
                             }
                         }
-                        pieces(entry.line, values, &mut stretch.text, |value| {
+                        let mut sent = |verb, time| {
                             stretch.sent.push(Sent {
                                 number,
                                 name: name.to_vec(),
                                 verb,
-                                time: time_of(value),
+                                time,
                             })
-                        });
+                        };
+                        let flush = line_of(Verb::Flush, &name);
+                        pieces(
+                            entry.line,
+                            values,
+                            &flush,
+                            &mut stretch.text,
+                            |verb_of, value| sent(verb_of.unwrap_or(verb), time_of(value)),
+                        );
                     }
                 }
             }
@@ -243,20 +251,40 @@ impl Doubts {
 
 /// Appends a write of the log to `to`. `values` are the values at the end of `line` if it is an
 /// update. An update with several values becomes one update for each: rrdcached stops at the first
-/// value that it has already, and of a repeated line it may have only the first values. Calls
-/// `each` with the value of every line that it appends.
-fn pieces(line: &[u8], values: &[u8], to: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
-    if words(values).count() < 2 {
+/// value that it has already, and of a repeated line it may have only the first values.
+///
+/// A value with a fraction of a second is followed by `flush`. After a restart, rrdcached knows the
+/// last time of a file in whole seconds only. So it may take a value that the file has, and lose it
+/// with everything that waits behind it: then nothing must wait.
+///
+/// Calls `each` for every line that it appends, with the verb if that is not the verb of `line`,
+/// and with the value.
+fn pieces(
+    line: &[u8],
+    values: &[u8],
+    flush: &[u8],
+    to: &mut Vec<u8>,
+    mut each: impl FnMut(Option<Verb>, &[u8]),
+) {
+    let head = &line[..line.len() - values.len()];
+    let several = words(values).nth(1).is_some();
+    if !several {
         to.extend_from_slice(line);
         to.push(b'\n');
-        return each(words(values).next().unwrap_or_default());
+        each(None, words(values).next().unwrap_or_default());
     }
-    let head = &line[..line.len() - values.len()];
     for value in words(values) {
-        to.extend_from_slice(head);
-        to.extend_from_slice(value);
-        to.push(b'\n');
-        each(value);
+        if several {
+            to.extend_from_slice(head);
+            to.extend_from_slice(value);
+            to.push(b'\n');
+            each(None, value);
+        }
+        if time_of(value).is_some_and(|time| time.fract() != 0.0) {
+            to.extend_from_slice(flush);
+            to.push(b'\n');
+            each(Some(Verb::Flush), b"");
+        }
     }
 }
 
@@ -267,9 +295,14 @@ mod tests {
     fn an_update_of_the_log_goes_out_value_by_value() {
         let lines = |line: &str, values: &str| {
             let (mut text, mut count) = (Vec::new(), 0);
-            pieces(line.as_bytes(), values.as_bytes(), &mut text, |_| {
-                count += 1
-            });
+            let flush = b"FLUSH c/x";
+            pieces(
+                line.as_bytes(),
+                values.as_bytes(),
+                flush,
+                &mut text,
+                |_, _| count += 1,
+            );
             (String::from_utf8(text).unwrap(), count)
         };
         assert_eq!(
@@ -283,6 +316,18 @@ mod tests {
         assert_eq!(
             lines("create a -s 60 DS:a", ""),
             ("create a -s 60 DS:a\n".to_owned(), 1)
+        );
+        // what rrdcached could take although the file has it must not take others with it
+        assert_eq!(
+            lines("update c/x 1.5:2 3:4", "1.5:2 3:4"),
+            (
+                "update c/x 1.5:2\nFLUSH c/x\nupdate c/x 3:4\n".to_owned(),
+                3
+            )
+        );
+        assert_eq!(
+            lines("update c/x 1.5:2", "1.5:2"),
+            ("update c/x 1.5:2\nFLUSH c/x\n".to_owned(), 2)
         );
     }
 
