@@ -122,8 +122,11 @@ impl Known {
 impl Kept {
     /// Returns a file, which is young from now on.
     fn file(&mut self, name: &[u8]) -> Option<&mut File> {
-        if let Some((name, file)) = self.old.remove_entry(name) {
-            self.put(name, file);
+        // mostly there is one generation only, and then one look
+        if !self.old.is_empty() {
+            if let Some((name, file)) = self.old.remove_entry(name) {
+                self.put(name, file);
+            }
         }
         self.young.get_mut(name)
     }

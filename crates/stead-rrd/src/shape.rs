@@ -79,7 +79,7 @@ impl Shape {
                 break;
             };
             self.judge_readings(stamp, readings)?;
-            if time > last && self.tick(time) == self.tick(last) {
+            if time > last && time - last <= 1.0 && self.tick(time) == self.tick(last) {
                 // rrdcached compares the numbers as they are written, and rrdtool what it keeps
                 return Err(format!(
                     "illegal attempt to update using time {time:.6} when last update time is \
