@@ -23,6 +23,9 @@ POOL = 24
 # the numbers that the router accepts
 NUMBER = rb"[+-]?(inf|infinity|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 
+# what these types of columns take
+TAKES = {b"COUNTER": rb"\d+", b"DERIVE": rb"-?\d+"}
+
 
 def field(line):
     """Returns the first word without its backslashes, the text after it, and whether
@@ -66,17 +69,26 @@ def escaped(name):
     return name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ")
 
 
-def writable(value):
+def writable(value, kinds=None):
     """Returns whether the router passes a value on. It refuses values that rrdcached
     would accept and later drop, with all values after them, when it writes them.
+    `kinds` are the types of the file's columns, if the file exists.
     """
     time, *values = value.split(b":")
-    if not time[:1].isdigit():
+    plain = field(time)[0].lstrip(b" \t\n\v\f\r").removeprefix(b"+")
+    if not plain[:1].isdigit():
         return True  # rrdcached refuses it
     if not re.fullmatch(NUMBER, time, re.IGNORECASE) or float(time) >= 2**40:
         return False
-    return all(
+    if not all(
         each == b"U" or re.fullmatch(NUMBER, each, re.IGNORECASE) for each in values
+    ):
+        return False
+    if kinds is None or not values:
+        return True  # there is no such file, or rrdcached sees no time
+    return len(values) == len(kinds) and all(
+        each == b"U" or re.fullmatch(TAKES.get(kind, NUMBER), each, re.IGNORECASE)
+        for kind, each in zip(kinds, values)
     )
 
 
@@ -102,10 +114,8 @@ class Lines:
     def __init__(self, seed, base):
         self.choice, self.base = random.Random(seed), base
         self.files = {}  # in use: name -> [time, columns]
-        self.created, self.made = 0, set()
-        # files with values that rrdcached accepts and cannot write, and files that were
-        # suspended
-        self.stones = set()
+        # the types of the columns of every file that was created
+        self.created, self.made = 0, {}
         # kinds of lines that are not sent to the router; whether its answers are
         # awaited at the end
         self.without, self.polite = (), False
@@ -218,15 +228,13 @@ class Lines:
         columns = self.choice.choice((1, 1, 1, 2))
         step = self.choice.choice((60, 60, 300))
         self.files[name] = [START, columns]
-        self.made.add(name)
+        kinds = [
+            self.choice.choice((b"GAUGE", b"DERIVE", b"COUNTER", b"ABSOLUTE"))
+            for _ in range(columns)
+        ]
+        self.made[name] = kinds
         sources = [
-            b"DS:d%d:%s:%d:U:U"
-            % (
-                i,
-                self.choice.choice((b"GAUGE", b"DERIVE", b"COUNTER", b"ABSOLUTE")),
-                2 * step,
-            )
-            for i in range(columns)
+            b"DS:d%d:%s:%d:U:U" % (i, kind, 2 * step) for i, kind in enumerate(kinds)
         ]
         return [
             self.line(
@@ -266,13 +274,10 @@ class Lines:
     def update(self):
         name = self.name()
         values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
-        lines = [self.line(b"UPDATE", self.path(name), *values)]
-        # DERIVE and COUNTER take whole numbers. rrd_update stops at any other number,
-        # so no value may wait behind it.
-        if not re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)):
-            return lines
-        self.stones.add(name)
-        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")]
+        line = self.line(b"UPDATE", self.path(name), *values)
+        if not all(writable(value, self.made[name]) for value in values):
+            line.alone = "a value that cannot be written"
+        return [line]
 
     def repeated(self):
         name = self.name()
@@ -287,8 +292,7 @@ class Lines:
 
     def odd_value(self):
         """An odd value. rrdcached accepts some of these and then drops the values
-        behind them in its cache. So the file is flushed at once, and nothing waits
-        behind.
+        behind them in its cache; the router refuses them.
         """
         name = self.name()
         time = self.files[name][0] + 1
@@ -470,10 +474,11 @@ class Lines:
         """
         name = self.name()
         path = escaped(name)
-        self.stones.add(name)
+        value = b"%d" % (self.files[name][0] + 1) + b":7" * self.files[name][1]
+        self.files[name][0] += 1
         return [
             Line(b"FLUSH " + path + b"\n"),
-            Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
+            Line(b"UPDATE " + path + b" " + value + b"\n"),
             self.line(b"SUSPEND", path),
             self.line(b"SUSPEND", path),
             self.line(b"RESUME", path),
@@ -706,9 +711,20 @@ class Lines:
             line.text.removesuffix(b"\n").removesuffix(b"\r"),
             re.DOTALL,
         )[2 - (b"" in words[:2]) :]
-        if not all(map(writable, values)):
-            return [Line(line.text, alone="a value that cannot be written")]
         name = words[1].removeprefix(self.base + b"/") if len(words) > 1 else b""
+        # rrdcached stops at the first value without a time
+        ends = [
+            at
+            for at, value in enumerate(values)
+            if not re.fullmatch(
+                rb"[+-]?" + NUMBER + rb":.*", value, re.IGNORECASE | re.DOTALL
+            )
+        ]
+        judged = values[: ends[0]] if ends else values
+        if not all(map(writable, values)) or not all(
+            writable(value, self.made.get(name)) for value in judged
+        ):
+            return [Line(line.text, alone="a value that cannot be written")]
         if name not in self.made:
             return [line]
         if b"" in words[2:-1] or re.search(
@@ -723,5 +739,4 @@ class Lines:
                 self.files[name][0],
                 int(time[1]) if time and int(time[1]) < START + 10**7 else 0,
             )
-        self.stones.add(name)
-        return [line, Line(b"FLUSH " + escaped(name) + b"\n")]
+        return [line]

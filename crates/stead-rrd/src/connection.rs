@@ -70,6 +70,14 @@ impl Stream {
         }
     }
 
+    /// Writes what can be written now.
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.try_write(bytes),
+            Stream::Tcp(stream) => stream.try_write(bytes),
+        }
+    }
+
     /// Reads what is available now. Fails with `WouldBlock` when nothing is.
     pub fn try_read_buf(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         match self {
@@ -150,6 +158,18 @@ impl Connection {
     pub async fn ask(&mut self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.stream.write_all(&[line, b"\n"].concat()).await?;
         Reply::read(&mut self.stream, binary).await
+    }
+
+    /// Sends several lines, and then reads a reply to each.
+    pub async fn ask_all(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<Reply>> {
+        self.stream
+            .write_all(&[&lines.join(&b'\n')[..], b"\n"].concat())
+            .await?;
+        let mut replies = Vec::with_capacity(lines.len());
+        for _ in lines {
+            replies.push(Reply::read(&mut self.stream, false).await?);
+        }
+        Ok(replies)
     }
 
     /// Sends `count` lines, each with its line end, as one BATCH; a single line is sent without

@@ -25,6 +25,8 @@
 //! | record | the writes of one request, or of a part of a BATCH, in the log |
 //! | ticket | a record on its way to the backends, and their answers to it |
 //! | position | the record up to which a backend has confirmed |
+//! | shape | the columns of a file and their types, which decide what an UPDATE of it must look like |
+//! | repair queue | copies that a backend lacks, or that may lack values, until they are whole |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
 //! | state | the directory that the router keeps between two runs |
 //! | status | what the router reports about itself, for people and for monitoring |
@@ -33,11 +35,11 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health layout lock path record refusals reply unflushed verb
-//! | batch create log state tally words
-//! | connection fetch shared status values writes
-//! | control metrics page request socket ticket
-//! | files operate say
+//! clock dirs exit health image layout lock path record refusals reply unflushed verb
+//! | batch create log repairs state suspended tally words
+//! | connection fetch shape status values writes
+//! | control known metrics page request socket ticket
+//! | files operate say shared
 //! | backend line
 //! | router
 //! | client epochs
@@ -60,6 +62,8 @@ pub mod exit;
 pub mod fetch;
 pub mod files;
 pub mod health;
+pub mod image;
+pub mod known;
 pub mod layout;
 pub mod line;
 pub mod listener;
@@ -72,6 +76,7 @@ pub mod page;
 pub mod path;
 pub mod record;
 pub mod refusals;
+pub mod repairs;
 pub mod reply;
 pub mod report;
 pub mod request;
@@ -79,10 +84,12 @@ pub mod router;
 #[cfg(test)]
 mod sample;
 pub mod say;
+pub mod shape;
 pub mod shared;
 pub mod socket;
 pub mod state;
 pub mod status;
+pub mod suspended;
 pub mod tally;
 pub mod ticket;
 pub mod unflushed;

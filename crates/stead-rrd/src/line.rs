@@ -72,6 +72,13 @@ pub struct Serve {
     /// How many seconds a backend may take to answer before it is treated as down
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub timeout: u64,
+    /// The most clients of each --listen; fewer if the descriptors do not suffice. Further clients
+    /// get an error and are disconnected
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub clients: u64,
+    /// How many seconds a client may send nothing before it is disconnected; 0 means for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    pub idle: u64,
     /// Let CREATE replace a file that exists, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,

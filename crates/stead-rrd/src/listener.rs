@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -10,6 +10,43 @@ use crate::client::{serve, Allowed};
 use crate::connection::Address;
 use crate::router::Router;
 use crate::socket::Socket;
+
+/// Descriptors that no client gets: for the log, the control socket, metrics and programs that ask
+/// for these, and for files of moves.
+const RESERVED: u64 = 64;
+
+/// Descriptors that no client gets, for each backend: its connections, and those that are being
+/// opened.
+const RESERVED_EACH: u64 = 16;
+
+/// The answer to the first request of a client for whom there is no room.
+const FULL: &[u8] = b"-1 too many connections; try again later\n";
+
+/// The pause between two messages about clients for whom there is no room.
+const SAID: Duration = Duration::from_secs(10);
+
+/// How many clients there may be.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// The most clients of each listener.
+    pub each: u64,
+    /// How many listeners share the descriptors.
+    pub listeners: u64,
+}
+
+impl Room {
+    /// Returns the most clients of one listener. The limit of descriptors may change while the
+    /// router runs.
+    fn of_one(&self, backends: u64) -> u64 {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let free = limit.map_or(self.each, |limit| {
+            // under a very low limit, half of the descriptors
+            let reserved = (RESERVED + RESERVED_EACH * backends).min(limit / 2);
+            (limit - reserved) / self.listeners.max(1)
+        });
+        free.clamp(1, self.each.max(1))
+    }
+}
 
 /// A socket that accepts clients.
 pub struct Listener {
@@ -35,8 +72,10 @@ impl Listener {
 
     /// Accepts clients until `ending` is true. Then the connected clients get the answers that they
     /// wait for and are disconnected.
-    pub async fn run(self, router: Arc<Router>, ending: watch::Receiver<bool>) {
+    pub async fn run(self, router: Arc<Router>, ending: watch::Receiver<bool>, room: Room) {
         let mut end = ending.clone();
+        let connected = Arc::new(());
+        let mut said: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 accepted = self.socket.accept() => accepted,
@@ -44,12 +83,28 @@ impl Listener {
             };
             match accepted {
                 Ok(stream) => {
-                    tokio::spawn(serve(
-                        stream,
-                        Arc::clone(&router),
-                        Arc::clone(&self.allowed),
-                        ending.clone(),
-                    ));
+                    // each client has a clone
+                    let clients = Arc::strong_count(&connected) as u64 - 1;
+                    let most = room.of_one(router.backends.all().len() as u64);
+                    if clients >= most {
+                        router.shared().tally.refused();
+                        let _ = stream.try_write(FULL); // it may have left already
+                        if said.is_none_or(|said| said.elapsed() > SAID) {
+                            said = Some(Instant::now());
+                            tracing::error!(
+                                clients,
+                                "{clients} clients of one listener, and no \
+                                room for more: see --clients and LimitNOFILE"
+                            );
+                        }
+                        continue;
+                    }
+                    let (one, router) = (Arc::clone(&connected), Arc::clone(&router));
+                    let (allowed, ending) = (Arc::clone(&self.allowed), ending.clone());
+                    tokio::spawn(async move {
+                        serve(stream, router, allowed, ending).await;
+                        drop(one);
+                    });
                 }
                 Err(error) => {
                     // probably no descriptor is left: some client has to leave first
@@ -59,5 +114,30 @@ impl Listener {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_share_what_the_backends_leave() {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let Some(limit) = limit else {
+            println!("there is no limit of descriptors here");
+            return;
+        };
+        let room = |each, listeners| Room { each, listeners };
+        assert_eq!(room(3, 2).of_one(1), 3);
+        assert_eq!(room(u64::MAX, 1).of_one(0), limit - RESERVED);
+        assert_eq!(
+            room(u64::MAX, 2).of_one(1),
+            (limit - RESERVED - RESERVED_EACH) / 2
+        );
+        // half of a very low limit
+        assert_eq!(room(u64::MAX, 1).of_one(limit), limit - limit / 2);
+        // at least one client gets in, so that somebody can find out
+        assert_eq!(room(0, 1).of_one(1), 1);
     }
 }

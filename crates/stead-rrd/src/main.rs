@@ -17,7 +17,7 @@ use stead_rrd::epochs::Epochs;
 use stead_rrd::exit::{Failure, DATA, FLEET, IO, NO_INPUT, USAGE};
 use stead_rrd::files::Agent;
 use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task};
-use stead_rrd::listener::Listener;
+use stead_rrd::listener::{Listener, Room};
 use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::mover::Mover;
@@ -170,6 +170,9 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         base,
         flush_after: Duration::from_secs(serve.flush_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
+        idle: Some(serve.idle)
+            .filter(|idle| *idle > 0)
+            .map(Duration::from_secs),
         overwrite: serve.overwrite,
         create,
     };
@@ -227,6 +230,7 @@ async fn listen_and_route(
     ));
     epochs.resume().map_err(|line| Failure(FLEET, line))?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
+    mover.load_repairs().map_err(|line| Failure(IO, line))?;
     let mut listeners = Vec::new();
     for (address, allowed) in places {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
@@ -257,11 +261,16 @@ async fn listen_and_route(
     router.start();
     tokio::spawn(control.run(Arc::clone(&report)));
     let (end, ending) = watch::channel(false);
+    let room = Room {
+        each: serve.clients,
+        listeners: listeners.len() as u64,
+    };
     for listener in listeners {
-        tokio::spawn(listener.run(Arc::clone(&router), ending.clone()));
+        tokio::spawn(listener.run(Arc::clone(&router), ending.clone(), room.clone()));
     }
     drop(ending);
     tokio::spawn(Arc::clone(&epochs).watch());
+    tokio::spawn(Arc::clone(&mover).store_repairs());
     tokio::spawn(mover.keep_whole());
     tell_systemd(NotifyState::Ready);
     told.wait_or(|| epochs.again.notify_one()).await;

@@ -136,6 +136,13 @@ async fn follow(directory: &Path, request: &Command) -> Result<u8, Failure> {
 
 /// Prints the result and returns the exit code.
 fn ended(progress: &Progress) -> Result<u8, Failure> {
+    if progress.repair.is_none() && progress.from_epoch == progress.to_epoch {
+        let epoch = progress.to_epoch;
+        print(&format!(
+            "no file has to move: all are where epoch {epoch} places them\n"
+        ))?;
+        return Ok(WELL);
+    }
     let mut text = String::new();
     for reason in &progress.reasons {
         text += &format!("failed: {}\n", printable(reason));
@@ -233,6 +240,7 @@ mod tests {
     #[test]
     fn the_end_of_a_move_is_success_only_when_all_files_are_there() {
         let progress = |done, failed| Progress {
+            to_epoch: 1,
             files: 3,
             done,
             failed,
@@ -241,6 +249,7 @@ mod tests {
             ..Progress::default()
         };
         assert_eq!(ended(&progress(3, 0)), Ok(WELL));
+        assert_eq!(ended(&Progress::default()), Ok(WELL));
         assert_eq!(ended(&progress(1, 2)), Ok(NOT_WELL));
         assert_eq!(ended(&progress(2, 0)), Ok(NOT_WELL));
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The running router's report about itself. It fills a [`Status`] from the router, its backends
 //! and its log.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -12,8 +13,9 @@ use crate::backend::Backend;
 use crate::clock::{now, seconds};
 use crate::control::Operable;
 use crate::health::Health;
-use crate::layout::Layout;
+use crate::layout::{BackendId, Layout};
 use crate::mover::Mover;
+use crate::repairs::Counts;
 use crate::router::Router;
 use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
 
@@ -48,6 +50,7 @@ impl Report {
                 .get(node)
                 .is_some_and(|id| self.router.backends.get(*id).health() == Health::Up)
         };
+        let counts = shared.repairs.counts();
         let frontier = shared.log.frontier().borrow().clone();
         let extent = shared.log.extent();
         let log = LogStatus {
@@ -69,7 +72,10 @@ impl Report {
             backends: layout
                 .all()
                 .into_iter()
-                .map(|id| self.backend(&self.router.backends.get(id), &layout, frontier.newest))
+                .map(|id| {
+                    let backend = self.router.backends.get(id);
+                    self.backend(&backend, &layout, &counts, frontier.newest)
+                })
                 .collect(),
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
@@ -77,8 +83,15 @@ impl Report {
         }
     }
 
-    fn backend(&self, backend: &Backend, layout: &Layout, newest: u64) -> BackendStatus {
+    fn backend(
+        &self,
+        backend: &Backend,
+        layout: &Layout,
+        counts: &BTreeMap<BackendId, Counts>,
+        newest: u64,
+    ) -> BackendStatus {
         let shared = self.router.shared();
+        let counts = counts.get(&backend.id()).cloned().unwrap_or_default();
         let (health, since, error) = backend.condition();
         let (queued_lines, queued_bytes, unflushed_files) = backend.waiting();
         let confirmed = shared.log.confirmed(backend.name());
@@ -113,7 +126,12 @@ impl Report {
             answered: counters.writes.load(Relaxed),
             errors: counters.refused.load(Relaxed),
             reconnects: counters.ups.load(Relaxed).saturating_sub(1),
-            lacking: shared.lacks.count_of(backend.id()) as u64,
+            lacking: counts.missing,
+            doubtful: counts.doubtful,
+            repair_error: counts.reason,
+            late_errors: shared.repairs.late(backend.id()),
+            stuck: backend.stuck() as u64,
+            suspended: shared.suspended.at(backend.id()),
             journal: backend.has_journal(),
         }
     }

@@ -33,6 +33,11 @@ pub(crate) fn sample() -> Status {
         errors: 3,
         reconnects: 1,
         lacking: 0,
+        doubtful: 0,
+        repair_error: None,
+        late_errors: 0,
+        stuck: 0,
+        suspended: None,
         journal: false,
     };
     Status {

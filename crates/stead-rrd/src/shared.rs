@@ -1,17 +1,16 @@
 //! The state that the router and its backends share.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
 use crate::create::Templates;
-use crate::layout::{BackendId, Layout};
-use crate::lock::lock;
+use crate::known::Known;
+use crate::layout::Layout;
 use crate::log::Log;
 use crate::path::Base;
+use crate::repairs::Repairs;
+use crate::suspended::Suspended;
 use crate::tally::Tally;
 
 /// The router's options, besides the map.
@@ -23,6 +22,8 @@ pub struct Options {
     pub flush_after: Duration,
     /// How long a backend may take to answer before it is down.
     pub patience: Duration,
+    /// How long a client may send nothing.
+    pub idle: Option<Duration>,
     /// Whether CREATE may replace a file that exists, as rrdcached does without -O.
     pub overwrite: bool,
     /// How to make a file that an UPDATE names and that does not exist.
@@ -39,8 +40,12 @@ pub struct Shared {
     pub offered: AtomicU64,
     /// The counters.
     pub tally: Arc<Tally>,
-    /// Files that a backend should have and reports as missing.
-    pub lacks: Lacks,
+    /// Copies that have to be repaired.
+    pub repairs: Repairs,
+    /// What clients have suspended.
+    pub suspended: Suspended,
+    /// What is known of files: how their updates must look.
+    pub known: Known,
     layout: RwLock<Layout>,
 }
 
@@ -53,7 +58,9 @@ impl Shared {
             log,
             offered,
             tally: Arc::default(),
-            lacks: Lacks::default(),
+            repairs: Repairs::default(),
+            suspended: Suspended::default(),
+            known: Known::default(),
             layout: RwLock::new(layout),
         }
     }
@@ -66,39 +73,5 @@ impl Shared {
     /// Returns the layout, to change it.
     pub fn layout_mut(&self) -> RwLockWriteGuard<'_, Layout> {
         self.layout.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Files that a backend should have and reports as missing.
-#[derive(Default)]
-pub struct Lacks {
-    known: Mutex<BTreeSet<(Vec<u8>, BackendId)>>,
-    /// Notified when there is one more.
-    pub bell: Notify,
-}
-
-/// The most names that are kept. Comparing the lists of all files finds the others.
-const MOST_LACKS: usize = 100_000;
-
-impl Lacks {
-    /// Adds a file that this backend lacks.
-    pub fn add(&self, name: &[u8], place: BackendId) {
-        let mut known = lock(&self.known);
-        if known.len() < MOST_LACKS && known.insert((name.to_vec(), place)) {
-            self.bell.notify_one();
-        }
-    }
-
-    /// Removes and returns the known ones.
-    pub fn take(&self) -> BTreeSet<(Vec<u8>, BackendId)> {
-        std::mem::take(&mut lock(&self.known))
-    }
-
-    /// Returns how many are known of this backend.
-    pub fn count_of(&self, place: BackendId) -> usize {
-        lock(&self.known)
-            .iter()
-            .filter(|(_, other)| *other == place)
-            .count()
     }
 }

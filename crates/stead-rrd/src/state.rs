@@ -5,6 +5,7 @@
 //! DIR/settled.map   places every file that has not moved
 //! DIR/target.map    places the files that have moved; exists until the move is done
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
+//! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
@@ -22,6 +23,12 @@ use stead::Map;
 
 use crate::dirs::{failed, hold, sync};
 use crate::lock::lock;
+
+/// The name of the file of the repair queue.
+const REPAIRS: &str = "repairs";
+
+/// An entry of the repair queue: the backend's name, the word of the need, and the file's name.
+pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// The directory, locked by one router.
 pub struct StateDir {
@@ -158,21 +165,66 @@ impl StateDir {
             .map_err(io::Error::other)?
     }
 
-    fn put(&self, name: &str, map: &Map) -> io::Result<()> {
-        let (path, new) = (self.dir.join(name), self.dir.join(format!("{name}.tmp")));
-        let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(map.bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
+    /// Returns the stored repair queue: backend, need and name of each entry.
+    pub fn repairs(&self) -> io::Result<Vec<Repair>> {
+        let path = self.dir.join(REPAIRS);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed("read", &path, error)),
         };
-        write().map_err(|error| failed("write", &path, error))?;
-        self.sync()
+        let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        let entry = |line: &[u8]| {
+            let mut words = line.splitn(3, |b| *b == b'\t').map(<[u8]>::to_vec);
+            Some((words.next()?, words.next()?, words.next()?))
+        };
+        lines
+            .map(|line| {
+                entry(line).ok_or_else(|| {
+                    let line = String::from_utf8_lossy(line).into_owned();
+                    let text = format!("{}: not an entry: {line:?}", path.display());
+                    io::Error::new(io::ErrorKind::InvalidData, text)
+                })
+            })
+            .collect()
+    }
+
+    /// Stores the repair queue. It is durable when the call returns.
+    pub async fn store_repairs(&self, entries: Vec<Repair>) -> io::Result<()> {
+        let dir = self.dir.clone();
+        let store = move || {
+            let mut text = Vec::new();
+            for (backend, need, name) in entries {
+                text.extend([&backend[..], &need, &name].join(&b'\t'));
+                text.push(b'\n');
+            }
+            put(&dir, REPAIRS, &text)
+        };
+        tokio::task::spawn_blocking(store)
+            .await
+            .map_err(io::Error::other)?
+    }
+
+    fn put(&self, name: &str, map: &Map) -> io::Result<()> {
+        put(&self.dir, name, map.bytes())
     }
 
     fn sync(&self) -> io::Result<()> {
         sync_names(&self.dir)
     }
+}
+
+/// Puts a file in its place by renaming.
+fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let (path, new) = (dir.join(name), dir.join(format!("{name}.tmp")));
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(|error| failed("write", &path, error))?;
+    sync_names(dir)
 }
 
 fn sync_names(dir: &Path) -> io::Result<()> {
@@ -216,6 +268,21 @@ mod tests {
         state.settle_on(&target).unwrap();
         assert!(state.target().unwrap().is_none());
         assert_eq!(state.settled().unwrap().unwrap().digest(), target.digest());
+    }
+
+    #[tokio::test]
+    async fn the_repair_queue_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path()).unwrap();
+        assert_eq!(state.repairs().unwrap(), []);
+        let entry = |name: &[u8]| (b"a".to_vec(), b"missing".to_vec(), name.to_vec());
+        let entries = vec![entry(b"c/a b"), entry(b"c/\xff")];
+        state.store_repairs(entries.clone()).await.unwrap();
+        assert_eq!(state.repairs().unwrap(), entries);
+        state.store_repairs(Vec::new()).await.unwrap();
+        assert_eq!(state.repairs().unwrap(), []);
+        fs::write(dir.path().join(REPAIRS), "a\tmissing\n").unwrap();
+        assert!(state.repairs().is_err());
     }
 
     #[test]

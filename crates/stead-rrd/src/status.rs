@@ -119,6 +119,22 @@ pub struct BackendStatus {
     pub reconnects: u64,
     /// Files that it should have and lacks; they are copied from another backend.
     pub lacking: u64,
+    /// Copies that may lack values; they are compared with the others.
+    #[serde(default)]
+    pub doubtful: u64,
+    /// Why a copy that lacks something cannot be repaired now.
+    #[serde(default)]
+    pub repair_error: Option<String>,
+    /// Writes that it refused after another backend took them, or after clients were told that they
+    /// are stored.
+    #[serde(default)]
+    pub late_errors: u64,
+    /// Files that could not be flushed lately, because they are suspended or it refuses.
+    #[serde(default)]
+    pub stuck: u64,
+    /// What clients have suspended there, as far as the router knows.
+    #[serde(default)]
+    pub suspended: Option<String>,
     /// Whether it keeps a journal of its own (`-j`), which can lose updates in a crash.
     #[serde(default)]
     pub journal: bool,

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::oneshot;
 
+use crate::layout::BackendId;
 use crate::lock::lock;
 use crate::refusals::is_missing;
 use crate::verb::Verb;
@@ -25,6 +26,17 @@ enum Heard {
     Nothing,
     Missing,
     Done,
+}
+
+/// A line that a backend refused although another one took it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The line.
+    pub line: usize,
+    /// The backend.
+    pub place: BackendId,
+    /// Why.
+    pub text: Vec<u8>,
 }
 
 /// Writes that wait for their answers.
@@ -44,6 +56,10 @@ struct Answers {
     undecided: usize,
     said: Vec<Heard>,
     failures: Failures,
+    /// the lines that a backend has taken
+    taken: Vec<bool>,
+    /// refusals of lines that no backend has taken so far
+    refused: Vec<Refusal>,
     done: Option<oneshot::Sender<Failures>>,
 }
 
@@ -58,6 +74,8 @@ impl Ticket {
             undecided: said.len(),
             said,
             failures: Vec::new(),
+            taken: vec![false; writes.len()],
+            refused: Vec::new(),
             done: Some(done),
         };
         (
@@ -88,22 +106,27 @@ impl Ticket {
     }
 
     /// Takes a backend's answer to `lines`. `failures` has the lines that it refused, by their
-    /// place in `lines`, and why; it took all others.
+    /// place in `lines`, and why; it took all others. Returns the refusals of lines that another
+    /// backend took, as soon as both are known.
     pub fn answer(
         &self,
+        place: BackendId,
         lines: impl Iterator<Item = usize>,
         failures: impl IntoIterator<Item = (usize, Vec<u8>)>,
-    ) {
+    ) -> Vec<Refusal> {
+        let mut apart = Vec::new();
         let mut answers = self.answers();
         let mut failures = failures.into_iter().peekable();
-        for (place, line) in lines.enumerate() {
+        for (at, line) in lines.enumerate() {
             let failure = failures
-                .next_if(|(at, _)| *at == place)
+                .next_if(|(other, _)| *other == at)
                 .map(|(_, text)| text);
+            answers.compare(line, place, failure.as_deref(), &mut apart);
             answers.take(line, failure);
         }
         answers.expected = answers.expected.saturating_sub(1);
         self.heard(answers);
+        apart
     }
 
     /// Records that an expected answer will not come, because the backend is not up or is lost.
@@ -158,6 +181,38 @@ impl Ticket {
 }
 
 impl Answers {
+    /// Compares what the backends say about a line. Adds to `apart` the refusals of a line that was
+    /// taken.
+    fn compare(
+        &mut self,
+        line: usize,
+        place: BackendId,
+        failure: Option<&[u8]>,
+        apart: &mut Vec<Refusal>,
+    ) {
+        match failure {
+            Some(text) => {
+                let refusal = Refusal {
+                    line,
+                    place,
+                    text: text.to_vec(),
+                };
+                if self.taken[line] {
+                    apart.push(refusal);
+                } else {
+                    self.refused.push(refusal);
+                }
+            }
+            None if !self.taken[line] => {
+                self.taken[line] = true;
+                let told = self.refused.iter().filter(|refusal| refusal.line == line);
+                apart.extend(told.cloned());
+                self.refused.retain(|refusal| refusal.line != line);
+            }
+            None => {}
+        }
+    }
+
     fn take(&mut self, line: usize, failure: Option<Vec<u8>>) {
         if self.done.is_none() || self.said[line] == Heard::Done {
             return;
@@ -200,9 +255,9 @@ mod tests {
         assert!(answer.try_recv().is_err());
         ticket.given();
         assert!(answer.try_recv().is_err());
-        ticket.answer([0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
+        ticket.answer(0, [0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
         assert_eq!(answer.try_recv().unwrap(), [(1, b"illegal".to_vec())]);
-        ticket.answer([0, 1, 2].into_iter(), [(0, b"too late".to_vec())]);
+        ticket.answer(0, [0, 1, 2].into_iter(), [(0, b"too late".to_vec())]);
     }
 
     #[test]
@@ -211,15 +266,15 @@ mod tests {
         let (first, mut answer) = ticket(2);
         first.expect(2);
         first.given();
-        first.answer([0, 1].into_iter(), [missing()]);
+        first.answer(0, [0, 1].into_iter(), [missing()]);
         assert!(answer.try_recv().is_err());
-        first.answer([0, 1].into_iter(), []);
+        first.answer(0, [0, 1].into_iter(), []);
         assert_eq!(answer.try_recv().unwrap(), []);
         let (second, mut answer) = ticket(1);
         second.expect(3);
         second.given();
         for _ in 0..2 {
-            second.answer([0].into_iter(), [missing()]);
+            second.answer(0, [0].into_iter(), [missing()]);
         }
         assert!(answer.try_recv().is_err());
         second.lost();
@@ -231,10 +286,10 @@ mod tests {
         let (ticket, mut answer) = ticket(2);
         ticket.will_be_given(); // the second line is held
         ticket.expect(2);
-        ticket.answer([0].into_iter(), []);
+        ticket.answer(0, [0].into_iter(), []);
         ticket.given();
         ticket.expect(2);
-        ticket.answer([1].into_iter(), []);
+        ticket.answer(0, [1].into_iter(), []);
         assert!(answer.try_recv().is_err());
         ticket.given();
         assert_eq!(answer.try_recv().unwrap(), []);
@@ -262,6 +317,27 @@ mod tests {
         assert_eq!(
             answer.try_recv().unwrap(),
             [(0, b"full".to_vec()), (1, b"full".to_vec())]
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_what_another_took_is_returned_whoever_answers_first() {
+        let (ticket, _answer) = ticket(2);
+        ticket.expect(3);
+        let refusal = |line, place| Refusal {
+            line,
+            place,
+            text: b"no".to_vec(),
+        };
+        let no = |at: usize| (at, b"no".to_vec());
+        assert_eq!(ticket.answer(7, [0, 1].into_iter(), [no(0), no(1)]), []);
+        assert_eq!(
+            ticket.answer(8, [0, 1].into_iter(), [no(1)]),
+            [refusal(0, 7)]
+        );
+        assert_eq!(
+            ticket.answer(9, [0, 1].into_iter(), [no(0), no(1)]),
+            [refusal(0, 9)]
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Limits on a request: how long its words may be, and which values an RRD can take.
 
 use crate::reply::Reply;
-use crate::words::words;
+use crate::words::{field, words};
 
 /// The longest path and the longest value. Answers that contain them fit into the 4,095 bytes that
 /// rrdcached has for one answer.
@@ -56,9 +56,12 @@ fn is_parsed(word: &[u8]) -> bool {
     let Some(time) = parts.next() else {
         return false;
     };
-    // rrdcached itself refuses a text that does not begin with a number, in its own words
-    let digits = time.first().is_some_and(u8::is_ascii_digit);
-    if !digits {
+    // rrdcached itself refuses a text that does not begin with a number, in its own words; before a
+    // number it reads over blanks and a sign
+    let (plain, _) = field(time);
+    let plain = plain.trim_ascii_start();
+    let unsigned = plain.strip_prefix(b"+").unwrap_or(plain);
+    if !unsigned.first().is_some_and(u8::is_ascii_digit) {
         return true;
     }
     // 2^40 s is the year 36,812; after a value of such a time, the file would refuse all others for
@@ -153,6 +156,10 @@ mod tests {
             ("9999999999999:1", false),
             ("x:1", true),
             ("5:-1e3", true),
+            ("+5:1", true),
+            ("+5:x", false),
+            ("\\ 5:1", false),
+            ("-5:x", true),
         ] {
             assert_eq!(can_be_written(word.as_bytes()), good, "{word}");
         }

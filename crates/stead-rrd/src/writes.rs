@@ -4,6 +4,11 @@ use crate::path::escape;
 use crate::verb::Verb;
 use crate::words::words;
 
+/// Returns whether a line was marked by [`Writes::mark_unjudged`].
+pub fn is_unjudged(line: &[u8]) -> bool {
+    line.first().is_some_and(u8::is_ascii_lowercase)
+}
+
 /// Lines, one after the other, in as few allocations as possible.
 #[derive(Default)]
 pub struct Writes {
@@ -56,6 +61,25 @@ impl Writes {
     /// Adds a line of other writes again.
     pub fn push_again(&mut self, from: &Writes, at: usize) {
         self.push(from.verb(at), from.name(at), from.words(at), b"");
+    }
+
+    /// Marks an UPDATE that nobody has judged by the shape of its file: in its line, the verb
+    /// begins with a small letter. rrdcached takes both.
+    pub fn mark_unjudged(&mut self, at: usize) {
+        let (from, _) = self.lines[at].line;
+        self.text[from as usize].make_ascii_lowercase();
+    }
+
+    /// Returns the lines for which `stays` is true.
+    pub fn retained(&self, stays: impl Fn(usize) -> bool) -> Writes {
+        let mut kept = self.another();
+        (0..self.len()).filter(|at| stays(*at)).for_each(|at| {
+            kept.push_again(self, at);
+            if is_unjudged(self.line(at)) {
+                kept.mark_unjudged(kept.len() - 1);
+            }
+        });
+        kept
     }
 
     /// Returns empty writes with room for as many lines of the same length.
@@ -131,5 +155,17 @@ mod tests {
             (writes.line(0), writes.name(0))
         );
         assert_eq!(writes.len(), 2);
+        let rest = writes.retained(|at| at == 1);
+        assert_eq!((rest.len(), rest.line(0)), (1, writes.line(1)));
+    }
+
+    #[test]
+    fn an_update_that_nobody_has_judged_is_marked() {
+        let mut writes = Writes::default();
+        writes.push(Verb::Update, b"a", b"1:2", b"");
+        assert!(!is_unjudged(writes.line(0)));
+        writes.mark_unjudged(0);
+        assert!(is_unjudged(writes.line(0)));
+        assert_eq!(Verb::named(b"uPDATE"), Some(Verb::Update));
     }
 }

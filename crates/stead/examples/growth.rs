@@ -420,7 +420,7 @@ fn limits_and_tolerance(replicas: u32, limits: [usize; 3]) {
     for limit in [""].into_iter().chain(limits.iter().map(String::as_str)) {
         for tolerance in ["", "tolerance = '5%'\n"] {
             let head = format!("{limit}{tolerance}");
-            let mut zones = Zones::new(10, 20);
+            let mut zones = Zones::new(3, 10, 20);
             let (mut map, mut moved, mut most) = (None::<Map>, 0.0, 0);
             for _ in 0..=200 {
                 let next = build(&zones.fleet(replicas, &head), map.as_ref()).expect("a map");

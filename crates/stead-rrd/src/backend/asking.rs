@@ -6,12 +6,18 @@ use super::server::Backend;
 use crate::connection::Connection;
 use crate::lock::lock;
 use crate::reply::{rebase, Reply};
+use crate::verb::Verb;
+use crate::words::line_of;
 
 /// How many connections for reads are kept open while nobody uses them.
 const IDLE_CONNECTIONS: usize = 8;
 
 /// How many times longer than other answers a large answer may take.
 const LARGE_PATIENCE: u32 = 6;
+
+/// How many files are asked about before the answers are read: so few that neither side waits with
+/// a full socket, since a question has at most 2 KiB.
+const INFOS: usize = 25;
 
 impl Backend {
     /// Asks the backend something that changes nothing, on a connection apart from the writes. The
@@ -35,6 +41,25 @@ impl Backend {
         let (connection, reply) = self.ask_new(line, binary).await?;
         self.keep(connection, &reply);
         Ok(self.as_ours(reply, binary))
+    }
+
+    /// Asks INFO about several files. Returns the answers in the order of the names.
+    pub async fn infos(&self, names: &[Vec<u8>]) -> io::Result<Vec<Reply>> {
+        if let [name] = names {
+            return Ok(vec![self.ask(&line_of(Verb::Info, name), false).await?]);
+        }
+        self.caught_up().await?;
+        let address = self.access().address;
+        let mut connection = self
+            .in_time(Connection::open(&address))
+            .await
+            .map_err(|error| self.broken(error))?;
+        let mut infos = Vec::with_capacity(names.len());
+        for names in names.chunks(INFOS) {
+            let lines: Vec<Vec<u8>> = names.iter().map(|name| line_of(Verb::Info, name)).collect();
+            infos.extend(self.in_time(connection.ask_all(&lines)).await?);
+        }
+        Ok(infos)
     }
 
     /// Asks like [`ask`](Backend::ask), for requests with a large answer: on a connection of its

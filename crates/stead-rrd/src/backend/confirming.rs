@@ -10,6 +10,7 @@ use super::server::Backend;
 use super::standing::OwnJournal;
 use crate::health::Health;
 use crate::refusals::has_no_file;
+use crate::repairs::Need;
 use crate::reply::Reply;
 
 impl Backend {
@@ -81,7 +82,7 @@ impl Backend {
                 Ok(Ok(true)) => standing.unflushed.flushed(&taken),
                 Ok(Err(reply)) if has_no_file(&reply.text) => {
                     standing.unflushed.flushed(&taken);
-                    self.shared.lacks.add(&taken.1, self.id);
+                    self.shared.repairs.add(&taken.1, self.id, Need::Missing);
                 }
                 Ok(_) => aside.push(taken), // suspended or refused: try again at the next turn
                 Err(error) => {
@@ -101,6 +102,7 @@ impl Backend {
                 return Ok(());
             }
             let now = Instant::now();
+            let stuck = aside.len();
             aside
                 .iter()
                 .for_each(|taken| standing.unflushed.failed(taken, now));
@@ -112,11 +114,18 @@ impl Backend {
             let through = first.map_or(offered, |first| offered.min(first - 1));
             // Confirm only what the previous turn found: while rrdcached is writing a file, it says
             // that nothing waits for the file, although the file is not written yet.
-            standing.flushed.replace(through)
+            standing.stuck = stuck;
+            standing
+                .flushed
+                .replace((through, self.shared.repairs.version()))
         };
-        through.map_or(Ok(()), |through| {
-            self.shared.log.confirm(&self.name, through)
-        })
+        // a copy that needs a repair because of these records must not be forgotten by a crash
+        match through {
+            Some((through, version)) if self.shared.repairs.is_stored(version) => {
+                self.shared.log.confirm(&self.name, through)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

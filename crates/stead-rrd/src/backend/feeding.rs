@@ -11,8 +11,11 @@ use super::standing::OwnJournal;
 use super::work::Work;
 use crate::connection::Connection;
 use crate::health::Health;
-use crate::refusals::{has_no_file, is_repeated};
+use crate::refusals::{has_no_file, is_missing, is_repeated, is_there};
+use crate::repairs::Need;
 use crate::reply::rebase;
+use crate::ticket::Refusal;
+use crate::verb::Verb;
 
 /// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -141,9 +144,8 @@ impl Backend {
                     continue;
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {
-                    self.shared
-                        .lacks
-                        .add(work.ticket.writes.name(line), self.id);
+                    let name = work.ticket.writes.name(line);
+                    self.shared.repairs.add(name, self.id, Need::Missing);
                 }
                 text = rebase(&text, &base, self.shared.options.base.directory());
                 if text.ends_with(b": ") {
@@ -161,8 +163,54 @@ impl Backend {
                     .wrote(work.ticket.writes.name(line), work.ticket.number, now);
             }
             drop(standing);
-            work.ticket.answer(work.lines(), own);
+            let writes = &work.ticket.writes;
+            for Refusal { line, place, text } in work.ticket.answer(self.id, work.lines(), own) {
+                if let Some(need) = needed(writes.verb(line), &text) {
+                    let name = writes.name(line);
+                    self.shared.repairs.refused(name, place, need, &text, 1);
+                }
+            }
             start = end;
+        }
+    }
+}
+
+/// Returns what a copy needs after its backend has refused a write that another one took.
+pub(super) fn needed(verb: Verb, text: &[u8]) -> Option<Need> {
+    match verb {
+        Verb::Update if is_missing(text) => Some(Need::Missing),
+        Verb::Update => Some(Need::Doubtful),
+        Verb::Create if is_there(text) => None,
+        Verb::Create => Some(Need::Missing),
+        // the answers to FORGET and FLUSH depend on what a server has in memory
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refused_update_or_create_makes_copies_differ() {
+        let exists = b"RRD Error: creating '/b/x': File exists";
+        for (verb, text, need) in [
+            (
+                Verb::Update,
+                &b"illegal attempt to update"[..],
+                Some(Need::Doubtful),
+            ),
+            (Verb::Update, b"No such file: /b/x", Some(Need::Missing)),
+            (
+                Verb::Create,
+                b"No space left on device",
+                Some(Need::Missing),
+            ),
+            (Verb::Create, exists, None),
+            (Verb::Forget, b"No such file or directory", None),
+            (Verb::Flush, b"No such file: /b/x", None),
+        ] {
+            assert_eq!(needed(verb, text), need, "{verb:?} {text:?}");
         }
     }
 }

@@ -131,6 +131,12 @@ impl Backend {
         )
     }
 
+    /// Returns how many files the last turn of flushing could not flush, because they are suspended
+    /// or because the backend refused.
+    pub fn stuck(&self) -> usize {
+        self.standing().stuck
+    }
+
     /// Returns whether the backend is known to keep a journal of its own. In the journal, `wrote`
     /// stands after updates that came while their file was being written. So after a crash the
     /// backend believes that these updates were written, and refuses them when they are sent again.
@@ -237,12 +243,14 @@ impl Backend {
         standing.sending = None;
         standing.late = None; // everything unconfirmed is read again anyway
         standing.flushed = None;
+        standing.stuck = 0;
         // it may have lost what it had in memory, so everything that is not confirmed is sent again
         standing.unflushed = Unflushed::default();
         let pushed = standing.pushed;
         drop(standing);
         works.iter().for_each(|work| work.ticket.lost());
         lock(&self.idle).clear();
+        self.shared.suspended.lost(self.id);
         self.answered.send_replace(pushed);
     }
 

@@ -63,7 +63,10 @@ pub(super) struct Standing {
     pub late: Option<u64>,
     pub unflushed: Unflushed,
     /// the record up to which the last turn of `flush` found everything flushed
-    pub flushed: Option<u64>,
+    /// and the version of the repair queue then
+    pub flushed: Option<(u64, u64)>,
+    /// how many files the last turn of `flush` could not flush: they are suspended, or refused
+    pub stuck: usize,
     pub own_journal: OwnJournal,
 }
 
@@ -87,6 +90,7 @@ impl Standing {
             late: None,
             unflushed: Unflushed::default(),
             flushed: None,
+            stuck: 0,
             own_journal: OwnJournal::Unknown,
         }
     }

@@ -72,6 +72,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
         base: Base::new(b"/rrd"),
         flush_after: Duration::from_secs(3600),
         patience: Duration::from_secs(60),
+        idle: None,
         overwrite: false,
         create: None,
     };

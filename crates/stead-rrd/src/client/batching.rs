@@ -84,7 +84,7 @@ impl Session {
                     batch.part.count(planned.own, batch.number);
                 }
                 Ok(Request::Question(Question::Quit)) => {
-                    batch.submit(&self.router);
+                    batch.submit(&self.router).await;
                     return Err(Gone);
                 }
                 Ok(Request::Question(question)) => {
@@ -92,11 +92,11 @@ impl Session {
                 }
             }
             if batch.part.is_full() {
-                batch.submit(&self.router);
+                batch.submit(&self.router).await;
                 batch.settle(PARTS, &self.router).await;
             }
         }
-        batch.submit(&self.router);
+        batch.submit(&self.router).await;
         batch.settle(0, &self.router).await;
         self.count(Some(Verb::Batch), since, false);
         self.say(&batch.errors.reply());
@@ -125,7 +125,7 @@ impl Batch {
 
     /// Handles a line that is not a write, after all lines before it.
     async fn ask(&mut self, router: &Router, verb: Option<Verb>, question: Question) {
-        self.submit(router);
+        self.submit(router).await;
         self.settle(0, router).await;
         let asked = Instant::now();
         let reply = match question {
@@ -140,7 +140,8 @@ impl Batch {
         }
     }
 
-    fn submit(&mut self, router: &Router) {
+    async fn submit(&mut self, router: &Router) {
+        self.judge(router).await;
         if self.part.writes.is_empty() {
             return;
         }
@@ -155,6 +156,37 @@ impl Batch {
             since: Instant::now(),
             submitted: router.submit(writes),
         });
+    }
+
+    /// Refuses the client's lines that rrdtool cannot write, and takes them out of the part.
+    async fn judge(&mut self, router: &Router) {
+        let asked = Instant::now();
+        let numbers = &self.part.numbers;
+        let refused = router.refused(&mut self.part.writes).await;
+        let mut refused: Vec<(u64, Vec<u8>)> = refused
+            .into_iter()
+            .filter_map(|(at, text)| Some((*numbers.get(at)?, text)))
+            .collect();
+        if refused.is_empty() {
+            return;
+        }
+        refused.dedup_by_key(|(number, _)| *number); // one line may be several writes
+        let stays = |at: usize| refused.iter().all(|(number, _)| *number != numbers[at]);
+        let writes = self.part.writes.retained(stays);
+        self.part.numbers = (0..numbers.len())
+            .filter(|at| stays(*at))
+            .map(|at| numbers[at])
+            .collect();
+        self.part.writes = writes;
+        router.shared().tally.observe_many(
+            Some(Verb::Update),
+            asked.elapsed(),
+            refused.len() as u64,
+            refused.len() as u64,
+        );
+        for (number, text) in refused {
+            self.errors.add(number, text);
+        }
     }
 
     /// Waits until at most `most` parts have no answer.

@@ -13,11 +13,11 @@ use tokio::sync::watch;
 
 use super::allowed::Allowed;
 use super::input::{Gone, Input};
-use super::session::{Pending, Session};
+use super::session::{within, Pending, Session};
 use crate::connection::Stream;
 use crate::fetch::Wanted;
 use crate::reply::Reply;
-use crate::request::{FileLine, Question, Request, Write};
+use crate::request::{FileLine, Question, Request};
 use crate::router::Router;
 use crate::verb::{Verb, VERBS};
 use crate::words::Split;
@@ -66,11 +66,12 @@ impl Session {
             }
             self.input.tidy();
             self.check_length().await?;
+            let limit = self.silence();
             match self.pending.front_mut() {
                 None => tokio::select! {
                     biased;
                     _ = self.ending.wait_for(|ending| *ending) => return Err(Gone),
-                    read = self.input.read(&mut self.stream) => read?,
+                    read = within(limit, self.input.read(&mut self.stream)) => read?,
                 },
                 Some(first) => {
                     let failures = tokio::select! {
@@ -97,8 +98,18 @@ impl Session {
             .and_then(|verb| Request::understand(verb, split.rest, self.router.base()));
         match request {
             Ok(Request::Write(write)) => {
-                let pending = pending(&self.router, &write, since);
-                self.pending.push_back(pending);
+                let mut writes = Writes::default();
+                let (verb, planned) = (write.verb(), self.router.plan(&mut writes, &write));
+                let refused = self.router.refused(&mut writes).await;
+                if let Some((_, text)) = refused.into_iter().next() {
+                    return self.in_turn(Reply::error(text), Some(verb), since).await;
+                }
+                self.pending.push_back(Pending {
+                    verb,
+                    since,
+                    planned,
+                    submitted: self.router.submit(writes),
+                });
                 Ok(())
             }
             Ok(Request::Question(question)) => self.question(verb, question, since).await,
@@ -154,17 +165,6 @@ impl Session {
         }
         self.put(&reply.head()).await?;
         self.put(&reply.lines).await
-    }
-}
-
-fn pending(router: &Router, write: &Write<'_>, since: Instant) -> Pending {
-    let mut writes = Writes::default();
-    let planned = router.plan(&mut writes, write);
-    Pending {
-        verb: write.verb(),
-        since,
-        planned,
-        submitted: router.submit(writes),
     }
 }
 

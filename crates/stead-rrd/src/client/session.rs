@@ -2,8 +2,9 @@
 //! requests.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot::error::TryRecvError;
@@ -25,6 +26,9 @@ const LINE_BYTES: usize = 64 << 10;
 const MUCH_BYTES: usize = 1 << 20;
 
 const PIECE_BYTES: usize = 64 << 10;
+
+/// How long a client may send nothing while half of its request is missing.
+const HALF: Duration = Duration::from_secs(60);
 
 /// The answer when a task has died, which should never happen.
 pub(super) const FAULT: &str = "a fault in the router";
@@ -88,6 +92,17 @@ fn failure(outcome: Outcome, own: usize) -> Option<Vec<u8>> {
         Some(failures) => failures
             .into_iter()
             .find_map(|(at, text)| (at >= own).then_some(text)),
+    }
+}
+
+/// Waits for a client, but not longer than the limit.
+pub(super) async fn within(
+    limit: Option<Duration>,
+    read: impl Future<Output = Result<(), Gone>>,
+) -> Result<(), Gone> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, read).await.unwrap_or(Err(Gone)),
+        None => read.await,
     }
 }
 
@@ -188,7 +203,17 @@ impl Session {
 
     /// Waits for more input from the client.
     pub(super) async fn read(&mut self) -> Result<(), Gone> {
-        self.input.read(&mut self.stream).await
+        let limit = self.silence();
+        within(limit, self.input.read(&mut self.stream)).await
+    }
+
+    /// Returns how long the client may send nothing now. A request that has begun must go on.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        let idle = self.router.shared().options.idle?;
+        Some(match self.input.bytes.is_empty() {
+            true => idle,
+            false => idle.min(HALF),
+        })
     }
 }
 

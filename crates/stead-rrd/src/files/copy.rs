@@ -183,6 +183,23 @@ impl Files {
         Ok(Copied { bytes, sum })
     }
 
+    /// Returns the content of a file of at most `most` bytes. A larger one is an error.
+    pub async fn read(&self, name: &[u8], most: usize) -> io::Result<Vec<u8>> {
+        let (mut source, _) = self.said(self.open(name).await)?;
+        let mut bytes = Vec::new();
+        loop {
+            let chunk = self.said(source.more(CHUNK).await)?;
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > most {
+                let text = format!("more than {most} bytes");
+                return self.said(Err(named(name, io::Error::other(text))));
+            }
+            if chunk.len() < CHUNK {
+                return Ok(bytes);
+            }
+        }
+    }
+
     async fn open(&self, name: &[u8]) -> io::Result<(Origin<'_>, u32)> {
         let name = checked(name)?;
         let none = named(

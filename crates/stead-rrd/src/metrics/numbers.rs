@@ -95,7 +95,7 @@ impl Numbers {
         let help = "Address and zone of the backend, as labels";
         families.gauge("backend_info", help, info)?;
         #[rustfmt::skip]
-        let gauges: [(&str, &str, Number); 8] = [
+        let gauges: [(&str, &str, Number); 10] = [
             ("backend_state_since_timestamp_seconds", "When the backend entered its state, in seconds since 1970", |b| b.since),
             ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
             ("backend_queued_bytes", "The size of the lines that wait in memory, in bytes", |b| b.queued_bytes),
@@ -103,15 +103,18 @@ impl Numbers {
             ("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", |b| b.unflushed_files),
             ("backend_confirmed_record", "The record up to which the backend has everything on its disk", |b| b.confirmed),
             ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
+            ("backend_doubtful_files", "Files of which the backend's copy may lack values", |b| b.doubtful),
+            ("backend_suspended", "1 when clients have suspended files there, or files could not be flushed", |b| u64::from(b.suspended.is_some() || b.stuck > 0)),
             ("backend_journal", "1 when rrdcached keeps a journal of its own, which can lose updates in a crash", |b| b.journal.into()),
         ];
         for (name, help, number) in gauges {
             families.gauge(name, help, each(number))?;
         }
         #[rustfmt::skip]
-        let counters: [(&str, &str, Number); 3] = [
+        let counters: [(&str, &str, Number); 4] = [
             ("backend_writes", "Writes that the backend has answered", |b| b.answered),
             ("backend_write_errors", "Writes that the backend has refused", |b| b.errors),
+            ("backend_late_errors", "Writes that the backend refused after another one took them, or after clients were told that they are stored", |b| b.late_errors),
             ("backend_reconnects", "How often the router connected to the backend again", |b| b.reconnects),
         ];
         for (name, help, number) in counters {

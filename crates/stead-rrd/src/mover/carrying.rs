@@ -191,15 +191,18 @@ impl Mover {
         if !copies.contains(&id) {
             return Ok(0); // the file has moved away meanwhile
         }
-        let sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
+        let mut sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
+        // a copy that may lack values is the last choice
+        sources.sort_by_key(|other| self.router.shared().repairs.has(name, *other));
         let bytes = self.carry(name, &sources, &[id]).await?;
+        self.router.shared().known.forget(name);
         drop(held);
         Ok(bytes)
     }
 }
 
 /// Checks that everything that was sent to the backend for this file is in the file.
-async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
+pub(super) async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
     files_of(backend)?;
     for verb in [Verb::Flush, Verb::Pending] {
         let reply = backend

@@ -2,18 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::carrying::{remove, Held, Mover};
-use super::telling::{Tell, REASONS};
+use super::telling::Tell;
 use crate::clock::now;
 use crate::files::Rate;
 use crate::layout::{BackendId, Copies};
 use crate::status::Progress;
 
 /// How often files that are left are tried again before they are reported as not moved.
-const PASSES: usize = 5;
+const PASSES: u32 = 5;
+
+/// The pause after the first attempt; each later one is twice as long. All together are half a
+/// minute, in which a server that is started again answers.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The result of looking at all files.
 struct Left {
@@ -36,14 +41,17 @@ impl Mover {
         let (from_epoch, to_epoch, done) = {
             let layout = self.router.shared().layout();
             let from = layout.settled().map().epoch();
-            let to = layout
-                .target()
-                .ok_or_else(|| {
-                    format!("no file has to move: all are where epoch {from} places them")
-                })?
-                .map()
-                .epoch();
-            (from, to, layout.moved_count() as u64)
+            let Some(target) = layout.target() else {
+                // nothing to do, which is a success
+                let (_, ended) = Tell::new(Progress {
+                    from_epoch: from,
+                    to_epoch: from,
+                    ended: true,
+                    ..Progress::default()
+                });
+                return Ok(ended);
+            };
+            (from, target.map().epoch(), layout.moved_count() as u64)
         };
         let tell = Tell::new(Progress {
             from_epoch,
@@ -60,8 +68,8 @@ impl Mover {
     }
 
     async fn move_all(self: &Arc<Self>, rate: &Rate, tell: &Arc<Tell>) -> Result<(), String> {
-        for pass in 0.. {
-            let Left { todo, behind } = self.left().await?;
+        for pass in 0u32.. {
+            let Left { todo, behind } = self.left_in_the_end(tell).await?;
             self.remove_left_behind(behind).await;
             let done = self.router.shared().layout().moved_count() as u64;
             tell.change(|progress| {
@@ -80,7 +88,13 @@ impl Mover {
                 return Err("stopped; run it again to continue".to_owned());
             }
             let failed = tell.sender.borrow().failed;
-            if failed > 0 && (pass >= PASSES || failed as usize >= REASONS) {
+            if failed > 0 && pass < PASSES {
+                // an agent or a server may be about to start again
+                tokio::time::sleep(PAUSE * 2u32.pow(pass)).await;
+                tell.change(|progress| progress.reasons.clear());
+                continue;
+            }
+            if failed > 0 {
                 return Err(format!(
                     "{failed} files could not be moved and are where they were; fix the cause \
                     and run it again"
@@ -97,7 +111,8 @@ impl Mover {
     /// has been created meanwhile and still has to move.
     async fn settle(&self) -> Result<bool, String> {
         let creating = self.router.creating.write().await;
-        if !self.left().await?.todo.is_empty() {
+        // a server that cannot be listed now is tried again by the caller
+        if !self.left().await.is_ok_and(|left| left.todo.is_empty()) {
             return Ok(false);
         }
         let shared = self.router.shared();
@@ -120,6 +135,20 @@ impl Mover {
         tracing::info!(epoch, "every file is where epoch {epoch} places it");
         self.epochs.again.notify_one(); // a map may be waiting
         Ok(true)
+    }
+
+    /// Returns what is left. A server or an agent that cannot be reached is tried again for a
+    /// while.
+    async fn left_in_the_end(&self, tell: &Tell) -> Result<Left, String> {
+        for pass in 0..PASSES {
+            match self.left().await {
+                Err(_) if !tell.nobody_listens() => {
+                    tokio::time::sleep(PAUSE * 2u32.pow(pass)).await;
+                }
+                left => return left,
+            }
+        }
+        self.left().await
     }
 
     async fn left(&self) -> Result<Left, String> {
@@ -194,6 +223,7 @@ impl Mover {
             .await
             .map_err(|error| error.to_string())?;
         self.router.shared().layout_mut().moved(name);
+        self.router.shared().known.forget(name);
         drop(held);
         tell.carried(bytes);
         // pause after the file, not while its writes are held

@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::carrying::{files_of, Mover};
+use super::carrying::{files_of, flushed, Held, Mover};
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::clock::now;
 use crate::health::Health;
+use crate::image::Image;
 use crate::layout::BackendId;
 use crate::refusals::has_no_file;
+use crate::repairs::{Due, Need};
 use crate::status::Progress;
 use crate::verb::Verb;
 use crate::words::line_of;
@@ -20,6 +22,12 @@ use crate::words::line_of;
 /// How long to wait after a backend has come up before looking for files that it lacks, because
 /// others may come up, too.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// How often the queue is looked through for entries whose turn has come.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The largest file that is compared.
+const MOST_BYTES: usize = 256 << 20;
 
 impl Mover {
     /// Starts to copy to this backend every file that it should have, from another that has it.
@@ -79,67 +87,220 @@ impl Mover {
         }
     }
 
-    /// Copies files to backends that lack them, as soon as that is known. Never returns.
+    /// Works on the repair queue: copies files to backends that lack them, and compares copies that
+    /// may lack values. Never returns.
     pub async fn keep_whole(self: Arc<Self>) {
         let shared = Arc::clone(self.router.shared());
+        let repairs = &shared.repairs;
         let mut said = BTreeSet::new();
         loop {
             tokio::select! {
-                () = shared.lacks.bell.notified() => {}
+                () = repairs.bell.notified() => {}
+                () = tokio::time::sleep(AGAIN), if !repairs.is_empty() => {
+                    if repairs.wants_a_look() {
+                        self.look_or_say().await;
+                    }
+                }
                 () = self.router.backends.came_up.notified() => {
                     tokio::time::sleep(SETTLE).await;
-                    if let Err(reason) = self.look().await {
-                        tracing::warn!(error = reason, "cannot find out whether backends lack \
-                            files: {reason}");
-                    }
+                    self.look_or_say().await;
+                    repairs.hurry();
                 }
+            }
+            let due = repairs.due(Instant::now());
+            if due.is_empty() {
+                continue;
             }
             let _busy = self.busy.lock().await;
-            let mut given: BTreeMap<BackendId, (u64, u64)> = BTreeMap::new();
-            for (name, id) in shared.lacks.take() {
-                let backend = self.router.backends.get(id);
-                if backend.health() != Health::Up || !self.somebody_has(&name, id).await {
-                    continue; // the files are looked for again when the backend comes up again
+            let mut done: BTreeMap<BackendId, Done> = BTreeMap::new();
+            for Due {
+                name,
+                place,
+                need,
+                refusal,
+            } in due
+            {
+                let backend = self.router.backends.get(place);
+                let (backend, file) = (backend.name(), String::from_utf8_lossy(&name));
+                if let Some(error) = refusal {
+                    tracing::warn!(
+                        backend,
+                        file = &*file,
+                        error,
+                        "backend {backend} refused a \
+                        write of {file} that was taken elsewhere; its copy is compared with the \
+                        others: {error}"
+                    );
                 }
-                // the file may have arrived meanwhile, or nobody had made it yet
-                let flush = line_of(Verb::Flush, &name);
-                if backend
-                    .ask(&flush, false)
-                    .await
-                    .is_ok_and(|reply| !has_no_file(&reply.text))
-                {
-                    continue;
-                }
-                match self.give(&name, id).await {
-                    Ok(bytes) => {
-                        let count = given.entry(id).or_default();
-                        (count.0, count.1) = (count.0 + 1, count.1 + bytes);
+                let result = match need {
+                    Need::Missing => self.fill(&name, place).await,
+                    Need::Doubtful => self.settle_doubt(&name).await,
+                };
+                match result {
+                    Ok(copied) => {
+                        for (target, bytes) in copied {
+                            let done = done.entry(target).or_default();
+                            (done.files, done.bytes) = (done.files + 1, done.bytes + bytes);
+                        }
+                        repairs.done(&name, place);
                     }
-                    // report it once for each backend, or the messages would be full of it
-                    Err(reason) if said.insert(id) => {
-                        let (backend, file) = (backend.name(), String::from_utf8_lossy(&name));
-                        tracing::error!(
-                            backend,
-                            file = &*file,
-                            error = reason,
-                            "backend {backend} \
-                            lacks {file} and perhaps more files, and it cannot be copied: {reason}"
-                        );
+                    Err(reason) => {
+                        // once for each backend, or the messages would be full of it
+                        if said.insert(place) {
+                            let error = &reason;
+                            tracing::error!(
+                                backend,
+                                file = &*file,
+                                error,
+                                "backend {backend} \
+                                lacks {file} or a part of it, and perhaps more files, and it \
+                                cannot be repaired now: {reason}"
+                            );
+                        }
+                        repairs.failed(&name, place, reason);
                     }
-                    Err(_) => {}
                 }
             }
-            for (id, (count, bytes)) in given {
-                said.remove(&id);
-                let backend = self.router.backends.get(id);
+            for (place, Done { files, bytes }) in done {
+                said.remove(&place);
+                let backend = self.router.backends.get(place);
                 let backend = backend.name();
                 tracing::info!(
                     backend,
-                    count,
+                    files,
                     bytes,
-                    "backend {backend} lacked {count} files, {bytes} bytes, and has them now"
+                    "backend {backend} lacked {files} files or parts of them, {bytes} bytes, and \
+                    has them now"
                 );
             }
+        }
+    }
+
+    /// Copies a file to a backend that lacks it, unless there is nothing to do. Returns what was
+    /// copied.
+    async fn fill(&self, name: &[u8], place: BackendId) -> Result<Vec<Copied>, String> {
+        let backend = self.router.backends.get(place);
+        let copies = self.router.shared().layout().now(name);
+        if !copies.contains(&place) {
+            return Ok(Vec::new());
+        }
+        if backend.health() != Health::Up {
+            return Err(format!("{} is not up", backend.name()));
+        }
+        match self.somebody_has(name, place).await {
+            Some(true) => {}
+            Some(false) => return Ok(Vec::new()), // nobody has made it
+            None => return Err("no other server of the file is up".to_owned()),
+        }
+        // it may have arrived meanwhile
+        let flush = line_of(Verb::Flush, name);
+        let asked = backend.ask(&flush, false).await;
+        if asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
+            return Ok(Vec::new());
+        }
+        let bytes = self.give(name, place).await?;
+        Ok(vec![(place, bytes)])
+    }
+
+    /// Compares all copies of a file, and replaces those that lack values by one that lacks none.
+    /// Returns what was copied: nothing if the copies are equal.
+    async fn settle_doubt(&self, name: &[u8]) -> Result<Vec<Copied>, String> {
+        let held = Held::new(&self.router, name)?;
+        let shared = self.router.shared();
+        let copies = shared.layout().now(name);
+        let mut images = Vec::new();
+        for place in &copies {
+            let backend = self.router.backends.get(*place);
+            let said = |error: String| format!("{}: {error}", backend.name());
+            flushed(&backend, name).await.map_err(said)?;
+            let read = files_of(&backend)?.read(name, MOST_BYTES).await;
+            let image = Image::read(&read.map_err(|error| error.to_string())?);
+            images.push(image.ok_or_else(|| {
+                said("its file cannot be compared with the others; run stead-rrd repair".into())
+            })?);
+        }
+        if images.iter().all(|image| *image == images[0]) {
+            return Ok(Vec::new());
+        }
+        let doubted: Vec<bool> = copies
+            .iter()
+            .map(|place| shared.repairs.has(name, *place))
+            .collect();
+        let Some(source) = best(&images, &doubted) else {
+            return Err(
+                "each copy has values that another one lacks, so none is replaced; choose the one \
+                to lose with stead-rrd repair"
+                    .to_owned(),
+            );
+        };
+        let targets: Vec<BackendId> = (0..copies.len())
+            .filter(|at| images[*at] != images[source])
+            .map(|at| copies[at])
+            .collect();
+        let bytes = self.carry(name, &[copies[source]], &targets).await?;
+        for place in &copies {
+            shared.repairs.done(name, *place);
+        }
+        shared.known.forget(name);
+        drop(held);
+        let each = bytes / targets.len().max(1) as u64;
+        Ok(targets.into_iter().map(|target| (target, each)).collect())
+    }
+
+    async fn look_or_say(&self) {
+        if let Err(reason) = self.look().await {
+            tracing::warn!(
+                error = reason,
+                "cannot find out whether backends lack files: {reason}"
+            );
+        }
+    }
+
+    /// Takes up the repair queue of the last run.
+    pub fn load_repairs(&self) -> Result<(), String> {
+        let entries = self.state.repairs().map_err(|error| error.to_string())?;
+        let backends = self.router.backends.all();
+        let repairs = &self.router.shared().repairs;
+        for (backend, need, name) in entries {
+            let found = backends
+                .iter()
+                .find(|other| other.name().as_bytes() == backend);
+            if let Some((backend, need)) = found.zip(Need::named(&need)) {
+                repairs.add(&name, backend.id(), need);
+            }
+        }
+        repairs.stored(repairs.version());
+        Ok(())
+    }
+
+    /// Stores the repair queue whenever it has changed, at most once a second. Never returns.
+    pub async fn store_repairs(self: Arc<Self>) {
+        let shared = Arc::clone(self.router.shared());
+        let mut failing = false;
+        loop {
+            let Some((version, entries)) = shared.repairs.unstored() else {
+                shared.repairs.changed.notified().await;
+                continue;
+            };
+            let entries = entries.into_iter().map(|(name, place, need)| {
+                let backend = self.router.backends.get(place);
+                let need = need.word().as_bytes().to_vec();
+                (backend.name().as_bytes().to_vec(), need, name)
+            });
+            let entries: Vec<_> = entries.collect();
+            match self.state.store_repairs(entries).await {
+                Ok(()) => {
+                    shared.repairs.stored(version);
+                    failing = false;
+                }
+                Err(error) if !failing => {
+                    failing = true;
+                    tracing::error!(%error, "the repair queue cannot be stored, so the log keeps \
+                        everything until it can: {error}");
+                }
+                Err(_) => {}
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 
@@ -153,27 +314,49 @@ impl Mover {
                 copies
                     .iter()
                     .filter(|id| listed.contains(id) && !at.contains(id))
-                    .for_each(|id| shared.lacks.add(name, *id));
+                    .for_each(|id| {
+                        shared.repairs.add(name, *id, Need::Missing);
+                    });
             }
         }
         Ok(())
     }
 
-    async fn somebody_has(&self, name: &[u8], id: BackendId) -> bool {
+    /// Returns whether another backend has the file, or `None` if that is not known, because one is
+    /// not up.
+    async fn somebody_has(&self, name: &[u8], id: BackendId) -> Option<bool> {
         let copies = self.router.shared().layout().now(name);
         let line = line_of(Verb::Flush, name);
+        let mut all_said = true;
         for other in copies.into_iter().filter(|other| *other != id) {
-            if self
-                .router
-                .backends
-                .get(other)
-                .ask(&line, false)
-                .await
-                .is_ok_and(|reply| !reply.is_error())
-            {
-                return true;
+            match self.router.backends.get(other).ask(&line, false).await {
+                Ok(reply) if !reply.is_error() => return Some(true),
+                Ok(_) => {}
+                Err(_) => all_said = false,
             }
         }
-        false
+        all_said.then_some(false)
     }
+}
+
+/// A backend that a file was copied to, and how many bytes the file has.
+type Copied = (BackendId, u64);
+
+/// What was done for one backend.
+#[derive(Default)]
+struct Done {
+    files: u64,
+    bytes: u64,
+}
+
+/// Returns the copy that lacks no value of any other: one that is not doubted if there is one, and
+/// of several the one that has come farthest.
+fn best(images: &[Image], doubted: &[bool]) -> Option<usize> {
+    let whole = |at: &usize| {
+        let mut others = images.iter();
+        others.all(|other| images[*at].lacks(other) == Some(0))
+    };
+    (0..images.len())
+        .filter(whole)
+        .max_by_key(|at| (!doubted[*at], images[*at].last(), std::cmp::Reverse(*at)))
 }

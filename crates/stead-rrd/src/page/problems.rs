@@ -94,8 +94,28 @@ impl Status {
         }
         if backend.lacking > 0 {
             problems.push(format!(
-                "{name} lacks {}, which are being copied to it",
-                many(backend.lacking, "file")
+                "{name} lacks {}, which are being copied to it{}",
+                many(backend.lacking, "file"),
+                reason_of(backend)
+            ));
+        }
+        if backend.doubtful > 0 {
+            problems.push(format!(
+                "{name} may lack values in {}, which are being compared with the other copies{}",
+                many(backend.doubtful, "file"),
+                reason_of(backend)
+            ));
+        }
+        if let Some(what) = &backend.suspended {
+            problems.push(format!(
+                "{name} writes nothing of {} to its disk until somebody sends RESUME",
+                printable(what)
+            ));
+        } else if backend.stuck > 0 {
+            problems.push(format!(
+                "{name} does not write {} to its disk: somebody has suspended them there, or its \
+                messages say why",
+                many(backend.stuck, "file")
             ));
         }
     }
@@ -140,4 +160,12 @@ impl Status {
             ));
         }
     }
+}
+
+/// Returns why the copies of a backend cannot be repaired now.
+fn reason_of(backend: &BackendStatus) -> String {
+    let reason = backend.repair_error.as_deref();
+    reason.map_or(String::new(), |reason| {
+        format!("; the last try failed: {}", printable(reason))
+    })
 }

@@ -21,7 +21,7 @@ use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::request::{FileLine, Listing};
 use crate::verb::Verb;
-use crate::words::line_of;
+use crate::words::{line_of, Split};
 
 impl Router {
     /// Returns the answer of one copy.
@@ -190,9 +190,28 @@ impl Router {
         let mut replies = BTreeMap::new();
         while let Some(done) = tasks.join_next().await {
             if let Ok((at, Ok(reply))) = done {
+                if !reply.is_error() {
+                    self.note_suspended(ids[at], &line);
+                }
                 replies.insert(at, reply);
             }
         }
         replies.into_values().collect()
+    }
+
+    /// Records what a line that a backend has carried out suspends or resumes there.
+    fn note_suspended(&self, place: BackendId, line: &[u8]) {
+        let split = Split::of(line);
+        let (one, suspended) = match split.verb {
+            Some(Verb::Suspend) => (true, true),
+            Some(Verb::Resume) => (true, false),
+            Some(Verb::Suspendall) => (false, true),
+            Some(Verb::Resumeall) => (false, false),
+            _ => return,
+        };
+        match split.path() {
+            Some((name, _)) if one => self.shared().suspended.one(place, &name, suspended),
+            _ => self.shared().suspended.all(place, suspended),
+        }
     }
 }

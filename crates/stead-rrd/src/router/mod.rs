@@ -8,6 +8,7 @@
 mod answering;
 mod backends;
 mod hub;
+mod learning;
 mod merging;
 mod ordering;
 #[cfg(test)]

@@ -25,6 +25,7 @@ fn router() -> Router {
         base: Base::new(b"/rrd"),
         flush_after: Duration::from_secs(60),
         patience: Duration::from_secs(60),
+        idle: None,
         overwrite: false,
         create: Some(Arc::new(Templates::load(&file).unwrap())),
     };

@@ -72,6 +72,8 @@ impl Router {
                 }
             }
             Write::Forget { name } => {
+                // rrdtool sends it before it changes the file
+                self.shared().known.forget(name);
                 // A read flushes one copy only. So all copies write their waiting values before
                 // these are forgotten, and stay equal.
                 writes.push(Verb::Flush, name, b"", b"");
@@ -121,12 +123,18 @@ impl Router {
         if !self.push_creation(&mut writes, refused.name(first), refused.words(first)) {
             return None;
         }
+        // "exists" is no failure: another client made it meanwhile, or some copies existed
+        let created = self.submit(writes).answer.await.ok()?;
+        if let Some((_, text)) = created.into_iter().find(|(_, text)| !is_there(text)) {
+            return Some(Err(text));
+        }
+        let mut writes = Writes::default();
         writes.push_again(refused, first);
         lines.for_each(|line| writes.push_again(refused, line));
-        let failures = self.submit(writes).answer.await.ok()?;
-        // "exists" is no failure: another client made it meanwhile, or some copies existed
-        let told = |(line, text): &(usize, Vec<u8>)| *line > 0 || !is_there(text);
-        let failed = failures.into_iter().find(told);
+        if let Some((_, text)) = self.refused(&mut writes).await.into_iter().next() {
+            return Some(Err(text));
+        }
+        let failed = self.submit(writes).answer.await.ok()?.into_iter().next();
         Some(failed.map_or(Ok(()), |(_, text)| Err(text)))
     }
 
@@ -149,7 +157,9 @@ impl Router {
         // the router's options come first, because rrdcached takes options only before the
         // definitions
         writes.push(Verb::Create, &file.name, &more, &file.definitions);
-        match self.submit(writes).answer.await {
+        let answer = self.submit(writes).answer.await;
+        self.shared().known.forget(&file.name);
+        match answer {
             Ok(failures) => failures
                 .into_iter()
                 .next()

@@ -1,0 +1,353 @@
+//! The repair queue: copies that a backend should have and lacks, or that may lack values.
+//!
+//! An entry stays until it is done. The queue is kept on disk, and no position in the log is
+//! confirmed before the entries that its records have caused are there. So after a crash, an entry
+//! is either in the queue or found again when the log is replayed.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::layout::BackendId;
+use crate::lock::lock;
+
+/// The most entries. The others are found again by comparing the lists of all files.
+const MOST: usize = 100_000;
+
+/// The pause before an entry is tried again, and the longest.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(120));
+
+/// What is wrong with a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// It may lack values: the backend has refused some that another one took, or that clients
+    /// believe stored.
+    Doubtful,
+    /// The backend has no such file.
+    Missing,
+}
+
+/// The queue.
+#[derive(Default)]
+pub struct Repairs {
+    queue: Mutex<Queue>,
+    /// Notified when there is one more entry.
+    pub bell: Notify,
+    /// Notified when the queue has to be stored.
+    pub changed: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    entries: BTreeMap<(Vec<u8>, BackendId), Entry>,
+    /// counts the changes
+    version: u64,
+    /// the version that is on disk
+    stored: u64,
+    /// there was no room for an entry
+    overflowed: bool,
+    /// refusals that no client was told
+    late: BTreeMap<BackendId, u64>,
+}
+
+struct Entry {
+    need: Need,
+    tries: u32,
+    /// when it is tried next
+    due: Instant,
+    reason: Option<String>,
+    /// in which words the backend refused; nobody has been told
+    refusal: Option<String>,
+}
+
+/// An entry whose turn it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The file.
+    pub name: Vec<u8>,
+    /// The backend of the copy.
+    pub place: BackendId,
+    /// What is wrong with it.
+    pub need: Need,
+    /// The refusal that has caused the entry, when it is returned for the first time.
+    pub refusal: Option<String>,
+}
+
+/// An entry as it is stored: the file, the backend of the copy, and what is wrong with it.
+pub type Listed = (Vec<u8>, BackendId, Need);
+
+/// The entries of one backend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// How many files it lacks.
+    pub missing: u64,
+    /// How many of its copies may lack values.
+    pub doubtful: u64,
+    /// Why an entry could not be done so far.
+    pub reason: Option<String>,
+}
+
+impl Need {
+    /// Returns its word in the file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Need::Doubtful => "doubtful",
+            Need::Missing => "missing",
+        }
+    }
+
+    /// Returns the need of this word.
+    pub fn named(word: &[u8]) -> Option<Need> {
+        [Need::Doubtful, Need::Missing]
+            .into_iter()
+            .find(|need| need.word().as_bytes() == word)
+    }
+}
+
+impl Repairs {
+    /// Adds a copy. Returns whether it is new.
+    pub fn add(&self, name: &[u8], place: BackendId, need: Need) -> bool {
+        self.put(name, place, need, None)
+    }
+
+    /// Counts writes that a backend refused although another one took them, or clients were told
+    /// that they are stored, and adds the copy.
+    pub fn refused(&self, name: &[u8], place: BackendId, need: Need, text: &[u8], count: u64) {
+        *lock(&self.queue).late.entry(place).or_default() += count;
+        self.put(
+            name,
+            place,
+            need,
+            Some(String::from_utf8_lossy(text).into_owned()),
+        );
+    }
+
+    /// Counts an update that the router itself refused although clients were told that it is
+    /// stored. No copy has it.
+    pub fn refused_by_all(&self, place: BackendId) {
+        *lock(&self.queue).late.entry(place).or_default() += 1;
+    }
+
+    fn put(&self, name: &[u8], place: BackendId, need: Need, refusal: Option<String>) -> bool {
+        let mut queue = lock(&self.queue);
+        let room = queue.entries.len() < MOST;
+        let key = (name.to_vec(), place);
+        let new = match queue.entries.get_mut(&key) {
+            Some(entry) => {
+                let worse = entry.need < need;
+                entry.need = entry.need.max(need);
+                worse
+            }
+            None if room => {
+                let entry = Entry {
+                    need,
+                    tries: 0,
+                    due: Instant::now(),
+                    reason: None,
+                    refusal,
+                };
+                queue.entries.insert(key, entry);
+                true
+            }
+            None => {
+                queue.overflowed = true;
+                false
+            }
+        };
+        if new {
+            queue.version += 1;
+            self.bell.notify_one();
+            self.changed.notify_one();
+        }
+        new
+    }
+
+    /// Returns the entries whose turn it is.
+    pub fn due(&self, now: Instant) -> Vec<Due> {
+        let mut queue = lock(&self.queue);
+        let entries = queue.entries.iter_mut();
+        let due = entries.filter(|(_, entry)| entry.due <= now);
+        due.map(|((name, place), entry)| Due {
+            name: name.clone(),
+            place: *place,
+            need: entry.need,
+            refusal: entry.refusal.take(),
+        })
+        .collect()
+    }
+
+    /// Lets all entries be tried at once: a backend has come up.
+    pub fn hurry(&self) {
+        let now = Instant::now();
+        let mut queue = lock(&self.queue);
+        queue
+            .entries
+            .values_mut()
+            .for_each(|entry| (entry.due, entry.tries) = (now, 0));
+    }
+
+    /// Removes an entry: the copy is whole, or it is no copy any more.
+    pub fn done(&self, name: &[u8], place: BackendId) {
+        let mut queue = lock(&self.queue);
+        if queue.entries.remove(&(name.to_vec(), place)).is_some() {
+            queue.version += 1;
+            self.changed.notify_one();
+        }
+    }
+
+    /// Records that an entry could not be done, and tries it again later.
+    pub fn failed(&self, name: &[u8], place: BackendId, reason: String) {
+        if let Some(entry) = lock(&self.queue).entries.get_mut(&(name.to_vec(), place)) {
+            let pause = RETRY.0 * 2u32.saturating_pow(entry.tries.min(16));
+            entry.tries += 1;
+            entry.due = Instant::now() + pause.min(RETRY.1);
+            entry.reason = Some(reason);
+        }
+    }
+
+    /// Returns whether this copy is in the queue.
+    pub fn has(&self, name: &[u8], place: BackendId) -> bool {
+        lock(&self.queue)
+            .entries
+            .contains_key(&(name.to_vec(), place))
+    }
+
+    /// Returns whether entries were left out and there is room for them now. Then the lists of all
+    /// files have to be compared.
+    pub fn wants_a_look(&self) -> bool {
+        let mut queue = lock(&self.queue);
+        let wants = queue.overflowed && queue.entries.len() < MOST / 2;
+        queue.overflowed &= !wants;
+        wants
+    }
+
+    /// Returns the entries of each backend.
+    pub fn counts(&self) -> BTreeMap<BackendId, Counts> {
+        let mut counts: BTreeMap<BackendId, Counts> = BTreeMap::new();
+        for ((_, place), entry) in &lock(&self.queue).entries {
+            let counts = counts.entry(*place).or_default();
+            match entry.need {
+                Need::Missing => counts.missing += 1,
+                Need::Doubtful => counts.doubtful += 1,
+            }
+            counts.reason = counts.reason.take().or_else(|| entry.reason.clone());
+        }
+        counts
+    }
+
+    /// Returns how many writes this backend has refused late: after another one took them, or after
+    /// clients were told that they are stored.
+    pub fn late(&self, place: BackendId) -> u64 {
+        lock(&self.queue).late.get(&place).copied().unwrap_or(0)
+    }
+
+    /// Returns whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        let queue = lock(&self.queue);
+        queue.entries.is_empty() && !queue.overflowed
+    }
+
+    /// Returns a number that grows with every change.
+    pub fn version(&self) -> u64 {
+        lock(&self.queue).version
+    }
+
+    /// Returns whether everything up to this version is on disk.
+    pub fn is_stored(&self, version: u64) -> bool {
+        lock(&self.queue).stored >= version
+    }
+
+    /// Returns all entries with their version, or `None` if they are on disk.
+    pub fn unstored(&self) -> Option<(u64, Vec<Listed>)> {
+        let queue = lock(&self.queue);
+        let entries = queue.entries.iter();
+        let all = entries.map(|((name, place), entry)| (name.clone(), *place, entry.need));
+        (queue.stored < queue.version).then(|| (queue.version, all.collect()))
+    }
+
+    /// Records that this version is on disk.
+    pub fn stored(&self, version: u64) {
+        let mut queue = lock(&self.queue);
+        queue.stored = queue.stored.max(version);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_stays_until_it_is_done_and_is_tried_ever_less_often() {
+        let repairs = Repairs::default();
+        assert!(repairs.add(b"a", 1, Need::Doubtful));
+        assert!(!repairs.add(b"a", 1, Need::Doubtful));
+        // what is worse replaces what is not
+        assert!(repairs.add(b"a", 1, Need::Missing));
+        assert!(!repairs.add(b"a", 1, Need::Doubtful));
+        let now = Instant::now();
+        let due = |refusal: Option<&str>| Due {
+            name: b"a".to_vec(),
+            place: 1,
+            need: Need::Missing,
+            refusal: refusal.map(str::to_owned),
+        };
+        assert_eq!(repairs.due(now), [due(None)]);
+        for pause in [2, 4, 8, 16, 32, 64, 120, 120] {
+            repairs.failed(b"a", 1, "full".to_owned());
+            let soon = Instant::now() + Duration::from_secs(pause);
+            assert!(repairs.due(soon - Duration::from_secs(1)).is_empty());
+            assert_eq!(repairs.due(soon).len(), 1);
+        }
+        let counts = Counts {
+            missing: 1,
+            doubtful: 0,
+            reason: Some("full".to_owned()),
+        };
+        assert_eq!(repairs.counts(), BTreeMap::from([(1, counts)]));
+        repairs.hurry();
+        assert_eq!(repairs.due(Instant::now()).len(), 1);
+        repairs.done(b"a", 1);
+        assert!(repairs.counts().is_empty() && !repairs.has(b"a", 1));
+    }
+
+    #[test]
+    fn a_late_refusal_is_counted_and_told_once() {
+        let repairs = Repairs::default();
+        for _ in 0..3 {
+            repairs.refused(b"a", 1, Need::Doubtful, b"no", 1);
+        }
+        let told = |due: Vec<Due>| due[0].refusal.clone();
+        assert_eq!(told(repairs.due(Instant::now())).as_deref(), Some("no"));
+        assert_eq!(told(repairs.due(Instant::now())), None);
+        repairs.refused_by_all(1);
+        assert_eq!((repairs.late(1), repairs.late(2)), (4, 0));
+    }
+
+    #[test]
+    fn what_is_not_on_disk_is_known() {
+        let repairs = Repairs::default();
+        assert!(repairs.unstored().is_none() && repairs.is_stored(repairs.version()));
+        repairs.add(b"a", 1, Need::Doubtful);
+        let (version, entries) = repairs.unstored().unwrap();
+        assert_eq!(entries, [(b"a".to_vec(), 1, Need::Doubtful)]);
+        repairs.add(b"b", 1, Need::Missing);
+        repairs.stored(version);
+        assert!(repairs.is_stored(version) && !repairs.is_stored(repairs.version()));
+    }
+
+    #[test]
+    fn the_queue_is_bounded_and_knows_that_it_left_out_entries() {
+        let repairs = Repairs::default();
+        for number in 0..=MOST {
+            repairs.add(format!("{number}").as_bytes(), 0, Need::Missing);
+        }
+        assert_eq!(repairs.counts()[&0].missing, MOST as u64);
+        assert!(!repairs.wants_a_look());
+        for number in 0..=MOST / 2 {
+            repairs.done(format!("{number}").as_bytes(), 0);
+        }
+        assert!(repairs.wants_a_look() && !repairs.wants_a_look());
+    }
+}

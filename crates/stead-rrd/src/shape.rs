@@ -1,0 +1,299 @@
+//! The shape of a file: what an UPDATE of it must look like, so that rrdtool can write it.
+//!
+//! rrdcached looks at nothing of a value but its time. When it comes to write a value that the file
+//! cannot take, it drops the value and everything that waits behind it. So the router looks first,
+//! by the rules of `rrd_update` of rrdtool 1.7.2 and in its words. `tests/rrd/test_values.py` lets
+//! rrdtool judge the same values.
+//!
+//! One rule is stricter than rrdtool's: after a gap that is longer than a column's heartbeat,
+//! rrdtool takes anything for that column, as unknown. Whether there is such a gap depends on the
+//! order in which updates of several clients arrive, so here the rule for numbers always holds.
+
+use crate::reply::Reply;
+use crate::words::words;
+
+/// What an UPDATE of a file must look like.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// the columns that take values, in the order of the file: those of COMPUTE take none
+    columns: Box<[Kind]>,
+    /// Whether the file keeps its last time in whole seconds, as it does before version 3.
+    whole_seconds: bool,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// Takes whole numbers from 0.
+    Counter,
+    /// Takes whole numbers.
+    Derive,
+    /// Takes numbers: the name of its rule in rrdtool's errors.
+    Number(&'static str),
+    /// A type that this program does not know: it takes what it is given.
+    Unknown,
+}
+
+impl Shape {
+    /// Reads the shape and the last time from an answer to INFO. Returns `None` if it does not tell
+    /// them.
+    pub fn read(info: &Reply) -> Option<(Shape, f64)> {
+        if info.is_error() {
+            return None;
+        }
+        let (mut columns, mut whole_seconds, mut last) = (Vec::new(), false, None);
+        for line in info.each() {
+            // key, kind, value
+            let mut words = line.splitn(3, |b| *b == b' ');
+            let (key, value) = (words.next()?, words.nth(1).unwrap_or_default());
+            match key {
+                b"rrd_version" => whole_seconds = value < &b"0003"[..],
+                b"last_update" => last = integer_of(value),
+                _ if key.starts_with(b"ds[") && key.ends_with(b"].type") => {
+                    columns.extend(Kind::of(value))
+                }
+                _ => {}
+            }
+        }
+        let shape = Shape {
+            columns: columns.into(),
+            whole_seconds,
+        };
+        (!shape.columns.is_empty()).then_some((shape, last? as f64))
+    }
+
+    /// Judges the values of an UPDATE of a file whose last time is `last`. Returns the new last
+    /// time, or why rrdtool cannot write them.
+    ///
+    /// A time that is not after the last one, or that is no number, is left to rrdcached, which
+    /// refuses it.
+    pub fn judge(&self, values: &[u8], mut last: f64) -> Result<f64, String> {
+        for value in words(values) {
+            let Some(at) = value.iter().position(|byte| *byte == b':') else {
+                break; // rrdcached refuses it, and looks at none behind it
+            };
+            let (stamp, readings) = (&value[..at], &value[at + 1..]);
+            let text = std::str::from_utf8(stamp).unwrap_or_default();
+            // no file has a last time that is so early: rrdcached refuses it, too
+            let Some(time) = text.parse::<f64>().ok().filter(|time| *time >= 1.0) else {
+                break;
+            };
+            self.judge_readings(stamp, readings)?;
+            if time > last && time - last <= 1.0 && self.tick(time) == self.tick(last) {
+                // rrdcached compares the numbers as they are written, and rrdtool what it keeps
+                return Err(format!(
+                    "illegal attempt to update using time {time:.6} when last update time is \
+                    {last:.6} (minimum one second step)"
+                ));
+            }
+            last = last.max(time);
+        }
+        Ok(last)
+    }
+
+    fn judge_readings(&self, stamp: &[u8], readings: &[u8]) -> Result<(), String> {
+        let (mut given, mut at) = (0, 0);
+        for reading in readings.split(|byte| *byte == b':') {
+            if given == self.columns.len() {
+                let rest = String::from_utf8_lossy(&readings[at..]);
+                return Err(format!("found extra data on update argument: {rest}"));
+            }
+            (given, at) = (given + 1, at + reading.len() + 1);
+        }
+        if given < self.columns.len() {
+            let (wanted, stamp) = (self.columns.len(), String::from_utf8_lossy(stamp));
+            return Err(format!(
+                "expected {wanted} data source readings (got {given}) from {stamp}"
+            ));
+        }
+        readings
+            .split(|byte| *byte == b':')
+            .zip(&self.columns)
+            .try_for_each(|(reading, kind)| kind.judge(reading))
+    }
+
+    /// Returns what the file keeps of a time.
+    fn tick(&self, time: f64) -> (i64, i64) {
+        let whole = time.floor();
+        let micros = ((time - whole) * 1e6) as i64;
+        (whole as i64, if self.whole_seconds { 0 } else { micros })
+    }
+}
+
+impl Kind {
+    /// Returns the type of this name, or `None` if its columns take no values.
+    fn of(name: &[u8]) -> Option<Kind> {
+        match name {
+            b"COMPUTE" => None,
+            b"COUNTER" => Some(Kind::Counter),
+            b"DERIVE" => Some(Kind::Derive),
+            b"GAUGE" => Some(Kind::Number("GAUGE")),
+            b"ABSOLUTE" => Some(Kind::Number("ABSOLUTE")),
+            b"DCOUNTER" => Some(Kind::Number("DCOUNTER")),
+            b"DDERIVE" => Some(Kind::Number("DDERIVE")),
+            _ => Some(Kind::Unknown),
+        }
+    }
+
+    fn judge(self, reading: &[u8]) -> Result<(), String> {
+        let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+        let good = match self {
+            _ if reading.first() == Some(&b'U') => true,
+            Kind::Counter => digits(reading),
+            Kind::Derive => digits(reading.strip_prefix(b"-").unwrap_or(reading)),
+            Kind::Number(_) => is_number(reading),
+            Kind::Unknown => true,
+        };
+        if good {
+            return Ok(());
+        }
+        let reading = String::from_utf8_lossy(reading);
+        Err(match self {
+            Kind::Counter => format!("not a simple unsigned integer: '{reading}'"),
+            Kind::Derive => format!("not a simple signed integer: '{reading}'"),
+            Kind::Number(name) => format!(
+                "Function update_pdp_prep, case DST_{name} - Cannot convert '{reading}' to float"
+            ),
+            Kind::Unknown => reading.into_owned(),
+        })
+    }
+}
+
+/// Returns whether rrdtool's own parser takes the text for a number.
+fn is_number(text: &[u8]) -> bool {
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    if [&b"nan"[..], b"inf", b"infinity"]
+        .iter()
+        .any(|name| unsigned.eq_ignore_ascii_case(name))
+    {
+        return true;
+    }
+    let unsigned = text
+        .strip_prefix(b"+")
+        .or(text.strip_prefix(b"-"))
+        .unwrap_or(text);
+    let end = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E'));
+    let (digits, power) = unsigned.split_at(end.unwrap_or(unsigned.len()));
+    let point = digits.iter().position(|byte| *byte == b'.');
+    let decimals = point.map_or(0, |point| digits.len() - point - 1);
+    let known = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let points = digits.iter().filter(|byte| **byte == b'.').count();
+    if !digits.iter().all(known) || points > 1 || digits.len() == points {
+        return false;
+    }
+    let power = match power {
+        [] => 0,
+        [_, power @ ..] => match integer_of(power) {
+            Some(power) => power,
+            None => return false,
+        },
+    };
+    // DBL_MIN_EXP and DBL_MAX_EXP, between which rrdtool wants the power of the last digit
+    (-1021..=1024).contains(&power.saturating_sub(decimals as i64))
+}
+
+/// Returns the number that consists of an optional sign and digits.
+fn integer_of(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(kinds: &[&str], version: &str) -> Shape {
+        let lines = kinds
+            .iter()
+            .enumerate()
+            .map(|(at, kind)| format!("ds[v{at}].type 2 {kind}"))
+            .chain([
+                format!("rrd_version 2 {version}"),
+                "last_update 1 100".into(),
+            ]);
+        let (shape, last) = Shape::read(&Reply::list("Info for x follows", lines)).unwrap();
+        assert_eq!(last, 100.0);
+        shape
+    }
+
+    #[test]
+    fn what_rrdtool_cannot_write_is_refused_in_its_words() {
+        for (kinds, values, said) in [
+            (
+                &["GAUGE"][..],
+                "101:1 102:1:2",
+                "found extra data on update argument: 2",
+            ),
+            (
+                &["GAUGE"],
+                "101:1:2:3",
+                "found extra data on update argument: 2:3",
+            ),
+            (
+                &["GAUGE", "COMPUTE", "GAUGE"],
+                "101:1",
+                "expected 2 data source readings (got 1) from 101",
+            ),
+            (
+                &["COUNTER"],
+                "101:1.5",
+                "not a simple unsigned integer: '1.5'",
+            ),
+            (&["DERIVE"], "101:+5", "not a simple signed integer: '+5'"),
+            (
+                &["ABSOLUTE"],
+                "101:+inf",
+                "Function update_pdp_prep, case DST_ABSOLUTE - Cannot convert '+inf' to float",
+            ),
+            (
+                &["GAUGE"],
+                "101:1e1025",
+                "Function update_pdp_prep, case DST_GAUGE - Cannot convert '1e1025' to float",
+            ),
+            (
+                &["GAUGE"],
+                "101.1234561:1 101.1234565:1",
+                "illegal attempt to update using time 101.123457 when last update time is \
+                101.123456 (minimum one second step)",
+            ),
+        ] {
+            let judged = shape(kinds, "0003").judge(values.as_bytes(), 100.0);
+            assert_eq!(judged, Err(said.to_owned()), "{values}");
+        }
+    }
+
+    #[test]
+    fn what_rrdtool_writes_passes_and_what_rrdcached_refuses_is_left_to_it() {
+        for (kinds, values, last) in [
+            (&["GAUGE"][..], "101:1 102.5:-1.5e3", 102.5),
+            (&["GAUGE", "COMPUTE", "COUNTER"], "101:U:17", 101.0),
+            (&["DERIVE"], "101:-17", 101.0),
+            (&["NEW"], "101:whatever", 101.0),
+            (&["GAUGE"], "99:1", 100.0),
+            (&["GAUGE"], "-99:1:2", 100.0),
+            (&["GAUGE"], "x", 100.0),
+            (&["GAUGE"], "x:1", 100.0),
+            (&["GAUGE"], "", 100.0),
+        ] {
+            let judged = shape(kinds, "0003").judge(values.as_bytes(), 100.0);
+            assert_eq!(judged, Ok(last), "{values}");
+        }
+    }
+
+    #[test]
+    fn an_old_file_keeps_whole_seconds_only() {
+        let values = b"101.1:1 101.5:1";
+        assert_eq!(shape(&["GAUGE"], "0003").judge(values, 100.0), Ok(101.5));
+        assert!(shape(&["GAUGE"], "0001").judge(values, 100.0).is_err());
+    }
+
+    #[test]
+    fn an_answer_without_columns_tells_no_shape() {
+        for info in [
+            Reply::error("No such file"),
+            Reply::list("Info", ["last_update 1 5"]),
+            Reply::list("Info", ["ds[a].type 2 GAUGE"]),
+        ] {
+            assert_eq!(Shape::read(&info), None);
+        }
+    }
+}
