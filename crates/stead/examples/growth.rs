@@ -7,9 +7,9 @@
 //! step.
 //!
 //! `--1000` adds a row, `--step` runs one history alone, `--limits` and `--tolerance` run only
-//! those tables (`--large` and `--both` run parts of the first: the steps of 5,000 nodes, and limits
-//! with a tolerance), and `--scale` only the table of fleets of up to 65,536 nodes (`--scale 20000`: of
-//! one fleet with that many).
+//! those tables (`--large` and `--both` run parts of the first: the steps of 5,000 nodes, and
+//! limits with a tolerance), and `--scale` only the table of fleets of up to 65,536 nodes (`--scale
+//! 20000`: of one fleet with that many).
 
 use std::time::Instant;
 
@@ -209,7 +209,7 @@ fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str
          {:.1} ms (median), {:.0} ms (worst), digest {}",
         match (limit, first_limit) {
             ("", "") => "no limit",
-            ("", _) => "from one chunk",
+            ("", _) => "first within 2000",
             (limit, _) => limit.trim(),
         },
         moved as f64 / bound as f64,
@@ -232,6 +232,7 @@ fn tolerances() {
             };
             let mut zones = Zones::new(count, 30 / count, 20);
             let (mut map, mut moved, mut worst, mut times) = (None::<Map>, 0.0, 0, Vec::new());
+            let mut first = 0;
             for _ in 0..=200 {
                 let fleet = zones.fleet(replicas, &head);
                 let start = Instant::now();
@@ -242,6 +243,8 @@ fn tolerances() {
                 if let Some(before) = &map {
                     let plan = Amounts::between(before, &next).expect("a plan");
                     moved += plan.moved.0 as f64;
+                } else {
+                    first = next.base_count();
                 }
                 map = Some(next);
                 zones.change();
@@ -252,8 +255,9 @@ fn tolerances() {
             times.sort_by(f64::total_cmp);
             let map = map.expect("at least one step");
             println!(
-                "{replicas} copies, 600 nodes in {count} zones, 200 changes, tolerance {:<5} slices {:>6}, worst \
-                 error {:.4} %, moved / exact {:.3}, {:.1} ms a build (median), digest {}",
+                "{replicas} copies, 600 nodes in {count} zones, 200 changes, tolerance {:<5} slices \
+                 {first:>5} -> {:>6}, worst error {:.4} %, moved / exact {:.3}, {:.1} ms a build \
+                 (median), digest {}",
                 if tolerance.is_empty() {
                     "none"
                 } else {
