@@ -3,6 +3,7 @@ same, and leave the same on disk.
 """
 
 import re
+import signal
 import subprocess
 import time
 
@@ -642,6 +643,37 @@ def test_a_bad_file_of_templates_is_refused_at_the_start(cluster):
         and done.stderr.count("\n") == 1
         and f"{bad}:3: " in done.stderr
     ), done
+
+
+def test_templates_are_loaded_again_on_sighup_and_a_mistake_changes_nothing(cluster):
+    file = cluster.place / "create.toml"
+    rule = '[[create]]\nmatch = "{}/*.rrd"\nstep = 10\n'
+    rule += 'ds = ["DS:v:GAUGE:20:0:U"]\nrra = ["RRA:LAST:0:1:100"]\n'
+    file.write_text(rule.format("old"))
+    cluster.stop_router()
+    cluster.start_router("--create", file)
+
+    def reload(text, said):
+        file.write_text(text)
+        cluster.router.send_signal(signal.SIGHUP)
+        wait_for(lambda: cluster.router_said(said), said)
+
+    with Client(cluster.tcp) as client:
+        taken = {}
+
+        def update(name):
+            taken[name] = taken.get(name, 0) + 10
+            return client.ask(f"UPDATE {name} {START + taken[name]}:1")
+
+        assert update("old/a.rrd").startswith(b"0 ")
+        assert update("new/a.rrd").startswith(b"-1 No such file")
+        reload(rule.format("new") + "step = ten\n", r"create\.toml:6: ")
+        assert update("new/a.rrd").startswith(b"-1 No such file")
+        assert update("old/b.rrd").startswith(b"0 ")
+        reload(rule.format("new"), r"is loaded again")
+        assert update("new/a.rrd").startswith(b"0 ")
+        assert update("old/c.rrd").startswith(b"-1 No such file")
+        assert update("old/a.rrd").startswith(b"0 ")
 
 
 def test_a_lost_copy_is_not_made_anew_and_empty(cluster):

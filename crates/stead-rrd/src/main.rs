@@ -137,7 +137,7 @@ impl Told {
     }
 
     /// Waits until the program is told to stop. Calls `again` whenever it is told to look at its
-    /// map again.
+    /// files again.
     async fn wait_or(&mut self, again: impl Fn()) {
         loop {
             tokio::select! {
@@ -273,7 +273,11 @@ async fn listen_and_route(
     tokio::spawn(Arc::clone(&mover).store_repairs());
     tokio::spawn(mover.keep_whole());
     tell_systemd(NotifyState::Ready);
-    told.wait_or(|| epochs.again.notify_one()).await;
+    told.wait_or(|| {
+        epochs.again.notify_one();
+        reload_templates(serve, &router);
+    })
+    .await;
     tell_systemd(NotifyState::Stopping);
     let connected = Source::status(&*report).await.clients.connected;
     tracing::info!(
@@ -289,6 +293,20 @@ async fn listen_and_route(
         tracing::warn!("some clients have not taken their answers in time");
     }
     Ok(())
+}
+
+/// Loads the file of --create again. With a mistake in it, the templates stay as they were.
+fn reload_templates(serve: &Serve, router: &Router) {
+    let Some(path) = &serve.create else { return };
+    match Templates::load(path) {
+        Ok(templates) => {
+            router.shared().use_templates(templates);
+            tracing::info!("--create {} is loaded again", path.display());
+        }
+        Err(error) => {
+            tracing::warn!("--create {error}; the templates from before stay in use");
+        }
+    }
 }
 
 /// Returns each --listen with the --allow that follows it, before the next --listen.

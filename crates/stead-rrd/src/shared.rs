@@ -26,7 +26,8 @@ pub struct Options {
     pub idle: Option<Duration>,
     /// Whether CREATE may replace a file that exists, as rrdcached does without -O.
     pub overwrite: bool,
-    /// How to make a file that an UPDATE names and that does not exist.
+    /// How to make a file that an UPDATE names and that does not exist, until other templates are
+    /// loaded.
     pub create: Option<Arc<Templates>>,
 }
 
@@ -47,12 +48,14 @@ pub struct Shared {
     /// What is known of files: how their updates must look.
     pub known: Known,
     layout: RwLock<Layout>,
+    templates: RwLock<Option<Arc<Templates>>>,
 }
 
 impl Shared {
     /// Returns the state before anything was written.
     pub fn new(options: Options, log: Arc<dyn Log>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(log.newest());
+        let templates = RwLock::new(options.create.clone());
         Shared {
             options,
             log,
@@ -62,7 +65,23 @@ impl Shared {
             suspended: Suspended::default(),
             known: Known::default(),
             layout: RwLock::new(layout),
+            templates,
         }
+    }
+
+    /// Returns how to make a file that an UPDATE names and that does not exist.
+    pub fn templates(&self) -> Option<Arc<Templates>> {
+        let templates = self.templates.read();
+        templates.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the templates.
+    pub fn use_templates(&self, templates: Templates) {
+        let mut now = self
+            .templates
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *now = Some(Arc::new(templates));
     }
 
     /// Returns the layout: where files live.

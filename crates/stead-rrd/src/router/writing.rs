@@ -61,7 +61,7 @@ impl Router {
                 count,
             } => {
                 let before = writes.len();
-                if self.shared().options.create.is_some() && !self.somebody_is_up(name) {
+                if self.shared().templates().is_some() && !self.somebody_is_up(name) {
                     self.push_creation(writes, name, values);
                 }
                 let own = writes.len() - before;
@@ -95,8 +95,7 @@ impl Router {
     /// Adds the CREATE of a file that matches a template. Returns false if none matches. The CREATE
     /// has -O, so a file that exists stays as it is.
     fn push_creation(&self, writes: &mut Writes, name: &[u8], values: &[u8]) -> bool {
-        let templates = self.shared().options.create.as_ref();
-        let rest = templates.and_then(|templates| {
+        let rest = self.shared().templates().and_then(|templates| {
             let first = words(values).next().unwrap_or_default();
             templates.rest(name, first_time(first))
         });
@@ -117,7 +116,7 @@ impl Router {
         let first = lines
             .next()
             .filter(|first| refused.verb(*first) == Verb::Update)?;
-        self.shared().options.create.as_ref()?;
+        self.shared().templates()?;
         let mut writes = Writes::default();
         let _guard = self.creating.read().await;
         if !self.push_creation(&mut writes, refused.name(first), refused.words(first)) {
