@@ -745,7 +745,7 @@ class Array(Generic[_T_co]):
         give an array of str objects, with None for null, and lists an array of list objects.
 
         >>> import numpy
-        >>> nodes = members.locate_many(numpy.array(["frank", "alice"]), numbers=True)
+        >>> nodes = members.locate_many(numpy.array(["frank", "bob"]), numbers=True)
         >>> nodes.to_numpy()
         array([0, 1], dtype=int32)
         """
