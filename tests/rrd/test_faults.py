@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 from rrd_feed import FILES, START, Feed, create, lost, names, row, there
@@ -90,6 +91,32 @@ def finished(cluster, feed, record_property, fault, refused=()):
     assert all(any(words in said for words in refused) for said in feed.refused), (
         feed.refused
     )
+
+
+def test_reads_wait_for_a_server_that_stands_still_only_once(cluster):
+    """The router's own patience is longer than the whole test has time."""
+    cluster.stop_router()
+    cluster.options += ["--timeout", "600"]
+    cluster.start_router()
+    create(cluster)
+    slow = cluster.backends["a1"]
+    places = cluster.located(names())
+    first_on_slow = [name for name in names() if places[name][0] == "a1"]
+    assert first_on_slow
+    os.kill(slow.process.pid, signal.SIGSTOP)
+    try:
+        with Client(cluster.tcp) as client:
+            # each question has a limit of its own; a short wait for each would exceed
+            # the limit of all of them
+            end = time.monotonic() + 120
+            for turn in range(300):
+                name = first_on_slow[turn % len(first_on_slow)]
+                for question in (f"LAST {name}", f"FETCH {name} AVERAGE -60"):
+                    said = client.ask(question)
+                    assert not said.startswith(b"-"), said
+            assert time.monotonic() < end
+    finally:
+        os.kill(slow.process.pid, signal.SIGCONT)
 
 
 def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
@@ -38,6 +38,17 @@ pub struct Backend {
     /// notified when the backend comes up
     pub(super) came_up: Arc<Notify>,
     pub(super) counters: Counters,
+    /// how many reads wait for an answer longer than is usual
+    overdue: AtomicU64,
+}
+
+/// A read that waits for an answer longer than is usual, until it is dropped.
+pub struct Overdue<'a>(&'a AtomicU64);
+
+impl Drop for Overdue<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Counters since the start.
@@ -72,6 +83,7 @@ impl Backend {
             flushing: tokio::sync::Mutex::new(None),
             came_up,
             counters: Counters::default(),
+            overdue: AtomicU64::new(0),
         }
     }
 
@@ -98,6 +110,17 @@ impl Backend {
     /// Returns the backend's counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Records that a read waits longer than is usual, until what is returned is dropped.
+    pub fn overdue(&self) -> Overdue<'_> {
+        self.overdue.fetch_add(1, Ordering::Relaxed);
+        Overdue(&self.overdue)
+    }
+
+    /// Returns whether a read waits longer than is usual.
+    pub fn is_overdue(&self) -> bool {
+        self.overdue.load(Ordering::Relaxed) > 0
     }
 
     /// Changes the backend's addresses.

@@ -1,12 +1,14 @@
 //! Answers questions from one copy, from all copies of a file, or from all backends.
 //!
 //! A read goes to the first backend that is up to date. If that backend fails or has no such file,
-//! the read goes to the next one.
+//! the read goes to the next one. If it does not answer for a short while, the next one is asked as
+//! well, and the first answer is taken; until the backend answers, other reads ask it last.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
@@ -23,10 +25,14 @@ use crate::request::{FileLine, Listing};
 use crate::verb::Verb;
 use crate::words::{line_of, Split};
 
+/// How long a backend may take to answer a read before the next one is asked as well: it may hang,
+/// and a client waits.
+const SHORT: Duration = Duration::from_secs(1);
+
 impl Router {
     /// Returns the answer of one copy.
     pub async fn one_copy(&self, asked: FileLine) -> Reply {
-        self.first_of(&asked.name, |backend| {
+        self.first_of(&asked.name, SHORT, |backend| {
             let line = asked.line.clone();
             async move { backend.ask(&line, false).await }
         })
@@ -45,7 +51,9 @@ impl Router {
             Err(reply) => return (reply, None),
         };
         let (large, binary) = (permit.is_some(), asked.verb == Verb::Fetchbin);
-        let reply = self.first_of(&asked.name, |backend| {
+        // a second large answer would take as much memory again
+        let short = if large { Duration::MAX } else { SHORT };
+        let reply = self.first_of(&asked.name, short, |backend| {
             let line = asked.line.clone();
             async move {
                 if large {
@@ -69,7 +77,7 @@ impl Router {
             return Ok(None);
         };
         let info = line_of(Verb::Info, name);
-        let info = self.first_of(name, |backend| {
+        let info = self.first_of(name, SHORT, |backend| {
             let info = info.clone();
             async move { backend.ask(&info, false).await }
         });
@@ -98,10 +106,15 @@ impl Router {
     }
 
     /// Asks the first backend of the file that is up to date. If that one fails or has no such
-    /// file, asks the next.
-    async fn first_of<F>(&self, name: &[u8], ask: impl Fn(Arc<Backend>) -> F) -> Reply
+    /// file, or takes longer than `short`, asks the next.
+    async fn first_of<F>(
+        &self,
+        name: &[u8],
+        short: Duration,
+        ask: impl Fn(Arc<Backend>) -> F,
+    ) -> Reply
     where
-        F: Future<Output = io::Result<Reply>>,
+        F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
         let mut refused = None;
         let copies = {
@@ -116,16 +129,37 @@ impl Router {
             );
             copies
         };
-        for id in copies {
-            match ask(self.backends.get(id)).await {
-                Ok(reply) if reply.is_error() && is_missing(&reply.text) => {
+        let mut backends: Vec<Arc<Backend>> =
+            copies.into_iter().map(|id| self.backends.get(id)).collect();
+        backends.sort_by_key(|backend| backend.is_overdue()); // a stable sort
+        let mut backends = backends.into_iter();
+        let mut asked = JoinSet::new();
+        loop {
+            if let Some(backend) = backends.next() {
+                asked.spawn(noting_delay(Arc::clone(&backend), short, ask(backend)));
+            }
+            let answer = match backends.len() {
+                0 => asked.join_next().await,
+                _ => match tokio::time::timeout(short, asked.join_next()).await {
+                    Ok(answer) => answer,
+                    Err(_) => continue,
+                },
+            };
+            let Some(answer) = answer else { break };
+            match answer {
+                Ok(Ok(reply)) if reply.is_error() && is_missing(&reply.text) => {
                     refused = refused.or(Some(reply))
                 }
-                Ok(reply) => return reply,
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    return Reply::error(error.to_string())
+                Ok(Ok(reply)) => {
+                    // one that hangs is found to be down when its time is up
+                    asked.detach_all();
+                    return reply;
                 }
-                Err(_) => {}
+                Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                    asked.detach_all();
+                    return Reply::error(error.to_string());
+                }
+                _ => {}
             }
         }
         refused.unwrap_or_else(|| self.nobody(name))
@@ -212,6 +246,23 @@ impl Router {
         match split.path() {
             Some((name, _)) if one => self.shared().suspended.one(place, &name, suspended),
             _ => self.shared().suspended.all(place, suspended),
+        }
+    }
+}
+
+/// Returns the answer, and lets other reads ask the backend last while it takes longer than
+/// `short`.
+async fn noting_delay(
+    backend: Arc<Backend>,
+    short: Duration,
+    answer: impl Future<Output = io::Result<Reply>>,
+) -> io::Result<Reply> {
+    let mut answer = std::pin::pin!(answer);
+    match tokio::time::timeout(short, &mut answer).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let _overdue = backend.overdue();
+            answer.await
         }
     }
 }
