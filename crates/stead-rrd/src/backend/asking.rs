@@ -49,11 +49,7 @@ impl Backend {
             return Ok(vec![self.ask(&line_of(Verb::Info, name), false).await?]);
         }
         self.caught_up().await?;
-        let address = self.access().address;
-        let mut connection = self
-            .in_time(Connection::open(&address))
-            .await
-            .map_err(|error| self.broken(error))?;
+        let mut connection = self.opened().await?;
         let mut infos = Vec::with_capacity(names.len());
         for names in names.chunks(INFOS) {
             let lines: Vec<Vec<u8>> = names.iter().map(|name| line_of(Verb::Info, name)).collect();
@@ -66,11 +62,7 @@ impl Backend {
     /// own, and with more patience. The paths in the lines of the answer are not rewritten.
     pub async fn ask_large(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
-        let address = self.access().address;
-        let mut connection = self
-            .in_time(Connection::open(&address))
-            .await
-            .map_err(|error| self.broken(error))?;
+        let mut connection = self.opened().await?;
         let patience = LARGE_PATIENCE * self.shared.options.patience;
         let reply = tokio::time::timeout(patience, connection.ask(line, binary)).await;
         reply
@@ -92,17 +84,21 @@ impl Backend {
     }
 
     async fn ask_new(&self, line: &[u8], binary: bool) -> io::Result<(Connection, Reply)> {
-        let address = self.access().address;
-        let mut connection = self
-            .in_time(Connection::open(&address))
-            .await
-            .map_err(|error| self.broken(error))?;
+        let mut connection = self.opened().await?;
         match self.in_time(connection.ask(line, binary)).await {
             Ok(reply) => Ok((connection, reply)),
             // the backend hangs; any other error may be the fault of this request
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.broken(error)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Opens a connection for reads.
+    async fn opened(&self) -> io::Result<Connection> {
+        let address = self.access().address;
+        self.in_time(Connection::open(&address))
+            .await
+            .map_err(|error| self.broken(error))
     }
 
     /// Rewrites the paths of a reply to those that clients know.
