@@ -11,7 +11,7 @@
 //! rows      of each archive, a double for each column
 //! ```
 //!
-//! The layout is that of rrdtool on a 64-bit machine of this byte order, versions 3 and 4. rrdtool
+//! The layout is that of rrdtool on a 64-bit machine of this byte order, versions 3 to 5. rrdtool
 //! chooses by chance with which row an archive begins, so equal copies may differ in their bytes.
 
 /// The number in the head, which shows the byte order and the size of a double.

@@ -295,7 +295,7 @@ async fn listen_and_route(
     Ok(())
 }
 
-/// Loads the file of --create again. With a mistake in it, the templates stay as they were.
+/// Loads the file of --create again. If it has a mistake, the templates stay as they were.
 fn reload_templates(serve: &Serve, router: &Router) {
     let Some(path) = &serve.create else { return };
     match Templates::load(path) {

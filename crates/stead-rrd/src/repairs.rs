@@ -243,7 +243,7 @@ impl Repairs {
         lock(&self.queue).late.get(&place).copied().unwrap_or(0)
     }
 
-    /// Returns whether there are no entries.
+    /// Returns whether nothing is left to repair, neither in the queue nor left out of it.
     pub fn is_empty(&self) -> bool {
         let queue = lock(&self.queue);
         queue.entries.is_empty() && !queue.overflowed

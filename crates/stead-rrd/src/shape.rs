@@ -28,7 +28,7 @@ enum Kind {
     Counter,
     /// Takes whole numbers.
     Derive,
-    /// Takes numbers: the name of its rule in rrdtool's errors.
+    /// Takes numbers. The text is the name of the type in rrdtool's errors.
     Number(&'static str),
     /// A type that this program does not know: it takes what it is given.
     Unknown,

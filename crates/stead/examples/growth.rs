@@ -356,8 +356,8 @@ fn scale(all: u64) {
     );
 }
 
-/// 5,000 nodes in 3 zones, three copies, so many slices; then ten nodes leave and one weight
-/// is doubled: the cost of one step of a large fleet within its limit.
+/// What one step of a large fleet costs within its limit. The fleet has 5,000 nodes in 3 zones,
+/// three copies and at most so many slices. Then ten nodes leave and one gets twice its weight.
 fn large(most: usize) {
     let fleet = |changed: bool| {
         let node = |i: usize| {

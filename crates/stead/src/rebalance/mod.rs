@@ -33,8 +33,7 @@
 //! cheapest ones, which costs movement. Where that does not reach the limit, `coalesce` joins
 //! slices first, and `exact` and `trade` run again. `trade` moves `borders`, along a `route`, at a
 //! `price`. For a first map, `first_layout` replaces steps 2 to 6. `gradual` takes only a part of a
-//! change, and
-//! `compose` turns pieces into the parts of a map.
+//! change, and `compose` turns pieces into the parts of a map.
 //!
 //! In steps 3 to 5, a holder that must shrink never gains a cell, and a holder that must grow never
 //! loses one. The number of cells moved is therefore exactly the sum of all gains. Where these
