@@ -151,7 +151,7 @@ def test_the_controls_are_caught(memcached, where, draw):
     for other, choices in [
         (servers, {"ketama_points": 160}),
         (servers, {}),
-        (text(memcached, [1, 2.5, 0.8, *UNEVEN[3:]]), {"ketama_points": 150}),
+        (text(memcached, [1, 2.5, 1.4, *UNEVEN[3:]]), {"ketama_points": 150}),
     ]:
         assert (
             rings.disagreements(
