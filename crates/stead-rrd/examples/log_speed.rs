@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stead_rrd::log::{durable, Durable, Log, Size};
+use stead_rrd::log::{durable, Durability, Durable, Log, Size};
 
 const RECORD: &[u8] = &[b'x'; 100];
 
@@ -35,7 +35,7 @@ fn main() -> io::Result<()> {
                     let mut latencies = Vec::new();
                     while start.elapsed() < time {
                         let asked = Instant::now();
-                        let number = log.append(RECORD)?;
+                        let number = log.append(RECORD, Durability::Power)?;
                         durable(&*log, number).await?;
                         latencies.push(asked.elapsed());
                     }

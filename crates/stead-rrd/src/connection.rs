@@ -12,6 +12,8 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::batch::{failures, GO_AHEAD};
 use crate::path::escaped;
 use crate::reply::Reply;
+use crate::verb::Verb;
+use crate::words::line_of;
 
 /// An address where an rrdcached or the router listens: `unix:/path` or `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,14 +162,20 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
-    /// Sends several lines, and then reads a reply to each.
-    pub async fn ask_all(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<Reply>> {
-        self.stream
-            .write_all(&[&lines.join(&b'\n')[..], b"\n"].concat())
-            .await?;
-        let mut replies = Vec::with_capacity(lines.len());
-        for _ in lines {
-            replies.push(Reply::read(&mut self.stream, false).await?);
+    /// Asks INFO and LAST about several files, and only then reads the answers.
+    pub async fn infos(&mut self, names: &[Vec<u8>]) -> io::Result<Vec<[Reply; 2]>> {
+        let mut lines = Vec::new();
+        for name in names {
+            for verb in [Verb::Info, Verb::Last] {
+                lines.extend_from_slice(&line_of(verb, name));
+                lines.push(b'\n');
+            }
+        }
+        self.stream.write_all(&lines).await?;
+        let mut replies = Vec::with_capacity(names.len());
+        for _ in names {
+            let info = Reply::read(&mut self.stream, false).await?;
+            replies.push([info, Reply::read(&mut self.stream, false).await?]);
         }
         Ok(replies)
     }

@@ -22,7 +22,7 @@ const BYTES: usize = 200 << 20;
 
 /// What one file takes besides its name: an entry of the table, at its emptiest, and the overhead
 /// of the allocator.
-const FILE_BYTES: usize = 100;
+const FILE_BYTES: usize = 120;
 
 /// How many shapes are kept before those that no file has any more are dropped.
 const SHAPES: usize = 1024;
@@ -44,6 +44,8 @@ struct File {
     shape: Arc<Shape>,
     /// the time of the newest value that was let through
     last: f64,
+    /// whether a value was let through; else `last` is what a server told, in whole seconds
+    exact: bool,
 }
 
 /// A line that has to be looked at again.
@@ -90,6 +92,20 @@ impl Known {
         lock(&self.0).judge(name, values)
     }
 
+    /// Returns whether every write is an UPDATE that its servers will take, by what is known: each
+    /// value is good and newer than all before it.
+    ///
+    /// Only what goes into the log in the order of these calls can be relied on.
+    pub fn will_be_taken(&self, writes: &Writes) -> bool {
+        let mut kept = lock(&self.0);
+        (0..writes.len()).all(|line| {
+            writes.verb(line) == Verb::Update
+                && kept
+                    .file(writes.name(line))
+                    .is_some_and(|file| file.takes(writes.words(line)))
+        })
+    }
+
     /// Records what a server says about a file. A last time that was let through stays.
     pub fn learn(&self, name: &[u8], (shape, last): (Shape, f64)) {
         let mut kept = lock(&self.0);
@@ -97,9 +113,14 @@ impl Known {
         match kept.file(name) {
             Some(file) => {
                 file.shape = shape;
-                file.last = file.last.max(last);
+                if last > file.last {
+                    (file.last, file.exact) = (last, false);
+                }
             }
-            None => kept.put(name.into(), File { shape, last }),
+            None => {
+                let exact = false;
+                kept.put(name.into(), File { shape, last, exact });
+            }
         }
     }
 
@@ -116,6 +137,23 @@ impl Known {
     pub fn count(&self) -> usize {
         let kept = lock(&self.0);
         kept.young.len() + kept.old.len()
+    }
+}
+
+impl File {
+    /// Returns whether the file takes these values, all of them after its last time.
+    fn takes(&mut self, values: &[u8]) -> bool {
+        // a server may have a newer time within the second that it told: the number before the next
+        // second is no time before it
+        let last = match self.exact {
+            true => self.last,
+            false => f64::from_bits((self.last + 1.0).to_bits() - 1),
+        };
+        let Some(newest) = self.shape.takes(values, last) else {
+            return false;
+        };
+        (self.last, self.exact) = (newest, true);
+        true
     }
 }
 
@@ -137,7 +175,9 @@ impl Kept {
         };
         match file.shape.judge(values, file.last) {
             Ok(last) => {
-                file.last = last;
+                if last > file.last {
+                    (file.last, file.exact) = (last, true);
+                }
                 None
             }
             Err(why) => Some(Doubt::Refused(why)),
@@ -177,8 +217,8 @@ mod tests {
     use crate::reply::Reply;
 
     fn shape(kind: &str) -> (Shape, f64) {
-        let info = [format!("ds[v].type 2 {kind}"), "last_update 1 100".into()];
-        Shape::read(&Reply::list("Info", info)).unwrap()
+        let info = Reply::list("Info", [format!("ds[v].type 2 {kind}")]);
+        Shape::read(&info, &Reply::ok("100")).unwrap()
     }
 
     fn updates(lines: &[(&str, &str)]) -> Writes {
@@ -203,6 +243,26 @@ mod tests {
         assert_eq!(known.doubts(&writes), [(1, Doubt::Unknown)]);
         known.forget(b"a");
         assert_eq!(known.doubts(&writes).len(), 3);
+    }
+
+    #[test]
+    fn what_will_be_taken_is_newer_than_all_that_a_server_may_have() {
+        let known = Known::default();
+        let taken = |lines: &[(&str, &str)]| known.will_be_taken(&updates(lines));
+        assert!(!taken(&[("a", "200:1")]));
+        known.learn(b"a", shape("GAUGE"));
+        // the server has told whole seconds
+        assert!(!taken(&[("a", "100.5:1")]) && taken(&[("a", "101:1")]));
+        assert!(!taken(&[("a", "101:1")]) && taken(&[("a", "101.25:1"), ("a", "101.5:1")]));
+        assert!(!taken(&[("a", "101.5:1")]) && !taken(&[("a", "102:1"), ("b", "102:1")]));
+        let mut forget = Writes::default();
+        forget.push(Verb::Forget, b"a", b"", b"");
+        assert!(!known.will_be_taken(&forget));
+        // what was let through without this question counts, too
+        assert_eq!(known.doubts(&updates(&[("a", "300:1")])), []);
+        assert!(!taken(&[("a", "300:1")]) && taken(&[("a", "300.5:1")]));
+        known.learn(b"a", shape("GAUGE"));
+        assert!(taken(&[("a", "300.6:1")]));
     }
 
     #[test]

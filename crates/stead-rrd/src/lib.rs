@@ -37,7 +37,7 @@
 //! ```text
 //! clock dirs exit health image layout lock path record refusals reply unflushed verb
 //! | batch create log repairs state suspended tally words
-//! | connection fetch shape status values writes
+//! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
 //! | files operate say shared
 //! | backend line
@@ -74,6 +74,7 @@ pub mod mover;
 pub mod operate;
 pub mod page;
 pub mod path;
+pub mod policy;
 pub mod record;
 pub mod refusals;
 pub mod repairs;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::log::Durability;
 use crate::operate::{Ask, Move, Repair};
+use crate::policy::Answer;
 use crate::say::{Format, Least};
 
 /// Spread round-robin databases over many rrdcached servers, which clients use as if they were one
@@ -51,6 +53,26 @@ pub struct Serve {
     /// all
     #[arg(long, value_name = "COMMANDS")]
     pub allow: Vec<String>,
+    /// When clients of the preceding --listen get the answer to an UPDATE: `served` when a server
+    /// has taken it (the default), `logged` when the router's log has it
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
+    pub answer: Vec<Answer>,
+    /// What a write of a client of the preceding --listen survives from its answer on: `power`, a
+    /// power cut (the default), or `crash`, a crash of the router
+    #[arg(long, value_enum, value_name = "WHAT", hide_possible_values = true)]
+    pub durability: Vec<Durability>,
+    /// How many milliseconds the log may wait for its next sync, if all writes since the last one
+    /// only have to survive a crash of the router
+    #[arg(long, value_name = "MS", default_value_t = 100)]
+    pub sync_every: u64,
+    /// With --answer logged: how many MiB may wait for every copy of a file before answers wait for
+    /// a server
+    #[arg(long, value_name = "MIB", default_value_t = 16)]
+    pub backlog: u64,
+    /// With --answer logged: how many seconds the oldest may wait for every copy of a file before
+    /// answers wait for a server
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub backlog_age: u64,
     /// Also listen on addresses that other machines can reach; the protocol has no passwords
     #[arg(long)]
     pub public: bool,

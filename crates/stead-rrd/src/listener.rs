@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::client::{serve, Allowed};
 use crate::connection::Address;
+use crate::policy::Policy;
 use crate::router::Router;
 use crate::socket::Socket;
 
@@ -52,16 +53,23 @@ impl Room {
 pub struct Listener {
     socket: Socket,
     allowed: Arc<Allowed>,
+    policy: Policy,
 }
 
 impl Listener {
     /// Listens on `address`. A unix socket on which nobody answers is taken over. An address that
     /// is not loopback is refused unless `public` is set.
-    pub async fn bind(address: &Address, allowed: Allowed, public: bool) -> io::Result<Listener> {
+    pub async fn bind(
+        address: &Address,
+        allowed: Allowed,
+        policy: Policy,
+        public: bool,
+    ) -> io::Result<Listener> {
         let socket = Socket::bind(address, public).await?;
         Ok(Listener {
             socket,
             allowed: Arc::new(allowed),
+            policy,
         })
     }
 
@@ -101,8 +109,9 @@ impl Listener {
                     }
                     let (one, router) = (Arc::clone(&connected), Arc::clone(&router));
                     let (allowed, ending) = (Arc::clone(&self.allowed), ending.clone());
+                    let policy = self.policy;
                     tokio::spawn(async move {
-                        serve(stream, router, allowed, ending).await;
+                        serve(stream, router, allowed, policy, ending).await;
                         drop(one);
                     });
                 }

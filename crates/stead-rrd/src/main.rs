@@ -1,6 +1,7 @@
 //! The program `stead-rrd`.
 #![forbid(unsafe_code)]
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,9 +23,10 @@ use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::mover::Mover;
 use stead_rrd::path::Base;
+use stead_rrd::policy::Policy;
 use stead_rrd::report::Report;
 use stead_rrd::router::Router;
-use stead_rrd::shared::Options;
+use stead_rrd::shared::{Backlog, Options};
 use stead_rrd::state::StateDir;
 use stead_rrd::status::Source;
 use stead_rrd::{operate, say};
@@ -170,6 +172,10 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         base,
         flush_after: Duration::from_secs(serve.flush_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
+        backlog: Backlog {
+            bytes: serve.backlog.saturating_mul(1 << 20) as usize,
+            age: Duration::from_secs(serve.backlog_age),
+        },
         idle: Some(serve.idle)
             .filter(|idle| *idle > 0)
             .map(Duration::from_secs),
@@ -192,6 +198,7 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
     }
     let bound = log::Size {
         bound: serve.log_size.saturating_mul(1 << 20),
+        sync_every: Duration::from_millis(serve.sync_every),
         ..log::Size::default()
     };
     let log = Durable::open(&serve.state.join("log"), bound).map_err(failed)?;
@@ -206,7 +213,7 @@ async fn listen_and_route(
     map: stead::Map,
     log: Arc<dyn Log>,
     options: Options,
-    places: Vec<(Address, Allowed)>,
+    places: Vec<Place>,
     state: Arc<StateDir>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
@@ -232,9 +239,14 @@ async fn listen_and_route(
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     mover.load_repairs().map_err(|line| Failure(IO, line))?;
     let mut listeners = Vec::new();
-    for (address, allowed) in places {
+    for Place {
+        address,
+        allowed,
+        policy,
+    } in places
+    {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
-        let listener = Listener::bind(&address, allowed, serve.public)
+        let listener = Listener::bind(&address, allowed, policy, serve.public)
             .await
             .map_err(failed)?;
         listening(&listener.address().map_err(failed)?);
@@ -309,40 +321,60 @@ fn reload_templates(serve: &Serve, router: &Router) {
     }
 }
 
-/// Returns each --listen with the --allow that follows it, before the next --listen.
-fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)>, String> {
+/// A --listen with the options that follow it.
+struct Place {
+    address: Address,
+    allowed: Allowed,
+    policy: Policy,
+}
+
+/// Returns each --listen with the options that follow it, before the next --listen.
+fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<Place>, String> {
     let indices = |name| given.indices_of(name).into_iter().flatten();
-    let mut places: Vec<(usize, Address, Option<Allowed>)> = Vec::new();
+    let mut listens: Vec<usize> = Vec::new();
+    let mut places = Vec::new();
     for (at, text) in indices("listen").zip(&serve.listen) {
-        places.push((
-            at,
-            Address::parse(text).map_err(|error| format!("--listen {error}"))?,
-            None,
-        ));
+        listens.push(at);
+        places.push(Place {
+            address: Address::parse(text).map_err(|error| format!("--listen {error}"))?,
+            allowed: Allowed::default(),
+            policy: Policy::default(),
+        });
     }
-    for (at, text) in indices("allow").zip(&serve.allow) {
-        let place = places.iter_mut().rev().find(|(listen, ..)| *listen < at);
-        let (.., allowed) = place
-            .ok_or_else(|| format!("--allow {text}: put it after the --listen that it is for"))?;
-        if allowed.is_some() {
-            return Err(format!(
-                "--allow {text}: that --listen has an --allow already; join the commands with a \
-                comma"
-            ));
+    let mut seen = HashSet::new();
+    // returns the place that an option at this index is for
+    let mut place = |option: &'static str, at: usize| {
+        let behind = listens.partition_point(|listen| *listen < at);
+        let place = behind
+            .checked_sub(1)
+            .ok_or_else(|| format!("--{option}: put it after the --listen that it is for"))?;
+        match seen.insert((option, place)) {
+            true => Ok(place),
+            false => Err(format!("--{option}: that --listen has one already")),
         }
-        *allowed = Some(Allowed::parse(text).map_err(|error| format!("--allow {error}"))?);
+    };
+    for (at, text) in indices("allow").zip(&serve.allow) {
+        let place = place("allow", at)
+            .map_err(|error| format!("{error}; join the commands with a comma"))?;
+        let allowed = Allowed::parse(text).map_err(|error| format!("--allow {error}"))?;
+        places[place].allowed = allowed;
     }
-    Ok(places
-        .into_iter()
-        .map(|(_, address, allowed)| (address, allowed.unwrap_or_default()))
-        .collect())
+    for (at, answer) in indices("answer").zip(&serve.answer) {
+        places[place("answer", at)?].policy.answer = *answer;
+    }
+    for (at, durability) in indices("durability").zip(&serve.durability) {
+        places[place("durability", at)?].policy.durability = *durability;
+    }
+    Ok(places)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stead_rrd::log::Durability;
+    use stead_rrd::policy::Answer;
 
-    fn read(line: &str) -> Result<Vec<(Address, Allowed)>, String> {
+    fn read(line: &str) -> Result<Vec<Place>, String> {
         let words = format!("stead-rrd serve --map m --base /b --state /s {line}");
         let matches = command()
             .try_get_matches_from(words.split(' '))
@@ -357,19 +389,25 @@ mod tests {
     }
 
     #[test]
-    fn an_allow_belongs_to_the_listen_before_it() {
+    fn an_option_of_a_listener_belongs_to_the_listen_before_it() {
         command().debug_assert();
-        let places =
-            read("--listen unix:/s --listen 127.0.0.1:1 --allow update --listen 127.0.0.1:2")
-                .unwrap();
-        let kinds: Vec<bool> = places
-            .iter()
-            .map(|(_, allowed)| format!("{allowed:?}").contains("Update"))
-            .collect();
-        assert_eq!(kinds, [false, true, false]);
+        let line = "--listen unix:/s --durability crash --listen 127.0.0.1:1 --allow update \
+            --answer logged --durability power --listen 127.0.0.1:2";
+        let places = read(line).unwrap();
+        let allowed = |place: &Place| format!("{:?}", place.allowed).contains("Update");
+        let found = places.iter().map(|place| (allowed(place), place.policy));
+        let policy = |answer, durability| Policy { answer, durability };
+        let expected = [
+            (false, policy(Answer::Served, Durability::Crash)),
+            (true, policy(Answer::Logged, Durability::Power)),
+            (false, Policy::default()),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
         for line in [
             "--allow update --listen unix:/s",
             "--listen unix:/s --allow update --allow flush",
+            "--answer logged --listen unix:/s",
+            "--listen unix:/s --durability crash --durability crash",
             "--listen x",
             "--listen unix:/s --allow x",
         ] {

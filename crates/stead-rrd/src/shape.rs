@@ -35,20 +35,20 @@ enum Kind {
 }
 
 impl Shape {
-    /// Reads the shape and the last time from an answer to INFO. Returns `None` if it does not tell
-    /// them.
-    pub fn read(info: &Reply) -> Option<(Shape, f64)> {
-        if info.is_error() {
+    /// Reads the shape and the last time, in whole seconds, from the answers to INFO and LAST: INFO
+    /// does not know of values that wait in memory. Returns `None` if they do not tell them.
+    pub fn read(info: &Reply, last: &Reply) -> Option<(Shape, f64)> {
+        if info.is_error() || last.is_error() {
             return None;
         }
-        let (mut columns, mut whole_seconds, mut last) = (Vec::new(), false, None);
+        let last = integer_of(&last.text)?;
+        let (mut columns, mut whole_seconds) = (Vec::new(), false);
         for line in info.each() {
             // key, kind, value
             let mut words = line.splitn(3, |b| *b == b' ');
             let (key, value) = (words.next()?, words.nth(1).unwrap_or_default());
             match key {
                 b"rrd_version" => whole_seconds = value < &b"0003"[..],
-                b"last_update" => last = integer_of(value),
                 _ if key.starts_with(b"ds[") && key.ends_with(b"].type") => {
                     columns.extend(Kind::of(value))
                 }
@@ -59,7 +59,7 @@ impl Shape {
             columns: columns.into(),
             whole_seconds,
         };
-        (!shape.columns.is_empty()).then_some((shape, last? as f64))
+        (!shape.columns.is_empty()).then_some((shape, last as f64))
     }
 
     /// Judges the values of an UPDATE of a file whose last time is `last`. Returns the new last
@@ -89,6 +89,20 @@ impl Shape {
             last = last.max(time);
         }
         Ok(last)
+    }
+
+    /// Returns the new last time of a file whose last time is `last` if rrdcached and rrdtool take
+    /// all values of an UPDATE. Then each of them is after the one before it.
+    pub fn takes(&self, values: &[u8], mut last: f64) -> Option<f64> {
+        for value in words(values) {
+            let newest = self.judge(value, last).ok()?;
+            // `judge` leaves to rrdcached what is not newer, and what has no time
+            if newest <= last {
+                return None;
+            }
+            last = newest;
+        }
+        Some(last)
     }
 
     fn judge_readings(&self, stamp: &[u8], readings: &[u8]) -> Result<(), String> {
@@ -206,11 +220,9 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(at, kind)| format!("ds[v{at}].type 2 {kind}"))
-            .chain([
-                format!("rrd_version 2 {version}"),
-                "last_update 1 100".into(),
-            ]);
-        let (shape, last) = Shape::read(&Reply::list("Info for x follows", lines)).unwrap();
+            .chain([format!("rrd_version 2 {version}")]);
+        let info = Reply::list("Info for x follows", lines);
+        let (shape, last) = Shape::read(&info, &Reply::ok("100")).unwrap();
         assert_eq!(last, 100.0);
         shape
     }
@@ -288,12 +300,35 @@ mod tests {
 
     #[test]
     fn an_answer_without_columns_tells_no_shape() {
-        for info in [
-            Reply::error("No such file"),
-            Reply::list("Info", ["last_update 1 5"]),
-            Reply::list("Info", ["ds[a].type 2 GAUGE"]),
+        let good = Reply::list("Info", ["ds[a].type 2 GAUGE"]);
+        assert!(Shape::read(&good, &Reply::ok("5")).is_some());
+        for (info, last) in [
+            (Reply::error("No such file"), Reply::ok("5")),
+            (Reply::list("Info", ["rrd_version 2 0003"]), Reply::ok("5")),
+            (good.clone(), Reply::error("No such file")),
+            (good, Reply::ok("soon")),
         ] {
-            assert_eq!(Shape::read(&info), None);
+            assert_eq!(Shape::read(&info, &last), None);
+        }
+    }
+
+    #[test]
+    fn an_update_is_taken_when_every_value_is_good_and_newer() {
+        let shape = shape(&["GAUGE"], "0003");
+        for (values, newest) in [
+            (&b"101:1 102:2"[..], Some(102.0)),
+            (b"100.000002:1", Some(100.000002)),
+            (b"100:1", None),
+            (b"101:1 101:2", None),
+            (b"102:1 101:2", None),
+            (b"101:1 102:x", None),
+            (b"101:1 102:2:3", None),
+            (b"N:1", None),
+            (b"101", None),
+            (b"nan:1", None),
+            (b"", Some(100.0)),
+        ] {
+            assert_eq!(shape.takes(values, 100.0), newest, "{values:?}");
         }
     }
 }

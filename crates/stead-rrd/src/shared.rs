@@ -22,6 +22,8 @@ pub struct Options {
     pub flush_after: Duration,
     /// How long a backend may take to answer before it is down.
     pub patience: Duration,
+    /// How much may wait for the servers.
+    pub backlog: Backlog,
     /// How long a client may send nothing.
     pub idle: Option<Duration>,
     /// Whether CREATE may replace a file that exists, as rrdcached does without -O.
@@ -29,6 +31,25 @@ pub struct Options {
     /// How to make a file that an UPDATE names and that does not exist, until other templates are
     /// loaded.
     pub create: Option<Arc<Templates>>,
+}
+
+/// How much may wait for every copy of a file before clients that need no answer of a server wait
+/// for one.
+#[derive(Clone, Copy, Debug)]
+pub struct Backlog {
+    /// In bytes.
+    pub bytes: usize,
+    /// How old the oldest may be.
+    pub age: Duration,
+}
+
+impl Default for Backlog {
+    fn default() -> Backlog {
+        Backlog {
+            bytes: 16 << 20,
+            age: Duration::from_secs(5),
+        }
+    }
 }
 
 /// The shared state.

@@ -6,6 +6,9 @@
 //! that takes or refuses a line decides it; "no such file" decides only if no backend answers
 //! otherwise. So a slow backend delays nobody. But no caller gets an answer before the ticket was
 //! offered to all its backends, so that the caller's next request comes after it in every queue.
+//!
+//! An early ticket is answered as soon as it was offered. Who tells it the last answer gets the
+//! lines that no backend took.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -45,7 +48,18 @@ pub struct Ticket {
     pub number: u64,
     /// The writes.
     pub writes: Writes,
+    /// Whether the caller gets a success as soon as the writes are offered.
+    pub early: bool,
     answers: Mutex<Answers>,
+}
+
+/// What an answer has shown that no caller hears of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unheard {
+    /// Refusals of lines that another backend took.
+    pub apart: Vec<Refusal>,
+    /// Refusals of lines that no backend took, after the caller was told of a success.
+    pub lost: Vec<Refusal>,
 }
 
 struct Answers {
@@ -61,11 +75,15 @@ struct Answers {
     /// refusals of lines that no backend has taken so far
     refused: Vec<Refusal>,
     done: Option<oneshot::Sender<Failures>>,
+    /// the caller was told of a success before anybody answered
+    told: bool,
+    /// the caller waits for an answer although the ticket is early
+    crowded: bool,
 }
 
 impl Ticket {
     /// Returns a ticket for a record, and the receiver of its answer. One caller has to offer it.
-    pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
+    pub fn new(number: u64, writes: Writes, early: bool) -> (Ticket, oneshot::Receiver<Failures>) {
         let (done, receiver) = oneshot::channel();
         let said = vec![Heard::Nothing; writes.len()];
         let answers = Answers {
@@ -77,11 +95,14 @@ impl Ticket {
             taken: vec![false; writes.len()],
             refused: Vec::new(),
             done: Some(done),
+            told: false,
+            crowded: false,
         };
         (
             Ticket {
                 number,
                 writes,
+                early,
                 answers: Mutex::new(answers),
             },
             receiver,
@@ -100,36 +121,46 @@ impl Ticket {
         self.heard(answers);
     }
 
+    /// Lets the caller wait for an answer of a backend although the ticket is early: too much waits
+    /// for every backend.
+    pub fn is_crowded(&self) {
+        self.answers().crowded = true;
+    }
+
     /// Records that `more` further answers may come.
     pub fn expect(&self, more: usize) {
         self.answers().expected += more;
     }
 
     /// Takes a backend's answer to `lines`. `failures` has the lines that it refused, by their
-    /// place in `lines`, and why; it took all others. Returns the refusals of lines that another
-    /// backend took, as soon as both are known.
+    /// place in `lines`, and why; it took all others. Returns the refusals of which no caller
+    /// hears, as soon as they are known for such.
     pub fn answer(
         &self,
         place: BackendId,
         lines: impl Iterator<Item = usize>,
         failures: impl IntoIterator<Item = (usize, Vec<u8>)>,
-    ) -> Vec<Refusal> {
-        let mut apart = Vec::new();
+    ) -> Unheard {
+        let mut unheard = Unheard::default();
         let mut answers = self.answers();
         let mut failures = failures.into_iter().peekable();
         for (at, line) in lines.enumerate() {
             let failure = failures
                 .next_if(|(other, _)| *other == at)
                 .map(|(_, text)| text);
-            answers.compare(line, place, failure.as_deref(), &mut apart);
+            answers.compare(line, place, failure.as_deref(), &mut unheard.apart);
             answers.take(line, failure);
         }
         answers.expected = answers.expected.saturating_sub(1);
+        if answers.told && answers.expected == 0 && answers.givers == 0 {
+            unheard.lost = std::mem::take(&mut answers.refused);
+        }
         self.heard(answers);
-        apart
+        unheard
     }
 
-    /// Records that an expected answer will not come, because the backend is not up or is lost.
+    /// Records that an expected answer will not come, because the backend is not up or is lost. It
+    /// will get the lines from the log, so they are not lost.
     pub fn lost(&self) {
         let mut answers = self.answers();
         answers.expected = answers.expected.saturating_sub(1);
@@ -147,12 +178,18 @@ impl Ticket {
     }
 
     fn heard(&self, mut answers: MutexGuard<'_, Answers>) {
-        if answers.givers > 0 || answers.undecided > 0 && answers.expected > 0 {
+        let open = answers.undecided > 0 && answers.expected > 0;
+        if answers.givers > 0 || open && !(self.early && !answers.crowded) {
             return;
         }
         let Some(done) = answers.done.take() else {
             return;
         };
+        if open {
+            answers.told = true;
+            let _ = done.send(Failures::new()); // fails if the client has left
+            return;
+        }
         let mut failures = std::mem::take(&mut answers.failures);
         if answers.undecided > 0 {
             // no backend was up: the log has the write, which is enough for an update
@@ -239,12 +276,20 @@ impl Answers {
 mod tests {
     use super::*;
 
-    fn ticket(count: usize) -> (Ticket, oneshot::Receiver<Failures>) {
+    fn updates(count: usize) -> Writes {
         let mut writes = Writes::default();
         for line in 0..count {
             writes.push(Verb::Update, format!("c/{line}").as_bytes(), b"1:2", b"");
         }
-        Ticket::new(1, writes)
+        writes
+    }
+
+    fn ticket(count: usize) -> (Ticket, oneshot::Receiver<Failures>) {
+        Ticket::new(1, updates(count), false)
+    }
+
+    fn early(count: usize) -> (Ticket, oneshot::Receiver<Failures>) {
+        Ticket::new(1, updates(count), true)
     }
 
     #[test]
@@ -258,6 +303,51 @@ mod tests {
         ticket.answer(0, [0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
         assert_eq!(answer.try_recv().unwrap(), [(1, b"illegal".to_vec())]);
         ticket.answer(0, [0, 1, 2].into_iter(), [(0, b"too late".to_vec())]);
+    }
+
+    #[test]
+    fn an_early_answer_waits_for_no_backend_and_what_none_takes_is_told_at_the_end() {
+        let (ticket, mut answer) = early(2);
+        ticket.expect(2);
+        assert!(answer.try_recv().is_err());
+        ticket.given();
+        assert_eq!(answer.try_recv().unwrap(), []);
+        let no = |at: usize| (at, b"no".to_vec());
+        let first = ticket.answer(7, [0, 1].into_iter(), [no(0), no(1)]);
+        assert_eq!(first, Unheard::default());
+        let second = ticket.answer(8, [0, 1].into_iter(), [no(1)]);
+        let who = |refusals: &[Refusal]| -> Vec<_> {
+            refusals
+                .iter()
+                .map(|refusal| (refusal.line, refusal.place))
+                .collect()
+        };
+        assert_eq!(who(&second.apart), [(0, 7)]);
+        assert_eq!(who(&second.lost), [(1, 7), (1, 8)]);
+    }
+
+    #[test]
+    fn an_early_line_that_the_log_still_has_for_somebody_is_not_lost() {
+        let (ticket, _answer) = early(1);
+        ticket.expect(2);
+        ticket.given();
+        ticket.answer(7, [0].into_iter(), [(0, b"no".to_vec())]);
+        ticket.lost();
+        let (ticket, mut answer) = early(1);
+        ticket.given();
+        assert_eq!(answer.try_recv().unwrap(), []);
+    }
+
+    #[test]
+    fn in_a_crowd_an_early_ticket_waits_like_any_other() {
+        let (ticket, mut answer) = early(1);
+        ticket.expect(1);
+        ticket.is_crowded();
+        ticket.given();
+        assert!(answer.try_recv().is_err());
+        let unheard = ticket.answer(7, [0].into_iter(), [(0, b"no".to_vec())]);
+        assert_eq!(answer.try_recv().unwrap().len(), 1);
+        assert_eq!(unheard, Unheard::default());
     }
 
     #[test]
@@ -302,7 +392,7 @@ mod tests {
         assert_eq!(answer.try_recv().unwrap(), []);
         let mut writes = Writes::default();
         writes.push(Verb::Create, b"a", b"", b"");
-        let (ticket, mut answer) = Ticket::new(1, writes);
+        let (ticket, mut answer) = Ticket::new(1, writes, false);
         ticket.expect(1);
         ticket.given();
         assert!(answer.try_recv().is_err());
@@ -330,13 +420,16 @@ mod tests {
             text: b"no".to_vec(),
         };
         let no = |at: usize| (at, b"no".to_vec());
-        assert_eq!(ticket.answer(7, [0, 1].into_iter(), [no(0), no(1)]), []);
         assert_eq!(
-            ticket.answer(8, [0, 1].into_iter(), [no(1)]),
+            ticket.answer(7, [0, 1].into_iter(), [no(0), no(1)]).apart,
+            []
+        );
+        assert_eq!(
+            ticket.answer(8, [0, 1].into_iter(), [no(1)]).apart,
             [refusal(0, 7)]
         );
         assert_eq!(
-            ticket.answer(9, [0, 1].into_iter(), [no(0), no(1)]),
+            ticket.answer(9, [0, 1].into_iter(), [no(0), no(1)]).apart,
             [refusal(0, 9)]
         );
     }

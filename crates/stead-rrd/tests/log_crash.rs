@@ -4,12 +4,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use stead_rrd::log::{durable, Durable, Log, Size};
+use stead_rrd::log::{survives, Durability, Durable, Log, Size};
 
 const OPTIONS: Size = Size {
     segment: 1 << 16,
     bound: 1 << 20,
+    sync_every: Duration::from_millis(20),
 };
 
 /// Returns the bytes of the record that its writer calls `name`.
@@ -19,10 +21,11 @@ fn text(name: u64) -> Vec<u8> {
         .into_bytes()
 }
 
-fn append(log: &Durable, name: u64) -> std::io::Result<u64> {
+fn append(log: &Durable, name: u64, durability: Durability) -> std::io::Result<u64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let number = log.append(&text(name))?;
-    runtime.block_on(durable(log, number)).map(|()| number)
+    let number = log.append(&text(name), durability)?;
+    let survives = survives(log, number, durability);
+    runtime.block_on(survives).map(|()| number)
 }
 
 /// Runs when a test below starts this program again. Prints each acknowledged record as `ack NUMBER
@@ -42,10 +45,14 @@ fn child() {
     std::thread::scope(|scope| {
         for writer in 0..8 {
             let log = &log;
+            let durability = match mode.as_str() {
+                "mixed" if writer % 4 != 0 => Durability::Crash,
+                _ => Durability::Power,
+            };
             scope.spawn(move || {
                 for step in 0.. {
                     let name = step * 8 + writer;
-                    let number = append(log, name).unwrap();
+                    let number = append(log, name, durability).unwrap();
                     println!("ack {number} {name}");
                     log.confirm("a", number.saturating_sub(300)).unwrap();
                 }
@@ -70,7 +77,7 @@ fn fill(log: Durable, dir: &Path) {
             };
             rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
         }
-        match append(&log, last + 1) {
+        match append(&log, last + 1, Durability::Power) {
             Ok(number) => last = number,
             Err(error) => break error,
         }
@@ -111,12 +118,12 @@ impl Drop for Killed {
     }
 }
 
-fn start(dir: &Path) -> (Killed, BufReader<ChildStdout>) {
+fn start(dir: &Path, mode: &str) -> (Killed, BufReader<ChildStdout>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
     command
         .env("STEAD_RRD_TEST_LOG", dir)
-        .env("STEAD_RRD_TEST_MODE", "run")
+        .env("STEAD_RRD_TEST_MODE", mode)
         .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());
@@ -134,6 +141,16 @@ fn ack(line: &str) -> Option<(u64, u64)> {
 
 #[test]
 fn fifty_kills_lose_nothing_that_was_acknowledged() {
+    fifty_kills("run");
+}
+
+/// Most records of this log are acknowledged when they are written, before a sync.
+#[test]
+fn fifty_kills_lose_nothing_that_was_written() {
+    fifty_kills("mixed");
+}
+
+fn fifty_kills(mode: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     Durable::open(&path, OPTIONS)
@@ -146,7 +163,7 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
         luck = luck
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
-        let (mut child, mut lines) = start(&path);
+        let (mut child, mut lines) = start(&path, mode);
         let mut told = Vec::new();
         let mut line = String::new();
         while lines.read_line(&mut line).unwrap() > 0 {

@@ -17,7 +17,7 @@ const LARGE_PATIENCE: u32 = 6;
 
 /// How many files are asked about before the answers are read: so few that neither side waits with
 /// a full socket, since a question has at most 2 KiB.
-const INFOS: usize = 25;
+const INFOS: usize = 12;
 
 impl Backend {
     /// Asks the backend something that changes nothing, on a connection apart from the writes. The
@@ -43,17 +43,20 @@ impl Backend {
         Ok(self.as_ours(reply, binary))
     }
 
-    /// Asks INFO about several files. Returns the answers in the order of the names.
-    pub async fn infos(&self, names: &[Vec<u8>]) -> io::Result<Vec<Reply>> {
+    /// Asks INFO and LAST about several files. Returns the answers in the order of the names.
+    pub async fn infos(&self, names: &[Vec<u8>]) -> io::Result<Vec<[Reply; 2]>> {
         if let [name] = names {
-            return Ok(vec![self.ask(&line_of(Verb::Info, name), false).await?]);
+            let info = self.ask(&line_of(Verb::Info, name), false).await?;
+            return Ok(vec![[
+                info,
+                self.ask(&line_of(Verb::Last, name), false).await?,
+            ]]);
         }
         self.caught_up().await?;
         let mut connection = self.opened().await?;
         let mut infos = Vec::with_capacity(names.len());
         for names in names.chunks(INFOS) {
-            let lines: Vec<Vec<u8>> = names.iter().map(|name| line_of(Verb::Info, name)).collect();
-            infos.extend(self.in_time(connection.ask_all(&lines)).await?);
+            infos.extend(self.in_time(connection.infos(names)).await?);
         }
         Ok(infos)
     }

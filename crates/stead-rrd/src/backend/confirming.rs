@@ -107,7 +107,8 @@ impl Backend {
                 .iter()
                 .for_each(|taken| standing.unflushed.failed(taken, now));
             let waiting = standing.queue.iter().map(|work| work.ticket.number).min();
-            let first = [standing.unflushed.first(), waiting, standing.sending]
+            let sending = standing.sending.map(|(number, _)| number);
+            let first = [standing.unflushed.first(), waiting, sending]
                 .into_iter()
                 .flatten()
                 .min();

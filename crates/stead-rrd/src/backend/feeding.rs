@@ -11,11 +11,15 @@ use super::standing::OwnJournal;
 use super::work::Work;
 use crate::connection::Connection;
 use crate::health::Health;
+use crate::layout::BackendId;
 use crate::refusals::{has_no_file, is_missing, is_repeated, is_there};
 use crate::repairs::Need;
 use crate::reply::rebase;
-use crate::ticket::Refusal;
+use crate::ticket::{Refusal, Unheard};
 use crate::verb::Verb;
+
+/// How long writes wait for more of them, while nobody waits for their answers.
+const REST: Duration = Duration::from_millis(10);
 
 /// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -86,19 +90,26 @@ impl Backend {
         let mut through = caught_up;
         let (mut works, mut text) = (Vec::new(), Vec::new());
         loop {
-            {
+            let rest = {
                 let mut standing = self.standing();
                 if let Some(why) = standing.broken.take() {
                     return Err(io::Error::new(io::ErrorKind::ConnectionReset, why));
                 }
-                standing.take(&mut works);
-                if works.is_empty() && standing.health == Health::Behind {
+                let behind = standing.health == Health::Behind;
+                let rest = standing.oldest().filter(|_| !standing.urgent && !behind);
+                let rest = rest.map(|since| REST.saturating_sub(since.elapsed()));
+                if rest.is_none_or(|rest| rest.is_zero()) {
+                    standing.take(&mut works);
+                }
+                if works.is_empty() && behind {
                     return Ok(through);
                 }
-            }
+                rest
+            };
             if works.is_empty() {
                 tokio::select! {
                     () = self.wake.notified() => continue,
+                    () = tokio::time::sleep(rest.unwrap_or_default()), if rest.is_some() => continue,
                     error = connection.closed() => return Err(error),
                 }
             }
@@ -164,14 +175,34 @@ impl Backend {
             }
             drop(standing);
             let writes = &work.ticket.writes;
-            for Refusal { line, place, text } in work.ticket.answer(self.id, work.lines(), own) {
+            let Unheard { apart, lost } = work.ticket.answer(self.id, work.lines(), own);
+            for Refusal { line, place, text } in apart {
                 if let Some(need) = needed(writes.verb(line), &text) {
                     let name = writes.name(line);
                     self.shared.repairs.refused(name, place, need, &text, 1);
                 }
             }
+            for Refusal { line, place, text } in lost {
+                self.lost(writes.name(line), place, &text);
+            }
             start = end;
         }
+    }
+}
+
+impl Backend {
+    /// Counts and reports an update that no server took after its client was told of a success.
+    fn lost(&self, name: &[u8], place: BackendId, text: &[u8]) {
+        self.shared.repairs.refused_by_all(place);
+        // somebody has changed the file: it has to be learnt again
+        self.shared.known.forget(name);
+        let (file, error) = (String::from_utf8_lossy(name), String::from_utf8_lossy(text));
+        tracing::error!(
+            file = &*file,
+            error = &*error,
+            "an update of {file} that was answered when the log had it is refused by its servers: \
+            {error}"
+        );
     }
 }
 

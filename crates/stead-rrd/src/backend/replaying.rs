@@ -84,11 +84,11 @@ impl Backend {
     /// Asks the backend about files, to judge updates that nobody has judged.
     async fn learn(&self, connection: &mut Connection, names: &[Vec<u8>]) -> io::Result<()> {
         for name in names {
-            let info = self
-                .in_time(connection.ask(&line_of(Verb::Info, name), false))
-                .await?;
-            if let Some(found) = Shape::read(&info) {
-                self.shared.known.learn(name, found);
+            let asked = connection.infos(std::slice::from_ref(name));
+            for [info, last] in self.in_time(asked).await? {
+                if let Some(found) = Shape::read(&info, &last) {
+                    self.shared.known.learn(name, found);
+                }
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use tokio::sync::{watch, Notify};
 
-use super::standing::{Access, OwnJournal, Standing};
+use super::standing::{Access, OwnJournal, Standing, BATCH_LINES};
 use super::work::Work;
 use crate::connection::Connection;
 use crate::files::Files;
@@ -170,7 +170,10 @@ impl Backend {
     /// Offers writes to the backend. If it is not up, the ticket is told at once. Writes to one
     /// file are offered in the order of their records. `held` means that writes to other files may
     /// have overtaken these.
-    pub fn offer(&self, work: Work, held: bool) {
+    ///
+    /// Returns whether more waits for the backend than [`Backlog`](crate::shared::Backlog) allows,
+    /// or `None` if it is not up.
+    pub fn offer(&self, work: Work, held: bool) -> Option<bool> {
         let mut standing = self.standing();
         let number = work.ticket.number;
         standing.offered = standing.offered.max(number);
@@ -185,20 +188,36 @@ impl Backend {
             }
             drop(standing);
             work.ticket.lost();
-            return;
+            return None;
         }
+        let backlog = &self.shared.options.backlog;
+        let waits = |since| work.since.saturating_duration_since(since) > backlog.age;
+        let crowded = standing.queued_bytes > backlog.bytes || standing.oldest().is_some_and(waits);
         standing.queued_bytes += work.size();
+        standing.queued_lines += work.count();
         standing.pushed += 1;
+        // while nobody waits, the works wait for more of them, and the task need not know
+        let first = standing.queue.is_empty();
+        let urgent = !work.ticket.early || crowded || standing.queued_lines >= BATCH_LINES;
+        let wakes = first || urgent && !standing.urgent;
+        standing.urgent |= urgent;
         standing.queue.push_back(work);
         drop(standing);
-        self.wake.notify_one();
+        if wakes {
+            self.wake.notify_one();
+        }
+        Some(crowded)
     }
 
     /// Waits until everything that the backend was offered so far is answered.
     pub async fn caught_up(&self) -> io::Result<()> {
         let (pushed, losses) = {
-            let standing = self.standing();
+            let mut standing = self.standing();
             self.check_up(standing.health)?;
+            if !standing.urgent && !standing.queue.is_empty() {
+                standing.urgent = true;
+                self.wake.notify_one();
+            }
             (standing.pushed, standing.losses)
         };
         let mut answered = self.answered.subscribe();
@@ -262,7 +281,8 @@ impl Backend {
         standing.error = Some(error.to_string());
         standing.losses += 1;
         let works = std::mem::take(&mut standing.queue);
-        standing.queued_bytes = 0;
+        (standing.queued_bytes, standing.queued_lines) = (0, 0);
+        standing.urgent = false;
         standing.sending = None;
         standing.late = None; // everything unconfirmed is read again anyway
         standing.flushed = None;

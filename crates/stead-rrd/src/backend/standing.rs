@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::work::Work;
 use crate::connection::Address;
@@ -50,10 +50,13 @@ pub(super) struct Standing {
     pub base: Arc<[u8]>,
     pub queue: VecDeque<Work>,
     pub queued_bytes: usize,
+    pub queued_lines: usize,
+    /// somebody waits for what is in the queue
+    pub urgent: bool,
     /// how many items of work were ever put into the queue
     pub pushed: u64,
-    /// the number of the oldest record that is being sent
-    pub sending: Option<u64>,
+    /// the number of the oldest record that is being sent, and since when it waited
+    pub sending: Option<(u64, Instant)>,
     /// the number of the newest record that was offered, whether it was taken or not
     pub offered: u64,
     /// the version of the layout when the log was last read
@@ -83,6 +86,8 @@ impl Standing {
             base: Arc::from(&b""[..]),
             queue: VecDeque::new(),
             queued_bytes: 0,
+            queued_lines: 0,
+            urgent: false,
             pushed: 0,
             sending: None,
             offered: 0,
@@ -109,8 +114,17 @@ impl Standing {
                 break;
             }
             self.queued_bytes -= work.size();
+            self.queued_lines -= work.count();
             works.extend(self.queue.pop_front());
         }
-        self.sending = works.iter().map(|work| work.ticket.number).min();
+        self.urgent &= !self.queue.is_empty();
+        let oldest = works.iter().map(|work| (work.ticket.number, work.since));
+        self.sending = oldest.min_by_key(|(number, _)| *number);
+    }
+
+    /// Returns since when the oldest work waits for its answer.
+    pub fn oldest(&self) -> Option<Instant> {
+        let queued = self.queue.front().map(|work| work.since);
+        self.sending.map(|(_, since)| since).or(queued)
     }
 }

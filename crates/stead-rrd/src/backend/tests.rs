@@ -1,7 +1,7 @@
 //! Tests of a backend between its queue and the log.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::task::JoinHandle;
@@ -10,10 +10,10 @@ use super::{Access, Backend, Lines, Work};
 use crate::connection::{Address, Connection};
 use crate::health::Health;
 use crate::layout::{Layout, Placement};
-use crate::log::{Log, Memory};
+use crate::log::{Durability, Log, Memory};
 use crate::path::Base;
 use crate::record;
-use crate::shared::{Options, Shared};
+use crate::shared::{Backlog, Options, Shared};
 use crate::ticket::Ticket;
 use crate::verb::Verb;
 use crate::writes::Writes;
@@ -72,6 +72,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
         base: Base::new(b"/rrd"),
         flush_after: Duration::from_secs(3600),
         patience: Duration::from_secs(60),
+        backlog: Backlog::default(),
         idle: None,
         overwrite: false,
         create: None,
@@ -86,7 +87,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
     let mut bytes = Vec::new();
     record::push(&mut bytes, ["a", "b"].into_iter(), writes.line(0));
-    let number = log.append(&bytes).unwrap();
+    let number = log.append(&bytes, Durability::Power).unwrap();
 
     let mut connection = Connection::open(&address).await.unwrap();
     let through = backend.replay(&mut connection, 0).await.unwrap();
@@ -94,12 +95,13 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     // the backend falls behind and continues from here; the file comes to it, with the held write
     backend.standing().become_(Health::Behind);
     shared.layout_mut().moved(name.as_bytes());
-    let (ticket, mut answer) = Ticket::new(number, writes);
+    let (ticket, mut answer) = Ticket::new(number, writes, false);
     ticket.expect(1);
     ticket.given();
     let work = Work {
         ticket: Arc::new(ticket),
         lines: Lines::All,
+        since: Instant::now(),
     };
     backend.offer(work, true);
     assert_eq!(answer.try_recv().unwrap(), []);

@@ -1,6 +1,7 @@
 //! Lines of a ticket that are for one backend.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::ticket::Ticket;
 
@@ -10,6 +11,8 @@ pub struct Work {
     pub ticket: Arc<Ticket>,
     /// Which lines of the ticket.
     pub lines: Lines,
+    /// When it was offered.
+    pub since: Instant,
 }
 
 /// Some lines of a ticket.

@@ -9,6 +9,7 @@ use super::allowed::not_here;
 use super::input::Gone;
 use super::session::{Session, FAULT};
 use crate::batch::{Errors, GO_AHEAD};
+use crate::policy::Policy;
 use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::request::{Question, Request};
@@ -27,8 +28,8 @@ const PARTS: usize = 8;
 const NOBODYS: u64 = 0;
 
 /// A BATCH that is being read.
-#[derive(Default)]
 struct Batch {
+    policy: Policy,
     /// the number of the line that was read last, from 1
     number: u64,
     errors: Errors,
@@ -58,7 +59,7 @@ impl Session {
         self.answer_all().await;
         self.say(&Reply::ok(GO_AHEAD));
         self.flush().await?;
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(self.policy);
         loop {
             let Some(line) = self.input.line() else {
                 self.input.tidy();
@@ -118,6 +119,16 @@ impl Part {
 }
 
 impl Batch {
+    fn new(policy: Policy) -> Batch {
+        Batch {
+            policy,
+            number: 0,
+            errors: Errors::default(),
+            part: Part::default(),
+            waiting: VecDeque::new(),
+        }
+    }
+
     fn refuse(&mut self, router: &Router, verb: Option<Verb>, took: Duration, reply: Reply) {
         router.shared().tally.observe(verb, took, true);
         self.errors.add(self.number, reply.text);
@@ -129,7 +140,7 @@ impl Batch {
         self.settle(0, router).await;
         let asked = Instant::now();
         let reply = match question {
-            Question::Create(file) => router.create(file).await,
+            Question::Create(file) => router.create(file, self.policy).await,
             Question::AllCopies(line) => router.all_copies(line).await,
             Question::Everywhere(verb) => router.everywhere(verb).await,
             _ => Reply::error(FAULT), // nothing else is allowed in a BATCH
@@ -141,20 +152,26 @@ impl Batch {
     }
 
     async fn submit(&mut self, router: &Router) {
-        self.judge(router).await;
-        if self.part.writes.is_empty() {
-            return;
-        }
         // the next part is usually as large as this one
-        let next = Part {
-            numbers: Vec::with_capacity(self.part.numbers.len()),
-            writes: self.part.writes.another(),
+        let next = self.part.writes.another();
+        let writes = std::mem::replace(&mut self.part.writes, next);
+        let submitted = match router.submit_early(writes, self.policy) {
+            Ok(submitted) => submitted,
+            Err(writes) => {
+                let next = std::mem::replace(&mut self.part.writes, writes);
+                self.judge(router).await;
+                let writes = std::mem::replace(&mut self.part.writes, next);
+                if writes.is_empty() {
+                    return;
+                }
+                router.submit(writes, self.policy)
+            }
         };
-        let Part { numbers, writes } = std::mem::replace(&mut self.part, next);
+        let room = Vec::with_capacity(self.part.numbers.len());
         self.waiting.push_back(Waiting {
-            numbers,
+            numbers: std::mem::replace(&mut self.part.numbers, room),
             since: Instant::now(),
-            submitted: router.submit(writes),
+            submitted,
         });
     }
 
@@ -221,7 +238,7 @@ impl Batch {
                 let of_line = |at: &usize| numbers[*at] == number;
                 let lines = (0..numbers.len()).filter(of_line);
                 match router
-                    .create_and_update(&part.submitted.ticket, lines)
+                    .create_and_update(&part.submitted.ticket, lines, self.policy)
                     .await
                 {
                     Some(Ok(())) => continue,

@@ -16,6 +16,7 @@ use super::input::{Gone, Input};
 use super::session::{within, Pending, Session};
 use crate::connection::Stream;
 use crate::fetch::Wanted;
+use crate::policy::Policy;
 use crate::reply::Reply;
 use crate::request::{FileLine, Question, Request};
 use crate::router::Router;
@@ -32,6 +33,7 @@ pub(crate) async fn serve(
     stream: Stream,
     router: Arc<Router>,
     allowed: Arc<Allowed>,
+    policy: Policy,
     ending: watch::Receiver<bool>,
 ) {
     let _connected = router.shared().tally.arrived();
@@ -42,6 +44,7 @@ pub(crate) async fn serve(
         pending: VecDeque::new(),
         router,
         allowed,
+        policy,
         ending,
     };
     // why a client leaves does not matter here
@@ -100,15 +103,21 @@ impl Session {
             Ok(Request::Write(write)) => {
                 let mut writes = Writes::default();
                 let (verb, planned) = (write.verb(), self.router.plan(&mut writes, &write));
-                let refused = self.router.refused(&mut writes).await;
-                if let Some((_, text)) = refused.into_iter().next() {
-                    return self.in_turn(Reply::error(text), Some(verb), since).await;
-                }
+                let submitted = match self.router.submit_early(writes, self.policy) {
+                    Ok(submitted) => submitted,
+                    Err(mut writes) => {
+                        let refused = self.router.refused(&mut writes).await;
+                        if let Some((_, text)) = refused.into_iter().next() {
+                            return self.in_turn(Reply::error(text), Some(verb), since).await;
+                        }
+                        self.router.submit(writes, self.policy)
+                    }
+                };
                 self.pending.push_back(Pending {
                     verb,
                     since,
                     planned,
-                    submitted: self.router.submit(writes),
+                    submitted,
                 });
                 Ok(())
             }
@@ -134,7 +143,7 @@ impl Session {
         self.flush().await?;
         let reply = match question {
             Question::Fetch(line, wanted) => return self.fetch(line, wanted, since).await,
-            Question::Create(file) => self.router.create(file).await,
+            Question::Create(file) => self.router.create(file, self.policy).await,
             Question::OneCopy(line) => self.router.one_copy(line).await,
             Question::AllCopies(line) => self.router.all_copies(line).await,
             Question::List(listing) => self.router.list(listing).await,

@@ -13,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use super::allowed::Allowed;
 use super::input::{Gone, Input, READ_BYTES};
 use crate::connection::Stream;
+use crate::policy::Policy;
 use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::router::{Planned, Router, Submitted};
@@ -40,6 +41,7 @@ pub(super) struct Session {
     pub(super) pending: VecDeque<Pending>,
     pub(super) router: Arc<Router>,
     pub(super) allowed: Arc<Allowed>,
+    pub(super) policy: Policy,
     pub(super) ending: watch::Receiver<bool>,
 }
 
@@ -53,7 +55,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    async fn reply(&self, router: &Router, outcome: Outcome) -> Reply {
+    async fn reply(&self, router: &Router, policy: Policy, outcome: Outcome) -> Reply {
         let own = self.planned.own;
         let Some(text) = failure(outcome, own) else {
             return self.planned.success.reply();
@@ -61,7 +63,7 @@ impl Pending {
         if is_missing(&text) {
             let ticket = &self.submitted.ticket;
             let lines = own..ticket.writes.len();
-            match router.create_and_update(ticket, lines).await {
+            match router.create_and_update(ticket, lines, policy).await {
                 Some(Ok(())) => return self.planned.success.reply(),
                 Some(Err(text)) => return Reply::error(text),
                 None => {}
@@ -150,7 +152,7 @@ impl Session {
 
     /// Answers a write.
     pub(super) async fn answer(&mut self, pending: &Pending, outcome: Outcome) {
-        let reply = pending.reply(&self.router, outcome).await;
+        let reply = pending.reply(&self.router, self.policy, outcome).await;
         self.count(Some(pending.verb), pending.since, reply.is_error());
         self.say(&reply);
     }

@@ -4,8 +4,10 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -14,9 +16,11 @@ use super::frame;
 use super::positions::Positions;
 use super::promise::Frontier;
 use super::segment::Segment;
+use crate::dirs::failed;
 use crate::lock::lock;
 
-/// The largest size of a log, and the steps in which it grows and shrinks.
+/// The bounds of a log: its largest size, the steps in which it grows and shrinks, and how much a
+/// power cut may take from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// The size of a segment in bytes: at least 4096 and a multiple of 8. A record has to fit into
@@ -24,6 +28,8 @@ pub struct Size {
     pub segment: u64,
     /// An upper bound on the bytes of all segments together; at least two segments.
     pub bound: u64,
+    /// How long a record that only has to survive a crash of the router may wait for its sync.
+    pub sync_every: Duration,
 }
 
 impl Default for Size {
@@ -31,6 +37,7 @@ impl Default for Size {
         Size {
             segment: 16 << 20,
             bound: 1 << 30,
+            sync_every: Duration::from_millis(100),
         }
     }
 }
@@ -57,7 +64,15 @@ pub(super) struct Books {
     /// The number of the next record, and its offset in the last segment.
     pub next: u64,
     pub tail: u64,
+    /// The newest record that is written, and the newest that is durable.
+    pub written: u64,
     pub newest: u64,
+    /// The newest record that has to be synced before somebody gets an answer.
+    pub awaited: u64,
+    /// The segment with bytes that are not synced, and since when.
+    pub unsynced: Option<(Arc<Segment>, Instant)>,
+    /// Whether the writer writes what it took out of the queue.
+    pub writing: bool,
     /// The segments, oldest first; never empty.
     pub segments: VecDeque<Arc<Segment>>,
     pub total: u64,
@@ -71,6 +86,8 @@ pub(super) struct Books {
     pub not_saved: Option<String>,
     /// The chunks that wait for the writer.
     pub queue: Vec<Chunk>,
+    /// The memory in which a record is made that is written at once.
+    pub scratch: Vec<u8>,
     pub broken: Option<String>,
     pub closing: bool,
 }
@@ -200,7 +217,11 @@ impl Books {
         Books {
             next: 1,
             tail: frame::HEADER as u64,
+            written: 0,
             newest: 0,
+            awaited: 0,
+            unsynced: None,
+            writing: false,
             segments: VecDeque::new(),
             total: 0,
             spare: None,
@@ -210,6 +231,7 @@ impl Books {
             unsaved: false,
             not_saved: None,
             queue: Vec::new(),
+            scratch: Vec::new(),
             broken: None,
             closing: false,
         }
@@ -241,6 +263,38 @@ impl Books {
         self.next += 1;
         self.tail += frame::size(record.len()) as u64;
         Ok(number)
+    }
+
+    /// Writes a record at once if nothing waits before it, and returns its number. It is not
+    /// synced. There must be room for the record in the last segment, which must have been written
+    /// before.
+    pub fn write(&mut self, id: u64, record: &[u8]) -> Option<io::Result<u64>> {
+        if self.writing || !self.queue.is_empty() {
+            return None;
+        }
+        let current = self.segments.back()?;
+        let (number, offset) = (self.next, self.tail);
+        self.scratch.clear();
+        frame::push(&mut self.scratch, id, number, self.newest, record);
+        if let Err(error) = current.file.write_all_at(&self.scratch, offset) {
+            return Some(Err(failed("write", &current.path, error)));
+        }
+        current.mark(number, offset);
+        self.next += 1;
+        self.tail += self.scratch.len() as u64;
+        self.written = number;
+        Some(Ok(number))
+    }
+
+    /// Records that the last segment has bytes that are not synced. Returns whether it had none
+    /// before.
+    pub fn wrote(&mut self) -> bool {
+        let new = self.unsynced.is_none();
+        if new {
+            let last = self.segments.back().cloned();
+            self.unsynced = last.map(|segment| (segment, Instant::now()));
+        }
+        new
     }
 
     pub fn check_broken(&self) -> io::Result<()> {

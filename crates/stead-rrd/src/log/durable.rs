@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::books::{Core, Size};
 use super::disk::{Disk, Real};
 use super::opening::{self, Opened};
-use super::promise::{Extent, Frontier, Log, Record};
+use super::promise::{Durability, Extent, Frontier, Log, Record};
 use super::{frame, keeper, reader, writer};
 
 /// A durable log in a directory. Dropping it writes the queued records and blocks until they are on
@@ -45,6 +45,7 @@ impl Durable {
             notice,
         } = opening::open(dir, size, &*disk)?;
         let frontier = watch::Sender::new(Frontier {
+            written: books.written,
             newest: books.newest,
             broken: None,
         });
@@ -102,7 +103,7 @@ impl Drop for Durable {
 impl Log for Durable {
     /// Blocks only while the next segment is being made or trimmed away, which happens when the
     /// disk cannot keep up.
-    fn append(&self, record: &[u8]) -> io::Result<u64> {
+    fn append(&self, record: &[u8], durability: Durability) -> io::Result<u64> {
         let size = frame::size(record.len()) as u64;
         let most = self.core.size.segment - frame::HEADER as u64;
         if size > most {
@@ -114,10 +115,31 @@ impl Log for Durable {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let (mut books, from) = self.core.room(size)?;
+        if durability == Durability::Crash && from.is_none() {
+            match books.write(self.core.id, record) {
+                Some(Ok(number)) => {
+                    let wakes = books.wrote();
+                    drop(books);
+                    if wakes {
+                        self.core.work.notify_one(); // for the sync that has to come
+                    }
+                    return Ok(number);
+                }
+                Some(Err(error)) => {
+                    drop(books);
+                    self.core.give_up(&error);
+                    return Err(error);
+                }
+                None => {}
+            }
+        }
         // the writer takes everything that is queued, and looks again before it sleeps, so only the
         // first record in the queue has to wake it
         let first = books.queue.is_empty();
         let number = books.push(self.core.id, record, from)?;
+        if durability == Durability::Power {
+            books.awaited = number;
+        }
         drop(books); // otherwise the writer would wake up only to wait for this lock
         if first {
             self.core.work.notify_one();
@@ -206,6 +228,14 @@ impl Log for Durable {
 
     fn newest(&self) -> u64 {
         self.core.books().newest
+    }
+
+    fn reached(&self, durability: Durability) -> u64 {
+        let books = self.core.books();
+        match durability {
+            Durability::Power => books.newest,
+            Durability::Crash => books.written,
+        }
     }
 
     fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {

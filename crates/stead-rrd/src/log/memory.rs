@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::watch;
 
-use super::promise::{Extent, Frontier, Log, Record};
+use super::promise::{Durability, Extent, Frontier, Log, Record};
 use crate::lock::lock;
 
 /// A log in memory, for tests. It is also the control that must lose updates.
@@ -31,13 +31,14 @@ impl Memory {
 }
 
 impl Log for Memory {
-    fn append(&self, record: &[u8]) -> io::Result<u64> {
+    fn append(&self, record: &[u8], _: Durability) -> io::Result<u64> {
         let mut kept = self.kept();
         kept.newest += 1;
         let number = kept.newest;
         kept.records.insert(number, record.to_vec());
         kept.bytes += record.len() as u64;
         self.frontier.send_replace(Frontier {
+            written: number,
             newest: number,
             broken: None,
         });
@@ -95,6 +96,10 @@ impl Log for Memory {
         self.kept().newest
     }
 
+    fn reached(&self, _: Durability) -> u64 {
+        self.newest()
+    }
+
     fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
         let records: Vec<_> = self
             .kept()
@@ -128,11 +133,12 @@ mod tests {
         let log = Memory::default();
         log.follow(&["a", "b"]).unwrap();
         for text in ["one", "two", "three"] {
-            log.append(text.as_bytes()).unwrap();
+            log.append(text.as_bytes(), Durability::Power).unwrap();
         }
         assert_eq!(
             *log.frontier().borrow(),
             Frontier {
+                written: 3,
                 newest: 3,
                 broken: None
             }

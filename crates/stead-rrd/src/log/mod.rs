@@ -37,4 +37,4 @@ mod writer;
 pub use books::Size;
 pub use durable::Durable;
 pub use memory::Memory;
-pub use promise::{durable, Extent, Frontier, Log, Record};
+pub use promise::{durable, survives, Durability, Extent, Frontier, Log, Record};

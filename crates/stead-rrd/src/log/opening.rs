@@ -152,7 +152,7 @@ fn read_segments(
         books.total += segment.size;
         books.segments.push_back(Arc::new(segment));
     }
-    books.newest = books.next - 1;
+    (books.written, books.newest) = (books.next - 1, books.next - 1);
     Ok(notice)
 }
 

@@ -10,14 +10,29 @@
 use std::io;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use tokio::sync::watch;
 
 /// A record and its number.
 pub type Record = (u64, Vec<u8>);
 
+/// What a record must survive before anybody may rely on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Durability {
+    /// A power cut: it is synced to disk.
+    #[default]
+    Power,
+    /// The crash of the router, even by kill -9: it is written to its file. A power cut loses what
+    /// was written since the last sync.
+    Crash,
+}
+
 /// How far the log has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frontier {
+    /// The newest record that is written; so are all before it. Those that `append` wrote itself
+    /// are not announced.
+    pub written: u64,
     /// The newest durable record; all before it are durable, too.
     pub newest: u64,
     /// Why no more records will become durable.
@@ -40,12 +55,14 @@ pub struct Extent {
 /// A durable log with a position for each backend. All methods may be called from any thread.
 pub trait Log: Send + Sync + 'static {
     /// Takes a record and returns its number, without waiting until the record is durable.
-    /// [`frontier`](Log::frontier) tells when it is.
+    /// [`reached`](Log::reached) and [`frontier`](Log::frontier) tell when it is.
+    ///
+    /// A record that only has to survive a crash of the router is mostly written when this returns.
     ///
     /// The error is `StorageFull` if there is no room; then nothing was taken. After a failed sync
     /// every later call fails: it is no longer known what is on disk, and a second try could
     /// wrongly report success.
-    fn append(&self, record: &[u8]) -> io::Result<u64>;
+    fn append(&self, record: &[u8], durability: Durability) -> io::Result<u64>;
 
     /// Reports how far the log has come, whenever that changes. A record survives a crash once
     /// `newest` has reached its number.
@@ -72,7 +89,10 @@ pub trait Log: Send + Sync + 'static {
     /// Returns the number of the newest durable record; 0 if there is none.
     fn newest(&self) -> u64;
 
-    /// Returns the durable records with a number above `after`, in order, up to the newest one at
+    /// Returns the number of the newest record that survives this.
+    fn reached(&self, durability: Durability) -> u64;
+
+    /// Returns the written records with a number above `after`, in order, up to the newest one at
     /// the time of the call or some later one.
     ///
     /// The iterator may be held for long and read slowly: it keeps neither a lock nor the whole log
@@ -80,7 +100,7 @@ pub trait Log: Send + Sync + 'static {
     /// can happen when `after` is below the backend's position.
     fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_>;
 
-    /// Returns the durable records that the backend has not confirmed, in order.
+    /// Returns the written records that the backend has not confirmed, in order.
     fn unconfirmed(
         &self,
         backend: &str,
@@ -89,15 +109,27 @@ pub trait Log: Send + Sync + 'static {
     }
 }
 
-/// Waits until the record survives a crash. An error means that it may not.
+/// Waits until the record survives a power cut. An error means that it may not.
 pub async fn durable(log: &dyn Log, number: u64) -> io::Result<()> {
+    survives(log, number, Durability::Power).await
+}
+
+/// Waits until the record survives this. An error means that it may not.
+pub async fn survives(log: &dyn Log, number: u64, durability: Durability) -> io::Result<()> {
     let mut frontier = log.frontier();
+    if log.reached(durability) >= number {
+        return Ok(()); // `append` has written it
+    }
+    let has = |come: &Frontier| match durability {
+        Durability::Power => come.newest >= number,
+        Durability::Crash => come.written >= number,
+    };
     let come = frontier
-        .wait_for(|come| come.newest >= number || come.broken.is_some())
+        .wait_for(|come| has(come) || come.broken.is_some())
         .await
         .map_err(|_| io::ErrorKind::BrokenPipe)?;
     match &come.broken {
-        Some(text) if come.newest < number => Err(io::Error::other(text.to_string())),
+        Some(text) if !has(&come) => Err(io::Error::other(text.to_string())),
         _ => Ok(()),
     }
 }

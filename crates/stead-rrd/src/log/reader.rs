@@ -15,7 +15,7 @@ const CHUNK: usize = 64 << 10;
 
 pub(super) struct Records<'a> {
     log: &'a Core,
-    /// The number of the next record to return, and of the newest one that is known to be durable.
+    /// The number of the next record to return, and of the newest one that is known to be written.
     next: u64,
     limit: u64,
     cursor: Option<Cursor>,
@@ -45,7 +45,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Returns the record with the number `next`, which is durable.
+    /// Returns the record with the number `next`, which is written.
     fn record(&mut self) -> io::Result<Record> {
         if self
             .cursor
@@ -133,7 +133,7 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next > self.limit && !self.ended {
-            self.limit = self.log.books().newest;
+            self.limit = self.log.books().written;
             if let Some(mut cursor) = self.cursor.take().filter(|_| self.next <= self.limit) {
                 // the bytes that were read ahead may have been written since, and a later segment
                 // may have been added

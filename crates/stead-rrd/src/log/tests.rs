@@ -12,15 +12,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::disk::{Disk, Real};
-use super::{Durable, Log, Size};
+use super::{Durability, Durable, Log, Size};
 
 const SMALL: Size = Size {
     segment: 4096,
     bound: 5 * 4096,
+    sync_every: Duration::from_millis(100),
 };
 
 struct Unpark(Thread);
@@ -43,8 +45,12 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn put(log: &Durable, record: &[u8]) -> io::Result<u64> {
-    let number = log.append(record)?;
-    durable(log, number).map(|()| number)
+    put_as(log, record, Durability::Power)
+}
+
+fn put_as(log: &Durable, record: &[u8], durability: Durability) -> io::Result<u64> {
+    let number = log.append(record, durability)?;
+    wait(super::survives(log, number, durability)).map(|()| number)
 }
 
 /// Waits until the record is durable.
@@ -110,7 +116,7 @@ proptest! {
                     let mut waiting = Vec::new();
                     for length in lengths {
                         let record = vec![length as u8; length];
-                        match log.append(&record) {
+                        match log.append(&record, Durability::Power) {
                             Ok(number) => {
                                 records.push(record);
                                 prop_assert_eq!(number, records.len() as u64);
@@ -243,7 +249,7 @@ impl Platter {
 
 /// Appends from several threads, cuts the power at some moment, and opens what is left. Returns
 /// `None` if an acknowledged record is lost.
-fn power_cut(honest: bool, luck: u64) -> Option<bool> {
+fn power_cut(honest: bool, luck: u64, durability: Durability) -> Option<bool> {
     let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let disk = Arc::new(Platter {
         honest,
@@ -252,17 +258,18 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
     let options = Size {
         segment: 4096,
         bound: 1 << 20,
+        ..SMALL
     };
     let log = Durable::open_on(dir.path(), options, disk.clone()).unwrap();
     log.follow(&["a"]).unwrap();
     let acknowledged = AtomicUsize::new(0);
     let enough = AtomicUsize::new(0);
-    let mut sure = 0;
+    let (mut sure, mut synced) = (0, 0);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while enough.load(Ordering::SeqCst) == 0 {
-                    let Ok(number) = put(&log, &[luck as u8; 300]) else {
+                    let Ok(number) = put_as(&log, &[luck as u8; 300], durability) else {
                         enough.store(1, Ordering::SeqCst);
                         return;
                     };
@@ -279,6 +286,7 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
             thread::yield_now();
         }
         sure = acknowledged.load(Ordering::SeqCst) as u64;
+        synced = log.reached(Durability::Power);
         disk.cut(dir.path(), left.path(), luck);
         enough.store(1, Ordering::SeqCst);
     });
@@ -291,13 +299,18 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
     };
     let found = numbers(&log, log.confirmed("a"));
     assert!(found.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    assert!(
+        !honest || log.newest() >= synced,
+        "{} < {synced}",
+        log.newest()
+    );
     (log.newest() >= sure && found.last().copied().unwrap_or(log.newest()) == log.newest())
         .then_some(log.notice().is_some())
 }
 
 #[test]
 fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
-    let cut = |n| power_cut(true, n * 0x9e37_79b9);
+    let cut = |n| power_cut(true, n * 0x9e37_79b9, Durability::Power);
     let mut kept: Vec<_> = (0..60).map(cut).collect();
     // how many cuts fall into a write depends on the machine: on a busy one there may be none in 60
     while !kept.contains(&Some(true)) && kept.len() < 3000 {
@@ -309,12 +322,68 @@ fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
         "no write was torn: the fault did not happen"
     );
     let control = (0..10)
-        .filter(|n| power_cut(false, n * 0x9e37_79b9).is_none())
+        .filter(|n| power_cut(false, n * 0x9e37_79b9, Durability::Power).is_none())
         .count();
     assert_eq!(
         control, 10,
         "a log that acknowledges before the sync must lose"
     );
+}
+
+#[test]
+fn a_power_cut_takes_only_what_was_not_synced_from_those_who_asked_for_no_more() {
+    // `power_cut` itself asserts that nothing synced is lost
+    let cuts = (0..60).map(|n| power_cut(true, n * 0x9e37_79b9, Durability::Crash));
+    let lost = cuts.filter(Option::is_none).count();
+    assert!(lost > 0, "nothing was lost: the fault did not happen");
+}
+
+#[test]
+fn records_of_both_kinds_keep_their_order_and_are_synced_in_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Size {
+        segment: 1 << 13,
+        bound: 1 << 22,
+        sync_every: Duration::from_millis(5),
+    };
+    let log = Durable::open(dir.path(), options).unwrap();
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let (log, durability) = (&log, [Durability::Crash, Durability::Power][writer % 2]);
+            scope.spawn(move || {
+                for n in 0..200 {
+                    let number = put_as(log, &text(n), durability).unwrap();
+                    assert!(log.reached(durability) >= number);
+                }
+            });
+        }
+    });
+    assert_eq!(log.reached(Durability::Crash), 800);
+    assert_eq!(numbers(&log, 0), (1..=800).collect::<Vec<_>>());
+    // nobody asks for this sync
+    durable(&log, 800).unwrap();
+    drop(log);
+    assert_eq!(Durable::open(dir.path(), options).unwrap().newest(), 800);
+}
+
+#[test]
+fn what_is_not_synced_can_be_read_and_is_not_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let patient = Size {
+        sync_every: Duration::from_secs(3600),
+        ..SMALL
+    };
+    let log = Durable::open(dir.path(), patient).unwrap();
+    log.follow(&["a"]).unwrap();
+    let number = log.append(b"one", Durability::Crash).unwrap();
+    assert_eq!(log.reached(Durability::Crash), number);
+    assert_eq!((log.newest(), numbers(&log, 0)), (0, vec![number]));
+    log.confirm("a", number).unwrap();
+    assert_eq!(log.confirmed("a"), 0);
+    // the sync for another one is for it, too
+    put(&log, b"two").unwrap();
+    log.confirm("a", number).unwrap();
+    assert_eq!(log.confirmed("a"), number);
 }
 
 #[test]
@@ -527,7 +596,7 @@ fn a_sync_that_fails_is_never_tried_again() {
             failed += 1;
             let calls = disk.calls.load(Ordering::SeqCst);
             assert!(
-                log.append(b"x").is_err()
+                log.append(b"x", Durability::Power).is_err()
                     && log.confirm("a", 1).is_err()
                     && log.follow(&["b"]).is_err()
             );
@@ -576,7 +645,10 @@ fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
     let error = log.read(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("was forgotten"), "{error}");
     assert_eq!(
-        log.append(&[0; 5000]).err().unwrap().kind(),
+        log.append(&[0; 5000], Durability::Power)
+            .err()
+            .unwrap()
+            .kind(),
         io::ErrorKind::InvalidInput
     );
 }
@@ -605,13 +677,16 @@ fn all_that_wait_share_a_sync() {
         Size {
             segment: 1 << 17,
             bound: 1 << 18,
+            ..SMALL
         },
         disk.clone(),
     )
     .unwrap();
     let gate = disk.gate.lock().unwrap();
     let before = disk.calls.load(Ordering::SeqCst);
-    let waiting: Vec<_> = (0..1000).map(|n| log.append(&text(n)).unwrap()).collect();
+    let waiting: Vec<_> = (0..1000)
+        .map(|n| log.append(&text(n), Durability::Power).unwrap())
+        .collect();
     assert_eq!(log.newest(), 0, "acknowledged before the sync");
     drop(gate);
     waiting
@@ -630,6 +705,7 @@ fn a_reader_runs_while_records_are_added() {
         Size {
             segment: 1 << 13,
             bound: 1 << 24,
+            ..SMALL
         },
     )
     .unwrap();

@@ -72,8 +72,8 @@ impl Router {
             }
             while let Some(done) = tasks.join_next().await {
                 let Ok((asked, infos)) = done else { continue };
-                for (name, info) in asked.iter().zip(&infos) {
-                    if let Some(found) = Shape::read(info) {
+                for (name, [info, last]) in asked.iter().zip(&infos) {
+                    if let Some(found) = Shape::read(info, last) {
                         self.shared().known.learn(name, found);
                         names.remove(name);
                     }

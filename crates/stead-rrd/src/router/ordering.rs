@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use super::backends::Backends;
 use crate::backend::{Lines, Work};
 use crate::layout::BackendId;
 use crate::lock::lock;
+use crate::log::Durability;
 use crate::record;
 use crate::shared::Shared;
 use crate::ticket::{Failures, Ticket};
@@ -46,11 +48,20 @@ struct Order {
     held: HashMap<Vec<u8>, Vec<(Arc<Ticket>, usize)>>,
 }
 
+/// Writes as they go into the log and to the backends.
+struct Entry {
+    record: Vec<u8>,
+    parts: Parts,
+    /// the version of the layout by which `parts` were made
+    version: u64,
+}
+
 struct Logged {
     ticket: Arc<Ticket>,
     parts: Parts,
     /// the version of the layout by which `parts` were made
     version: u64,
+    durability: Durability,
 }
 
 /// The lines for each backend.
@@ -70,9 +81,30 @@ impl Sequence {
         }
     }
 
-    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// Takes writes in the order of the calls, without waiting until the log has them. The answer
     /// comes when one backend has answered each line, or when only the log has it.
-    pub fn submit(&self, writes: Writes) -> Submitted {
+    pub fn submit(&self, writes: Writes, durability: Durability) -> Submitted {
+        let entry = self.entry(&writes);
+        self.enter(&mut lock(&self.order), writes, entry, durability, false)
+    }
+
+    /// Takes writes like [`submit`](Sequence::submit), but the answer comes when the log has them.
+    /// Returns the writes if it is not known that their backends will take them.
+    pub fn submit_early(
+        &self,
+        writes: Writes,
+        durability: Durability,
+    ) -> Result<Submitted, Writes> {
+        let entry = self.entry(&writes);
+        let mut order = lock(&self.order);
+        // under the lock, so that what is known of the files follows the order of the log
+        if writes.is_empty() || !self.shared.known.will_be_taken(&writes) {
+            return Err(writes);
+        }
+        Ok(self.enter(&mut order, writes, entry, durability, true))
+    }
+
+    fn entry(&self, writes: &Writes) -> Entry {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();
         let version = {
@@ -97,30 +129,49 @@ impl Sequence {
         if writes.len() == 1 {
             parts.iter_mut().for_each(|(_, lines)| *lines = Lines::All);
         }
-        let mut order = lock(&self.order);
-        let appended = self.shared.log.append(&record);
-        let (ticket, answer) = Ticket::new(*appended.as_ref().unwrap_or(&0), writes);
+        Entry {
+            record,
+            parts,
+            version,
+        }
+    }
+
+    fn enter(
+        &self,
+        order: &mut Order,
+        writes: Writes,
+        entry: Entry,
+        durability: Durability,
+        early: bool,
+    ) -> Submitted {
+        let log = &self.shared.log;
+        let appended = log.append(&entry.record, durability);
+        let number = *appended.as_ref().unwrap_or(&0);
+        let (ticket, answer) = Ticket::new(number, writes, early);
         let ticket = Arc::new(ticket);
         match appended {
-            Ok(_) => order.waiting.push_back(Logged {
-                ticket: Arc::clone(&ticket),
-                parts,
-                version,
-            }),
-            Err(error) => {
-                drop(order);
-                ticket.fail(&not_logged(error));
+            Ok(_) => {
+                order.waiting.push_back(Logged {
+                    ticket: Arc::clone(&ticket),
+                    parts: entry.parts,
+                    version: entry.version,
+                    durability,
+                });
+                if durability == Durability::Crash && log.reached(durability) >= number {
+                    self.offer_through(order, log.newest(), number);
+                }
             }
+            Err(error) => ticket.fail(&not_logged(error)),
         }
         Submitted { ticket, answer }
     }
 
-    /// Offers writes to the backends when they have become durable. Never returns.
+    /// Offers writes to the backends when the log has them. Never returns.
     pub(super) async fn dispatch(self: Arc<Self>) {
         let mut frontier = self.shared.log.frontier();
         loop {
             let come = frontier.borrow_and_update().clone();
-            self.offer_through(come.newest);
+            self.offer_through(&mut lock(&self.order), come.newest, come.written);
             if let Some(why) = come.broken {
                 for logged in std::mem::take(&mut lock(&self.order).waiting) {
                     logged.ticket.fail(&not_logged(&why)); // no backend gets it
@@ -133,18 +184,23 @@ impl Sequence {
         }
     }
 
-    fn offer_through(&self, newest: u64) {
-        let mut order = lock(&self.order);
+    /// Offers the records that the log has: up to `written` those that must survive a crash of the
+    /// router, up to `newest` those that must survive a power cut.
+    fn offer_through(&self, order: &mut Order, newest: u64, written: u64) {
         let backends = self.backends.read();
-        while order
-            .waiting
-            .front()
-            .is_some_and(|logged| logged.ticket.number <= newest)
-        {
+        let has = |logged: &Logged| {
+            logged.ticket.number
+                <= match logged.durability {
+                    Durability::Power => newest,
+                    Durability::Crash => written,
+                }
+        };
+        while order.waiting.front().is_some_and(has) {
             let Some(Logged {
                 ticket,
                 mut parts,
                 version,
+                ..
             }) = order.waiting.pop_front()
             else {
                 break;
@@ -168,18 +224,25 @@ impl Sequence {
             }
             drop(layout);
             ticket.expect(parts.len());
+            order.through = ticket.number;
+            let since = Instant::now();
+            let mut crowded = None;
             for (id, lines) in parts {
-                backends[id as usize].offer(
-                    Work {
-                        ticket: Arc::clone(&ticket),
-                        lines,
-                    },
-                    false,
-                );
+                let ticket = Arc::clone(&ticket);
+                let work = Work {
+                    ticket,
+                    lines,
+                    since,
+                };
+                if let Some(full) = backends[id as usize].offer(work, false) {
+                    crowded = Some(full && crowded.unwrap_or(true));
+                }
+            }
+            if crowded == Some(true) {
+                ticket.is_crowded();
             }
             ticket.given();
         }
-        order.through = newest;
         order.note(&self.shared);
     }
 
@@ -204,6 +267,7 @@ impl Sequence {
                     Work {
                         ticket: Arc::clone(&ticket),
                         lines: Lines::These(vec![line as u32]),
+                        since: Instant::now(),
                     },
                     true,
                 );

@@ -8,7 +8,7 @@ use crate::create::Templates;
 use crate::log::Memory;
 use crate::path::Base;
 use crate::request::{Write, LINE_BYTES};
-use crate::shared::Options;
+use crate::shared::{Backlog, Options};
 use crate::words::words;
 use crate::writes::Writes;
 
@@ -25,6 +25,7 @@ fn router() -> Router {
         base: Base::new(b"/rrd"),
         flush_after: Duration::from_secs(60),
         patience: Duration::from_secs(60),
+        backlog: Backlog::default(),
         idle: None,
         overwrite: false,
         create: Some(Arc::new(Templates::load(&file).unwrap())),

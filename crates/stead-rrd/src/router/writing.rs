@@ -7,6 +7,7 @@
 use super::hub::Router;
 use super::ordering::Submitted;
 use crate::clock::now;
+use crate::policy::{Answer, Policy};
 use crate::refusals::is_there;
 use crate::reply::Reply;
 use crate::request::{Creation, Write, LINE_BYTES};
@@ -86,10 +87,20 @@ impl Router {
         }
     }
 
-    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// Takes writes in the order of the calls, without waiting until the log has them. The answer
     /// comes when one backend has answered each line, or when only the log has it.
-    pub fn submit(&self, writes: Writes) -> Submitted {
-        self.sequence.submit(writes)
+    pub fn submit(&self, writes: Writes, policy: Policy) -> Submitted {
+        self.sequence.submit(writes, policy.durability)
+    }
+
+    /// Takes writes like [`submit`](Router::submit), but the answer comes when the log has them.
+    /// Returns the writes if the policy does not allow that, or if it is not known that the
+    /// backends will take them.
+    pub fn submit_early(&self, writes: Writes, policy: Policy) -> Result<Submitted, Writes> {
+        match policy.answer {
+            Answer::Served => Err(writes),
+            Answer::Logged => self.sequence.submit_early(writes, policy.durability),
+        }
     }
 
     /// Adds the CREATE of a file that matches a template. Returns false if none matches. The CREATE
@@ -111,6 +122,7 @@ impl Router {
         &self,
         ticket: &Ticket,
         mut lines: impl Iterator<Item = usize>,
+        policy: Policy,
     ) -> Option<Result<(), Vec<u8>>> {
         let refused = &ticket.writes;
         let first = lines
@@ -123,7 +135,7 @@ impl Router {
             return None;
         }
         // "exists" is no failure: another client made it meanwhile, or some copies existed
-        let created = self.submit(writes).answer.await.ok()?;
+        let created = self.submit(writes, policy).answer.await.ok()?;
         if let Some((_, text)) = created.into_iter().find(|(_, text)| !is_there(text)) {
             return Some(Err(text));
         }
@@ -133,12 +145,18 @@ impl Router {
         if let Some((_, text)) = self.refused(&mut writes).await.into_iter().next() {
             return Some(Err(text));
         }
-        let failed = self.submit(writes).answer.await.ok()?.into_iter().next();
+        let failed = self
+            .submit(writes, policy)
+            .answer
+            .await
+            .ok()?
+            .into_iter()
+            .next();
         Some(failed.map_or(Ok(()), |(_, text)| Err(text)))
     }
 
     /// Creates a file. This waits while the mover has to be sure that no file is created.
-    pub async fn create(&self, file: Creation) -> Reply {
+    pub async fn create(&self, file: Creation, policy: Policy) -> Reply {
         let _guard = self.creating.read().await;
         let mut more = Vec::new();
         if !self.shared().options.overwrite && !file.keeps {
@@ -156,7 +174,7 @@ impl Router {
         // the router's options come first, because rrdcached takes options only before the
         // definitions
         writes.push(Verb::Create, &file.name, &more, &file.definitions);
-        let answer = self.submit(writes).answer.await;
+        let answer = self.submit(writes, policy).answer.await;
         self.shared().known.forget(&file.name);
         match answer {
             Ok(failures) => failures
