@@ -228,6 +228,8 @@ class Cluster:
         self.map = place / "rrd.map"
         self.state = place / "state"
         self.options = [*self.QUIET] if quiet else []
+        # options of each listener
+        self.policy = []
 
     def publish(self, names=None, rule=""):
         """Writes a map of these backends, or of all, with one more line in the fleet.
@@ -288,8 +290,10 @@ class Cluster:
             self.state,
             "--listen",
             self.unix,
+            *self.policy,
             "--listen",
             "127.0.0.1:0",
+            *self.policy,
             *options,
             *self.options,
         ]

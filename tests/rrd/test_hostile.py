@@ -22,8 +22,15 @@ SEEDS = [2, 3, 20261121]
 LINES = 20_000
 
 
+@pytest.mark.parametrize("answer", ["served", "logged"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_property):
+def test_random_lines_get_the_answers_of_one_rrdcached(
+    quiet, seed, answer, record_property
+):
+    if answer == "logged":
+        quiet.stop_router()
+        quiet.policy = ["--answer", "logged", "--durability", "crash"]
+        quiet.start_router()
     same = Same(quiet, seed)
     same.run(2000)
     early = resident(quiet.router.pid)

@@ -10,6 +10,8 @@ from rrd_feed import FILES, Feed, create, lost
 from rrd_servers import wait_for
 
 KILLS = 6
+# what an answer means: on the disk and at a server, or only written to the log
+POLICIES = [[], ["--answer", "logged", "--durability", "crash"]]
 
 
 def killed(cluster, what, kills=KILLS):
@@ -50,14 +52,19 @@ def killed(cluster, what, kills=KILLS):
     return feed.acknowledged
 
 
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: "+".join(policy[1::2]))
 @pytest.mark.parametrize("what", ["backend", "router", "all"])
-def test_what_was_acknowledged_is_on_every_copy(cluster, what, record_property):
+def test_what_was_acknowledged_is_on_every_copy(cluster, what, policy, record_property):
+    if policy:
+        cluster.stop_router()
+        cluster.policy = policy
+        cluster.start_router()
     acknowledged = killed(cluster, what)
     missing, copies = lost(cluster, acknowledged)
     count = sum(map(len, acknowledged.values()))
     record_property(
         "updates",
-        f"{what}: {count} acknowledged, {KILLS} times kill -9, {len(missing)} lost",
+        f"{what} {' '.join(policy)}: {count} acknowledged, {KILLS} times kill -9, {len(missing)} lost",
     )
     assert copies == 2 * FILES and not missing, missing[:10]
 

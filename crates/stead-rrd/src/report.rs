@@ -116,6 +116,7 @@ impl Report {
             reason: error.filter(|_| health != Health::Up),
             queued_lines: queued_lines as u64,
             queued_bytes: queued_bytes as u64,
+            lag_ms: backend.lag().as_millis() as u64,
             behind: if health == Health::Up {
                 0
             } else {

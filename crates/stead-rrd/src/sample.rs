@@ -26,6 +26,7 @@ pub(crate) fn sample() -> Status {
         reason: None,
         queued_lines: 12,
         queued_bytes: 1229,
+        lag_ms: 8,
         behind: 0,
         unflushed_files: 1204,
         confirmed: 20_000,

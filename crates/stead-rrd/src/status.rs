@@ -104,6 +104,9 @@ pub struct BackendStatus {
     pub queued_lines: u64,
     /// The size of these lines in bytes.
     pub queued_bytes: u64,
+    /// For how many milliseconds the oldest line without an answer has waited.
+    #[serde(default)]
+    pub lag_ms: u64,
     /// While it is not up: the durable records that it may lack. Some of them are for other
     /// backends.
     pub behind: u64,

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{watch, Notify};
 
@@ -152,6 +152,12 @@ impl Backend {
             standing.queued_bytes,
             standing.unflushed.len(),
         )
+    }
+
+    /// Returns for how long the oldest work waits for its answer.
+    pub fn lag(&self) -> Duration {
+        let oldest = self.standing().oldest();
+        oldest.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Returns how many files the last turn of flushing could not flush, because they are suspended

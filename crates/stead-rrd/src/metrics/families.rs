@@ -43,11 +43,11 @@ impl Families<'_> {
     }
 
     /// Writes a gauge with a value for each set of labels.
-    pub(super) fn gauge<'l, const N: usize>(
+    pub(super) fn gauge<'l, const N: usize, V: EncodeGaugeValue>(
         &mut self,
         name: &str,
         help: &str,
-        values: impl IntoIterator<Item = (Labels<'l, N>, u64)>,
+        values: impl IntoIterator<Item = (Labels<'l, N>, V)>,
     ) -> fmt::Result {
         let mut family = self.begin(name, help, MetricType::Gauge)?;
         values.into_iter().try_for_each(|(labels, value)| {

@@ -110,6 +110,9 @@ impl Numbers {
         for (name, help, number) in gauges {
             families.gauge(name, help, each(number))?;
         }
+        let lag = each(|b| b.lag_ms).map(|(labels, lag)| (labels, lag as f64 / 1000.0));
+        let help = "For how many seconds the oldest line without an answer has waited";
+        families.gauge("backend_lag_seconds", help, lag)?;
         #[rustfmt::skip]
         let counters: [(&str, &str, Number); 4] = [
             ("backend_writes", "Writes that the backend has answered", |b| b.answered),
@@ -223,6 +226,7 @@ mod tests {
             "stead_rrd_backend_up{backend=\"quote\\\" back\\\\ line\\n\"} 1",
             "stead_rrd_backend_info{backend=\"a1\",address=\"10.0.0.51:42217\",zone=\"a\"} 1",
             "# UNIT stead_rrd_log_size_bytes bytes",
+            "stead_rrd_backend_lag_seconds{backend=\"a1\"} 0.008",
             "stead_rrd_log_size_bytes 12582912",
             "stead_rrd_clients_accepted_total 1",
             "stead_rrd_requests_total{verb=\"update\"} 1203231",

@@ -9,6 +9,9 @@ use crate::status::{BackendStatus, Status};
 /// A log that has reached this part of its bound is a problem worth waking somebody for.
 const LOG_ALMOST_FULL: f64 = 0.8;
 
+/// A server that owes an answer for longer than this is a problem.
+const LAG_MS: u64 = 5000;
+
 /// The least size of a log: two segments, see log::Size.
 const LOG_LEAST: u64 = 32 << 20;
 
@@ -79,6 +82,11 @@ impl Status {
         );
         let since = ago(self.now, backend.since);
         match backend.state {
+            Health::Up if backend.lag_ms > LAG_MS => problems.push(format!(
+                "{name} has not answered for {} s, with {} to come",
+                backend.lag_ms / 1000,
+                many(backend.queued_lines, "line")
+            )),
             Health::Up => {}
             Health::Down => {
                 let reason = backend
