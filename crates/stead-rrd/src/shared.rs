@@ -90,6 +90,12 @@ impl Shared {
         }
     }
 
+    /// Returns whether files are made that an UPDATE names and that do not exist. Loading templates
+    /// again does not change that.
+    pub fn makes_files(&self) -> bool {
+        self.options.create.is_some()
+    }
+
     /// Returns how to make a file that an UPDATE names and that does not exist.
     pub fn templates(&self) -> Option<Arc<Templates>> {
         let templates = self.templates.read();

@@ -62,7 +62,7 @@ impl Router {
                 count,
             } => {
                 let before = writes.len();
-                if self.shared().templates().is_some() && !self.somebody_is_up(name) {
+                if self.shared().makes_files() && !self.somebody_is_up(name) {
                     self.push_creation(writes, name, values);
                 }
                 let own = writes.len() - before;
@@ -128,7 +128,9 @@ impl Router {
         let first = lines
             .next()
             .filter(|first| refused.verb(*first) == Verb::Update)?;
-        self.shared().templates()?;
+        if !self.shared().makes_files() {
+            return None;
+        }
         let mut writes = Writes::default();
         let _guard = self.creating.read().await;
         if !self.push_creation(&mut writes, refused.name(first), refused.words(first)) {
