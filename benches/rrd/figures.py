@@ -1,0 +1,109 @@
+"""Turns what the rounds of `make bench-rrd` measured into medians, ratios and tables."""
+
+import statistics
+
+# the columns of a table: title, and the width of the widest figure that it must show
+GROUPS = [
+    ("answered", ["a second", "/one", "/two"]),
+    ("delivered", ["a second", "/one", "/two"]),
+    ("latency, us", ["p50", "p99"]),
+    ("CPU, us an update", ["router", "servers", "client"]),
+]
+
+
+def figures(said, copies, cpu, sleeps, others):
+    """Returns what one run of the client means. `said` is its JSON; `cpu` has the
+    seconds of router and servers, `sleeps` how often the router's threads slept.
+    """
+    updates = said["updates"]
+    seconds = {**cpu, "client": said["client_cpu"]}
+    return {
+        "updates": updates,
+        "requests": said["requests"],
+        "answered": updates / said["seconds"],
+        "delivered": updates / said["delivered_seconds"],
+        # updates that some server lacked when the last answer came, and the time until
+        # none did
+        "backlog": said["lacked"] / copies,
+        "drain_ms": (said["delivered_seconds"] - said["seconds"]) * 1e3,
+        **{name: said[name] for name in ("p50_us", "p99_us", "max_us")},
+        "cpu_us": {who: spent * 1e6 / updates for who, spent in seconds.items()},
+        "router_sleeps": sleeps / updates,
+        "others": others,
+    }
+
+
+def summary(found, one=None, two=None):
+    """Returns the medians of the rounds, and those of the rounds' ratios to the same
+    round of the two baselines.
+    """
+
+    def median(figure):
+        return statistics.median(map(figure, found))
+
+    names = [name for name in found[0] if name != "cpu_us"]
+    result = {name: median(lambda r, name=name: r[name]) for name in names}
+    result["cpu_us"] = {
+        who: median(lambda r, who=who: r["cpu_us"][who]) for who in found[0]["cpu_us"]
+    }
+    for name, base in (("one", one), ("two", two)):
+        for rate in ("answered", "delivered"):
+            result[f"{rate}_to_{name}"] = ratio(found, base, rate) if base else None
+    return result
+
+
+def ratio(found, base, rate):
+    """Returns the median of the rounds' ratios of a rate."""
+    return statistics.median(
+        own[rate] / other[rate] for own, other in zip(found, base, strict=True)
+    )
+
+
+def number(value, digits=0):
+    """Returns a number in words of a table, with at least two digits that count."""
+    if value is None:
+        return "-"
+    return f"{value:,.{digits if value < 100 else 0}f}"
+
+
+def row(name, figures):
+    """Returns the cells of a system."""
+    cells = [name]
+    for rate in ("answered", "delivered"):
+        cells += [
+            number(figures[rate]),
+            *(number(figures[f"{rate}_to_{base}"], 2) for base in ("one", "two")),
+        ]
+    cells += [number(figures["p50_us"]), number(figures["p99_us"])]
+    cpu = figures["cpu_us"]
+    cells += [number(cpu.get(who), 1) for who in ("router", "servers", "client")]
+    return cells
+
+
+def table(title, rows):
+    """Returns the lines of a table; `rows` are those of `row`."""
+    head = ["", *(column for _, columns in GROUPS for column in columns)]
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    # the groups' titles stand over their columns, which grow if they must
+    above, at = " " * widths[0], 1
+    for group, columns in GROUPS:
+        span = range(at, at + len(columns))
+        lack = len(group) - sum(widths[i] for i in span) - 2 * (len(span) - 1)
+        widths[at] += max(0, lack)
+        above += "  " + group.rjust(sum(widths[i] for i in span) + 2 * (len(span) - 1))
+        at += len(columns)
+    lines = [title, above]
+    for cells in [head, *rows]:
+        words = [cells[0].ljust(widths[0])]
+        words += [word.rjust(width) for word, width in zip(cells[1:], widths[1:])]
+        lines.append("  ".join(words).rstrip())
+    return lines
+
+
+def time(milliseconds):
+    """Returns a time in words."""
+    if milliseconds < 10:
+        return f"{milliseconds:.1f} ms"
+    if milliseconds < 10_000:
+        return f"{milliseconds:,.0f} ms"
+    return f"{milliseconds / 1e3:,.1f} s"
