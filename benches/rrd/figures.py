@@ -60,10 +60,15 @@ def ratio(found, base, rate):
 
 
 def number(value, digits=0):
-    """Returns a number in words of a table, with at least two digits that count."""
+    """Returns a number as a table shows it; None is a dash."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def microseconds(value):
+    """Returns a time with two or three digits that count."""
     if value is None:
         return "-"
-    return f"{value:,.{digits if value < 100 else 0}f}"
+    return number(value, 2 if value < 1 else 1 if value < 100 else 0)
 
 
 def row(name, figures):
@@ -76,7 +81,7 @@ def row(name, figures):
         ]
     cells += [number(figures["p50_us"]), number(figures["p99_us"])]
     cpu = figures["cpu_us"]
-    cells += [number(cpu.get(who), 1) for who in ("router", "servers", "client")]
+    cells += [microseconds(cpu.get(who)) for who in ("router", "servers", "client")]
     return cells
 
 

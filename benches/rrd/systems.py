@@ -29,19 +29,22 @@ CREATE = [
 ]
 
 
-def known(router):
-    """Returns the variants whose options this router has."""
+def understands(router, text):
+    """Returns whether this router has all options of a variant."""
     help = subprocess.run(
         [router, "serve", "--help"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
-    has = {
-        name: text
-        for name, text in VARIANTS.items()
-        if all(
-            word in help.split() for word in shlex.split(text) if word.startswith("--")
-        )
-    }
-    return has or PLAIN
+    ).stdout.split()
+    return all(
+        word.partition("=")[0] in help
+        for word in shlex.split(text)
+        if word.startswith("--")
+    )
+
+
+def known(router):
+    """Returns the variants whose options this router has."""
+    has = {name: text for name, text in VARIANTS.items() if understands(router, text)}
+    return has or dict(PLAIN)
 
 
 def statistics_of(server):

@@ -23,44 +23,17 @@
 // The results are one line of JSON.
 
 #define _GNU_SOURCE
-#include <errno.h>
+#include "connection.h"
 #include <getopt.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 // Bounds of the command line.
 enum { MOST_SERVERS = 64, MOST_CLIENTS = 4096, MOST_COPIES = 2 };
-
-// What a connection waits for.
-typedef enum { NOTHING, GO_AHEAD, ENQUEUED, NO_ERRORS } answer;
-
-static const char *const answers[] = {
-    [GO_AHEAD] = "0 Go ahead.  End with dot '.' on its own line.\n",
-    [ENQUEUED] = "0 errors, enqueued 1 value(s).\n",
-    [NO_ERRORS] = "0 errors\n",
-};
-
-typedef struct connection {
-  int fd;
-  const char *address;
-  answer waits_for;
-  size_t length; // of `text`
-  char text[512];
-} connection;
 
 typedef struct client {
   connection to[MOST_COPIES];
@@ -89,24 +62,6 @@ static size_t *file_lengths, file_count, longest_file;
 static uint64_t asked, answered, requests; // asked and answered: updates
 static times latencies, late;
 
-__attribute__((format(printf, 1, 2), noreturn)) static void
-stop(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("load: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-  exit(1);
-}
-
-static void *room(void *old, size_t size) {
-  void *memory = realloc(old, size);
-  if (!memory)
-    stop("no memory for %zu bytes", size);
-  return memory;
-}
-
 static uint64_t now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -132,65 +87,6 @@ static double micros(const times *times, size_t part) {
     return 0;
   size_t at = times->count * part / 1000;
   return (double)times->all[at < times->count ? at : times->count - 1] / 1e3;
-}
-
-// Connects to unix:/path or host:port.
-static int connected(const char *address) {
-  int fd;
-  if (!strncmp(address, "unix:", 5)) {
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    if (strlen(address + 5) >= sizeof name.sun_path)
-      stop("%s: the path is too long for a socket", address);
-    strcpy(name.sun_path, address + 5);
-    fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&name, sizeof name))
-      stop("%s: %s", address, strerror(errno));
-  } else {
-    char host[256];
-    const char *port = strrchr(address, ':');
-    if (!port || port - address >= (long)sizeof host)
-      stop("%s: give unix:/path or host:port", address);
-    memcpy(host, address, (size_t)(port - address));
-    host[port - address] = 0;
-    struct addrinfo *found, want = {.ai_socktype = SOCK_STREAM};
-    int error = getaddrinfo(host, port + 1, &want, &found);
-    if (error)
-      stop("%s: %s", address, gai_strerror(error));
-    fd = socket(found->ai_family, SOCK_STREAM, 0);
-    if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen))
-      stop("%s: %s", address, strerror(errno));
-    freeaddrinfo(found);
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  // A BATCH of 1,000 fits, so one client's send does not hold up the others.
-  int size = 1 << 18;
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-  return fd;
-}
-
-static void send_all(const connection *to, const char *text, size_t length) {
-  while (length) {
-    ssize_t sent = send(to->fd, text, length, MSG_NOSIGNAL);
-    if (sent < 0)
-      stop("%s: cannot send: %s", to->address, strerror(errno));
-    text += sent;
-    length -= (size_t)sent;
-  }
-}
-
-// Receives more bytes; returns whether they complete a line.
-static bool receive(connection *from, size_t most) {
-  if (from->length == most)
-    stop("%s: an answer of more than %zu bytes", from->address, most);
-  ssize_t got =
-      recv(from->fd, from->text + from->length, most - from->length, 0);
-  if (got < 0)
-    stop("%s: cannot receive: %s", from->address, strerror(errno));
-  if (!got)
-    stop("%s: the server closed the connection", from->address);
-  from->length += (size_t)got;
-  return from->text[from->length - 1] == '\n';
 }
 
 static void read_files(const char *path) {
@@ -435,11 +331,8 @@ static uint64_t deliver(connection *connections, uint64_t wanted) {
   return lacked;
 }
 
-static uint64_t cpu(void) {
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-         (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+static double in_seconds(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
 static double number(const char *name, const char *text, double least) {
@@ -523,13 +416,19 @@ int main(int count, char **words) {
   for (size_t at = 0; at < server_count; at++)
     behind[at] =
         (connection){.fd = connected(servers[at]), .address = servers[at]};
-  uint64_t before = received(behind), cpu_before = cpu(), start = now();
+  struct rusage used_before, used;
+  uint64_t before = received(behind);
+  getrusage(RUSAGE_SELF, &used_before);
+  uint64_t start = now();
   uint64_t until = start + (uint64_t)(seconds * 1e9);
   if (client_count == 1 && rate == 0)
     run_alone(clients, until);
   else
     run_many(clients, start, until);
-  uint64_t end = now(), used = cpu() - cpu_before;
+  uint64_t end = now();
+  getrusage(RUSAGE_SELF, &used);
+  double user = in_seconds(used.ru_utime) - in_seconds(used_before.ru_utime);
+  double kernel = in_seconds(used.ru_stime) - in_seconds(used_before.ru_stime);
   uint64_t lacked = 0, delivered = end;
   if (server_count) {
     lacked = deliver(behind, before + answered * copies);
@@ -543,12 +442,13 @@ int main(int count, char **words) {
   qsort(late.all, late.count, sizeof *late.all, by_size);
   printf("{\"updates\": %llu, \"requests\": %llu, \"seconds\": %.6f, "
          "\"delivered_seconds\": %.6f, \"lacked\": %llu, \"newest\": %llu, "
-         "\"client_cpu\": %.6f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
+         "\"client_cpu\": %.6f, \"client_user\": %.6f, \"p50_us\": %.1f, "
+         "\"p99_us\": %.1f, "
          "\"max_us\": %.1f",
          (unsigned long long)answered, (unsigned long long)requests,
          (double)(end - start) / 1e9, (double)(delivered - start) / 1e9,
-         (unsigned long long)lacked, (unsigned long long)newest,
-         (double)used / 1e6, micros(&latencies, 500), micros(&latencies, 990),
+         (unsigned long long)lacked, (unsigned long long)newest, user + kernel,
+         user, micros(&latencies, 500), micros(&latencies, 990),
          micros(&latencies, 1000));
   if (rate > 0)
     printf(", \"late_p50_us\": %.1f, \"late_p99_us\": %.1f, "
