@@ -9,7 +9,7 @@ import time
 import figures
 from machine import busy, say, spent, sync_time
 from rrd_servers import Client, wait_for
-from systems import BEGIN, CREATE, Plain, Routed, statistics_of
+from systems import BEGIN, Plain, Routed, create, statistics_of
 
 BATCH = 1000
 # (name, clients, options of the client): first with one update at a time in each, then
@@ -39,9 +39,7 @@ class Bench:
             f"host{n // 40:03}/load-{n % 40}.rrd" for n in range(options.files)
         ]
         (place / "files").write_text("".join(f"{name}\n" for name in self.names))
-        subprocess.run(
-            ["rrdtool", "create", place / "template.rrd", *CREATE], check=True
-        )
+        create(place / "template.rrd", BEGIN - 10)
         self.template = (place / "template.rrd").read_bytes()
         self.systems = {}
         for name in options.only:

@@ -2,7 +2,7 @@
 
 import statistics
 
-# the columns of a table: title, and the width of the widest figure that it must show
+# the columns of a table in groups, which have titles of their own
 GROUPS = [
     ("answered", ["a second", "/one", "/two"]),
     ("delivered", ["a second", "/one", "/two"]),
@@ -85,13 +85,13 @@ def row(name, figures):
     return cells
 
 
-def table(title, rows):
-    """Returns the lines of a table; `rows` are those of `row`."""
-    head = ["", *(column for _, columns in GROUPS for column in columns)]
+def table(title, rows, groups=GROUPS):
+    """Returns the lines of a table with these groups of columns after the name."""
+    head = ["", *(column for _, columns in groups for column in columns)]
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     # the groups' titles stand over their columns, which grow if they must
     above, at = " " * widths[0], 1
-    for group, columns in GROUPS:
+    for group, columns in groups:
         span = range(at, at + len(columns))
         lack = len(group) - sum(widths[i] for i in span) - 2 * (len(span) - 1)
         widths[at] += max(0, lack)
@@ -102,7 +102,7 @@ def table(title, rows):
         words = [cells[0].ljust(widths[0])]
         words += [word.rjust(width) for word, width in zip(cells[1:], widths[1:])]
         lines.append("  ".join(words).rstrip())
-    return lines
+    return [line.rstrip() for line in lines]
 
 
 def time(milliseconds):

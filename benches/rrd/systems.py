@@ -16,17 +16,8 @@ VARIANTS = {
 # for a router that knows no variant
 PLAIN = {"router": ""}
 
-# a file like those of collectd, but smaller; it begins at the time of the first update
+# the time of the first update
 BEGIN = 1700000000
-CREATE = [
-    "-s",
-    "10",
-    "-b",
-    str(BEGIN - 10),
-    "DS:value:GAUGE:20:U:U",
-    "RRA:AVERAGE:0.5:1:360",
-    "RRA:MAX:0.5:6:240",
-]
 
 
 def understands(router, text):
@@ -52,6 +43,13 @@ def statistics_of(server):
     with Client(server.address) as client:
         lines = client.ask("STATS").decode().splitlines()[1:]
     return {name: int(value) for name, value in (line.split(": ") for line in lines)}
+
+
+def create(path, begin):
+    """Makes a file like those of collectd, but smaller."""
+    archives = ["RRA:AVERAGE:0.5:1:360", "RRA:MAX:0.5:6:240"]
+    command = ["rrdtool", "create", path, "-s", "10", "-b", str(begin)]
+    subprocess.run([*command, "DS:value:GAUGE:20:U:U", *archives], check=True)
 
 
 def copy(template, places):
