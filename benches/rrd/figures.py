@@ -86,23 +86,25 @@ def row(name, figures):
 
 
 def table(title, rows, groups=GROUPS):
-    """Returns the lines of a table with these groups of columns after the name."""
+    """Returns the lines of a table with these groups of columns after the name. There
+    are two blanks between groups, and one within them.
+    """
     head = ["", *(column for _, columns in groups for column in columns)]
     widths = [max(map(len, column)) for column in zip(head, *rows)]
-    # the groups' titles stand over their columns, which grow if they must
-    above, at = " " * widths[0], 1
+    lines = [[cells[0].ljust(widths[0]) for cells in ([""], head, *rows)]]
+    at = 1
     for group, columns in groups:
         span = range(at, at + len(columns))
-        lack = len(group) - sum(widths[i] for i in span) - 2 * (len(span) - 1)
-        widths[at] += max(0, lack)
-        above += "  " + group.rjust(sum(widths[i] for i in span) + 2 * (len(span) - 1))
-        at += len(columns)
-    lines = [title, above]
-    for cells in [head, *rows]:
-        words = [cells[0].ljust(widths[0])]
-        words += [word.rjust(width) for word, width in zip(cells[1:], widths[1:])]
-        lines.append("  ".join(words).rstrip())
-    return [line.rstrip() for line in lines]
+        at = span.stop
+        # a title that is wider than its columns widens the first of them
+        widths[span[0]] += max(
+            0, len(group) - len(span) + 1 - sum(widths[i] for i in span)
+        )
+        parts = [
+            " ".join(cells[i].rjust(widths[i]) for i in span) for cells in [head, *rows]
+        ]
+        lines.append([group.rjust(len(parts[0])), *parts])
+    return [title, *("  ".join(parts).rstrip() for parts in zip(*lines))]
 
 
 def time(milliseconds):

@@ -178,8 +178,11 @@ static bool hear(client *client, connection *from) {
     return false;
   from->text[from->length] = 0;
   if (from->waits_for == NOTHING ||
-      strcmp(from->text, answers[from->waits_for]))
+      strcmp(from->text, answers[from->waits_for])) {
+    for (char *at = from->text; (at = strchr(at, '\n'));)
+      *at = ' ';
     stop("%s: not the answer of success: %s", from->address, from->text);
+  }
   from->length = 0;
   if (from->waits_for == GO_AHEAD) {
     from->waits_for = NO_ERRORS;
