@@ -54,9 +54,9 @@ def summary(found, one=None, two=None):
 
 def ratio(found, base, rate):
     """Returns the median of the rounds' ratios of a rate."""
-    return statistics.median(
-        own[rate] / other[rate] for own, other in zip(found, base, strict=True)
-    )
+    if len(found) != len(base):
+        raise ValueError(f"{len(found)} and {len(base)} rounds have no ratio")
+    return statistics.median(own[rate] / other[rate] for own, other in zip(found, base))
 
 
 def number(value, digits=0):
