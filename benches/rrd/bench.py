@@ -171,15 +171,20 @@ class Bench:
         numbers = statistics_of(server)
         return numbers["DataSetsWritten"] == numbers["UpdatesReceived"]
 
+    def warm_up(self, key):
+        """Makes the files of a system, and updates each once: the first update of a file
+        does more than those after it.
+        """
+        self.systems[key].place_files(self.names, self.template)
+        once = ["--updates", len(self.names), "--seconds", 600]
+        self.load(key, 1, [*once, "--batch", BATCH])
+
     def run(self):
         """Runs all rounds; returns {load: {system: the figures of each round}}."""
         found = {name: {key: [] for key in self.systems} for name, *_ in LOADS}
         syncs = []
-        for key, system in self.systems.items():
-            system.place_files(self.names, self.template)
-            # the first update of a file does more than those after it
-            once = ["--updates", len(self.names), "--seconds", 600]
-            self.load(key, 1, [*once, "--batch", BATCH])
+        for key in self.systems:
+            self.warm_up(key)
         turns = list(self.systems)
         for number in range(self.options.rounds):
             self.flush()
