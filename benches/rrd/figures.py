@@ -52,11 +52,27 @@ def summary(found, one=None, two=None):
     return result
 
 
-def ratio(found, base, rate):
-    """Returns the median of the rounds' ratios of a rate."""
+def ratio(found, base, figure):
+    """Returns the median of the rounds' ratios of a figure: a name, or a function."""
     if len(found) != len(base):
         raise ValueError(f"{len(found)} and {len(base)} rounds have no ratio")
-    return statistics.median(own[rate] / other[rate] for own, other in zip(found, base))
+    of = figure if callable(figure) else lambda run: run[figure]
+    return statistics.median(of(own) / of(other) for own, other in zip(found, base))
+
+
+def comparison(new, old):
+    """Returns the ratios of one router's rounds to those of another, in words."""
+    shown = {
+        "answered": "answered",
+        "delivered": "delivered",
+        "p50": "p50_us",
+        "p99": "p99_us",
+        "CPU": lambda run: run["cpu_us"]["router"],
+        "servers": lambda run: run["cpu_us"]["servers"],
+    }
+    return ", ".join(
+        f"{name} {ratio(new, old, figure):.2f}" for name, figure in shown.items()
+    )
 
 
 def number(value, digits=0):

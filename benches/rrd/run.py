@@ -67,13 +67,7 @@ def show(found, copies):
         for name in results[load]:
             if f"{BEFORE} {name}" in results[load]:
                 new, old = (systems[n, copies] for n in (name, f"{BEFORE} {name}"))
-                print(
-                    f"{name} to {BEFORE}: "
-                    + ", ".join(
-                        f"{rate} {figures.ratio(new, old, rate):.2f}"
-                        for rate in ("answered", "delivered", "p50_us", "p99_us")
-                    )
-                )
+                print(f"{name} to {BEFORE}: {figures.comparison(new, old)}")
         print(flush=True)
     return results
 
@@ -130,9 +124,11 @@ def command_line():
     )
     add("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
-    options.copies = [int(text) for text in options.copies.split(",") if text in "12"]
-    if not options.copies:
-        sys.exit("--copies: give 1, 2 or 1,2")
+    if options.copies not in ("1", "2", "1,2", "2,1"):
+        sys.exit(f"--copies {options.copies}: give 1, 2 or 1,2")
+    options.copies = sorted(map(int, options.copies.split(",")))
+    if options.compare and not os.access(options.compare, os.X_OK):
+        sys.exit(f"--compare {options.compare}: there is no such program")
     if options.files < max(clients for _, clients, _ in LOADS):
         sys.exit(f"--files {options.files}: give each client at least one")
     if options.loads:
@@ -198,8 +194,13 @@ def measure(options, kind, place):
         f"{cores} cores, log on {kind}; {options.files} files, {options.socket}; "
         f"medians of {options.rounds} rounds of {options.seconds} s"
     )
-    print("one rrdcached: asked directly; /one is the ratio to it")
-    print("two rrdcached: the client writes both and waits for both; /two: likewise")
+    for name, text in (
+        (ONE, "asked directly; /one is the ratio to it"),
+        (TWO, "the client writes both and waits for both; /two is the ratio to it"),
+        (JOURNAL, "asked directly, with -j"),
+    ):
+        if name in options.only:
+            print(f"{BASELINES[name]}: {text}")
     for name, text in options.variants.items():
         if name in options.only:
             print(

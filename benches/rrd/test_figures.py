@@ -61,6 +61,14 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures.summary(own, one)["answered_to_one"], 0.8)
         self.assertIsNone(figures.summary(own, one)["answered_to_two"])
 
+    def test_a_comparison_has_the_ratios_of_the_rates_and_of_the_cpu(self):
+        new, old = [run(200), run(400)], [run(100), run(200)]
+        new[0]["cpu_us"]["router"] = new[1]["cpu_us"]["router"] = 15
+        self.assertEqual(
+            figures.comparison(new, old),
+            "answered 2.00, delivered 2.00, p50 1.00, p99 1.00, CPU 0.75, servers 1.00",
+        )
+
     def test_rounds_that_do_not_belong_together_have_no_ratio(self):
         with self.assertRaises(ValueError):
             figures.summary([run(1), run(1)], [run(1)])
