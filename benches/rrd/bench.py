@@ -22,6 +22,8 @@ LOADS = [
     (f"BATCH of {BATCH:,}, 4 clients", 4, ["--batch", str(BATCH)]),
 ]
 ZONES = (2, 2)
+# how often a load that other programs disturbed is measured at most
+TRIES = 30
 # the keys of the baselines, and what the tables call them
 ONE, TWO, JOURNAL = "one", "two", "journal"
 BASELINES = {ONE: "one rrdcached", TWO: "two rrdcached", JOURNAL: "one, journal"}
@@ -146,6 +148,19 @@ class Bench:
             max(0.0, all_after - all_before - ours) / elapsed,
         )
 
+    def undisturbed(self, key, clients, arguments):
+        """Loads one system, and again while other programs kept more cores busy than
+        --others allows. Returns the figures of the least disturbed load.
+        """
+        tries = []
+        while len(tries) < TRIES:
+            tries.append(self.load(key, clients, arguments))
+            if tries[-1]["others"] <= self.options.others:
+                break
+            self.flush()  # thirty loads of BATCH would take gigabytes of memory
+            time.sleep(1)  # what disturbs often takes some seconds
+        return min(tries, key=lambda found: found["others"])
+
     def flush(self):
         """Writes all updates to the files, so that no system has more of them in memory
         than another. Ends the run if a server lacks updates or has too many.
@@ -191,9 +206,8 @@ class Bench:
             for name, clients, arguments in LOADS:
                 syncs.append(sync_time(self.place))
                 for key in turns:
-                    result = self.load(
-                        key, clients, ["--seconds", self.options.seconds, *arguments]
-                    )
+                    seconds = ["--seconds", self.options.seconds]
+                    result = self.undisturbed(key, clients, [*seconds, *arguments])
                     found[name][key].append(result)
                 rates = [
                     f"{label(key)} {found[name][key][-1]['answered']:,.0f}/s"

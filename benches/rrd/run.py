@@ -15,11 +15,12 @@ CPU is the time of all threads per update. The client, the router and the server
 the cores. Where there are few, a ratio says how the cores were shared rather than what
 a router on its own machine would reach: compare the CPU instead. `others` is the number
 of cores that other programs kept busy; a run in which it is not near 0 says little
-about speed.
+about speed, and --others repeats it.
 """
 
 import argparse
 import json
+import math
 import os
 import shutil
 import sys
@@ -83,6 +84,14 @@ def command_line():
         type=float,
         default=1.5,
         help="of one load in one round (%(default)s)",
+    )
+    add(
+        "--others",
+        type=float,
+        default=math.inf,
+        metavar="CORES",
+        help="measure a load again, at most 30 times, if other programs kept more cores "
+        "busy, as 0.2",
     )
     add("--files", type=int, default=2000, help="RRD files, at least 64 (%(default)s)")
     add(
