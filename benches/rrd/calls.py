@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "rrd")]
 
 from bench import LOADS, Bench
-from machine import build, disk
+from machine import build, clean_up_when_told, disk
 from systems import known
 
 # Each event costs time whenever a thread goes to sleep, so these are not all of them.
@@ -99,6 +99,7 @@ def main():
             "perf is not installed (on Debian: apt install linux-perf), or not root"
         )
     disk(Path(options.dir).resolve())
+    clean_up_when_told()
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     try:
         programs = build(place)

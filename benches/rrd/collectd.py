@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "rrd")]
 
 import figures
-from machine import build, busy, disk, say, spent
+from machine import build, busy, clean_up_when_told, disk, say, spent
 from rrd_clients import installed
 from rrd_servers import Client, connect, wait_for
 from systems import Plain, Routed, create, known, statistics_of
@@ -320,6 +320,7 @@ def main():
                 "apt install rrdcached rrdtool collectd-core"
             )
     kind = disk(Path(options.dir).resolve())
+    clean_up_when_told()
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     hogs = []
     try:

@@ -33,7 +33,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "rrd")]
 import figures
 import memory
 from bench import BASELINES, BEFORE, JOURNAL, LOADS, ONE, TWO, ZONES, Bench, label
-from machine import build, disk
+from machine import build, clean_up_when_told, disk
 from systems import known, understands
 
 
@@ -178,6 +178,7 @@ def main():
                 f"{name} is not installed; on Debian: apt install rrdcached rrdtool"
             )
     kind = disk(Path(options.dir).resolve())
+    clean_up_when_told()
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     try:
         measure(options, kind, place)
