@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -36,7 +36,9 @@ help:
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
-	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached (ARGS=--help)'
+	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached and a client that writes two (ARGS=--help)'
+	@echo 'make bench-rrd-calls  counts the system calls of the RRD router per request, by kind (needs perf and root)'
+	@echo 'make bench-collectd  measures how far a real collectd falls behind when it writes through the RRD router (ARGS=--help)'
 	@echo 'make test-spark    places a million keys in Spark, which it installs into .venv-spark (0.9 GB, needs java)'
 	@echo 'make test-kernels  runs the kernels for processors with AVX-512 (in Bochs) and for 64-bit ARM (under QEMU)'
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
@@ -163,6 +165,12 @@ bench-optimum: program
 
 bench-rrd: setup
 	@$(PYTHON) benches/rrd/run.py $(ARGS)
+
+bench-rrd-calls: setup
+	@$(PYTHON) benches/rrd/calls.py $(ARGS)
+
+bench-collectd: setup
+	@$(PYTHON) benches/rrd/collectd.py $(ARGS)
 
 .venv-swift/ready: benches/balance/requirements.txt
 	@echo '== making .venv-swift, with OpenStack Swift (benches/balance/requirements.txt)'

@@ -245,6 +245,12 @@ SUITES = [
         None,
     ),
     (
+        "RRD router's benchmark (Python)",
+        [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/rrd"],
+        unittest_counts,
+        None,
+    ),
+    (
         "instruction counts' comparison (Python)",
         [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/instructions"],
         unittest_counts,
