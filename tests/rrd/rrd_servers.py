@@ -228,6 +228,8 @@ class Cluster:
         self.map = place / "rrd.map"
         self.state = place / "state"
         self.options = [*self.QUIET] if quiet else []
+        # what clients may ask, in the form of --allow
+        self.allow = "DEFAULT,SUSPENDALL,RESUMEALL" if quiet else None
 
     def publish(self, names=None, rule=""):
         """Writes a map of these backends, or of all, with one more line in the fleet.
@@ -277,6 +279,7 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
+        allow = ["--allow", self.allow] if self.allow else []
         command = [
             self.programs["stead-rrd"],
             "serve",
@@ -288,8 +291,10 @@ class Cluster:
             self.state,
             "--listen",
             self.unix,
+            *allow,
             "--listen",
             "127.0.0.1:0",
+            *allow,
             *options,
             *self.options,
         ]

@@ -47,8 +47,8 @@ pub struct Serve {
     /// Where to listen: unix:/path or host:port; may be given more than once
     #[arg(long, value_name = "ADDRESS", required = true)]
     pub listen: Vec<String>,
-    /// The commands that clients of the preceding --listen may use, such as UPDATE,FLUSH; default:
-    /// all
+    /// The commands that clients of the preceding --listen may use, such as UPDATE,FLUSH; DEFAULT
+    /// stands for all but SUSPENDALL and RESUMEALL
     #[arg(long, value_name = "COMMANDS")]
     pub allow: Vec<String>,
     /// Also listen on addresses that other machines can reach; the protocol has no passwords
