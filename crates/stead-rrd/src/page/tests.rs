@@ -1,8 +1,13 @@
 //! Tests of the page of a router that is well, and of one that is not.
 
+use std::time::Duration;
+
+use super::drawing::LABEL;
 use crate::health::Health;
 use crate::sample::sample;
 use crate::status::{Exposed, Progress, Status};
+use crate::tally::Tally;
+use crate::verb::VERBS;
 
 fn first_line(status: &Status) -> String {
     status.page().lines().next().unwrap_or_default().to_owned()
@@ -25,13 +30,34 @@ fn a_router_that_is_well_says_so_first() {
          answered  refused  reconnects",
         "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)       0      1,204   \
          601,615        3           1",
-        "log       12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
+        "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
          has number 20,123",
-        "clients   1 connected, 1 accepted since the start, 0 refused",
-        "update    1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
-        "fetch     1 request; half within 5ms, 99 % within 5ms",
+        "clients     1 connected, 1 accepted since the start, 0 refused",
+        "update      1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
+        "fetch       1 request; half within 5ms, 99 % within 5ms",
     ] {
         assert!(page.lines().any(|other| other == line), "{line}\n{page}");
+    }
+}
+
+#[test]
+fn every_verb_leaves_room_for_its_figures() {
+    for (verb, ..) in VERBS {
+        let tally = Tally::default();
+        tally.observe(Some(verb), Duration::from_micros(1), false);
+        let page = Status {
+            clients: tally.read(),
+            ..sample()
+        }
+        .page();
+        let name = verb.name().to_lowercase();
+        let line = page.lines().find(|line| line.starts_with(&name)).unwrap();
+        let figures = line.find("1 request;");
+        assert_eq!(figures, Some(LABEL), "{line}");
+        let others = ["log", "clients"].map(|word| format!("{word:<LABEL$}"));
+        assert!(others
+            .iter()
+            .all(|word| page.contains(&format!("\n{word}"))));
     }
 }
 
