@@ -27,8 +27,8 @@ pub enum Task {
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1
     /// if something is wrong
     Status(Ask),
-    /// Let a running router move files to where the newest map places them; Ctrl-C stops it, and
-    /// the same command continues later
+    /// Let a running router move files to where the newest map places them; it goes on by itself
+    /// until it is done. Ctrl-C stops it, and the same command continues later
     Move(Move),
     /// Let a running router copy to a backend every file that it should have, from one that has it
     Repair(Repair),

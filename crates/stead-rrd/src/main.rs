@@ -251,6 +251,7 @@ async fn listen_and_route(
             format!("--state {}/control: {error}", serve.state.display()),
         )
     })?;
+    mover.load_move().map_err(|line| Failure(IO, line))?;
     if let Some(address) = &serve.metrics {
         let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
         let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
@@ -291,6 +292,7 @@ async fn listen_and_route(
         .is_err()
     {
         tracing::warn!("some clients have not taken their answers in time");
+    tokio::spawn(Arc::clone(&mover).keep_moving());
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 mod carrying;
 mod moving;
 mod repairing;
+mod resuming;
 mod telling;
 
 pub use carrying::Mover;

@@ -65,7 +65,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 14] = [
+    let changes: [(Change, &str); 15] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -120,6 +120,15 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         (
             |s| s.moving = Some(Progress { to_epoch: 8, failed: 2, reasons: vec!["a.rrd: gone\n".to_owned()], ..Progress::default() }),
             "not well: move to epoch 8: 2 files failed; the first: a.rrd: gone\u{fffd}",
+        ),
+        (
+            |s| {
+                s.next_epoch = Some(8);
+                s.move_goes_on = true;
+                s.moving = Some(Progress { ended: true, reasons: vec!["none is up".to_owned()], ..Progress::default() });
+            },
+            "not well: files have to be moved from epoch 7 to 8; the move was interrupted and goes \
+             on by itself: none is up",
         ),
         (|s| s.backends[1].name = "x\ny".to_owned(), "all is well: 4 backends up"),
     ];
