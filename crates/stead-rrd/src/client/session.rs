@@ -23,7 +23,7 @@ use crate::verb::Verb;
 const LINE_BYTES: usize = 64 << 10;
 
 /// Answers larger than this are written in pieces, and the client must take each piece in time.
-const MUCH_BYTES: usize = 1 << 20;
+pub(super) const MUCH_BYTES: usize = 1 << 20;
 
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -193,7 +193,7 @@ impl Session {
         }
         if self.out.len() > MUCH_BYTES {
             let out = std::mem::take(&mut self.out);
-            return self.put(&out).await;
+            return self.put(&out).await; // what was large is freed, not kept for the next answer
         }
         self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
         self.out.clear();
