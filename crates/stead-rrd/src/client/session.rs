@@ -6,7 +6,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{oneshot, watch};
 
@@ -112,7 +111,7 @@ impl Session {
     pub(super) async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let patience = self.router.shared().options.patience;
         for piece in bytes.chunks(PIECE_BYTES) {
-            tokio::time::timeout(patience, self.stream.write_all(piece))
+            tokio::time::timeout(patience, self.stream.send(piece))
                 .await
                 .map_err(|_| Gone)?
                 .map_err(|_| Gone)?;
@@ -195,7 +194,7 @@ impl Session {
             let out = std::mem::take(&mut self.out);
             return self.put(&out).await; // what was large is freed, not kept for the next answer
         }
-        self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
+        self.stream.send(&self.out).await.map_err(|_| Gone)?;
         self.out.clear();
         self.out.shrink_to(READ_BYTES);
         Ok(())
