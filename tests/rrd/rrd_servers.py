@@ -94,15 +94,17 @@ class Rrdcached:
         # more than one thread, or a journal, lose updates: test_faults.py shows it
         self.threads, self.journal = 1, None
         self.directory, self.address = directory, address
+        # as the fleet has it
+        self.reached = address
         self.base = base or directory / "db"
         self.base.mkdir(parents=True)
         directory.mkdir(exist_ok=True)
         self.process = None
         self.files, self.agent = self.base, None
 
-    def start_agent(self, programs):
+    def start_agent(self, programs, listen=None, options=()):
         """Offers its files through an agent instead of the directory."""
-        self.files = f"unix:{self.directory}/files"
+        self.files = listen or f"unix:{self.directory}/files"
         command = [
             programs["stead-rrd"],
             "files",
@@ -110,15 +112,21 @@ class Rrdcached:
             self.base,
             "--listen",
             self.files,
+            *options,
         ]
+        before = self.agent_said("listening on")
         with open(self.directory / "agent", "ab") as said:
             self.agent = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
             )
         wait_for(
-            lambda: "listening on" in (self.directory / "agent").read_text(),
-            "the agent to listen",
+            lambda: self.agent_said("listening on") > before, "the agent to listen"
         )
+
+    def agent_said(self, text):
+        """Returns how often its agents have said this."""
+        path = self.directory / "agent"
+        return path.read_text().count(text) if path.exists() else 0
 
     def stop_agent(self, how=signal.SIGTERM):
         """Stops the agent."""
@@ -253,7 +261,7 @@ class Cluster:
         files = f', files = "{backend.files}"' if backend.files else ""
         return (
             f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
-            f'attributes = {{ rrdcached = "{backend.address}"{files} }}\n'
+            f'attributes = {{ rrdcached = "{backend.reached}"{files} }}\n'
         )
 
     def servers(self):
