@@ -163,7 +163,11 @@ async fn open(address: &Address) -> Result<Stream, Error> {
             stream.set_nodelay(true)?;
             Stream::Tcp(stream)
         }
-        Address::Tls(_) => return Err(Error::other("TLS is not measured; give an address without tls:")),
+        Address::Tls(_) => {
+            return Err(Error::other(
+                "TLS is not measured; give an address without tls:",
+            ))
+        }
     })
 }
 

@@ -387,9 +387,9 @@ mod tests {
                 .unwrap();
         let kinds: Vec<bool> = places
             .iter()
-            .map(|(_, allowed)| format!("{allowed:?}").contains("Update"))
+            .map(|(_, allowed)| format!("{allowed:?}").contains("Flush"))
             .collect();
-        assert_eq!(kinds, [false, true, false]);
+        assert_eq!(kinds, [true, false, true]);
         for line in [
             "--allow update --listen unix:/s",
             "--listen unix:/s --allow update --allow flush",

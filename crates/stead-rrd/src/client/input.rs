@@ -66,7 +66,7 @@ impl Input {
             self.bytes.reserve(READ_BYTES);
             match stream.try_read_buf(&mut self.bytes) {
                 Ok(0) => return Err(Gone),
-                Ok(_) if self.bytes[0] == HELLO => {
+                Ok(_) if self.bytes.starts_with(&HELLO) => {
                     speaks_tls(stream);
                     return Err(Gone);
                 }

@@ -30,7 +30,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
-use crate::tls::{self, ALERT};
+use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
 pub(crate) const HELLO: &[u8] = b"stead-rrd files 1\n";
@@ -100,7 +100,6 @@ impl Wire {
             [ALERT, ..] => Err(broken(
                 "it speaks TLS; write tls: before its address in the fleet",
             )),
-            [tls::HELLO, ..] => Err(broken("it speaks TLS, and this agent does not")),
             line => {
                 let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
                 Err(broken(&format!(

@@ -50,12 +50,15 @@ impl Mover {
     }
 
     /// Stops the move or repair that is running, after the files in hand. A move stays stopped,
-    /// also when the router is started again.
+    /// also when the router is started again. A move that waits while a repair is running goes on
+    /// after it.
     pub async fn stop(&self) -> Result<(), String> {
-        self.intend(None).await?;
-        if let Some(tell) = lock(&self.latest).as_ref() {
-            tell.stop();
+        let latest = lock(&self.latest).clone();
+        let progress = latest.as_ref().map(|tell| tell.sender.borrow().clone());
+        if !progress.is_some_and(|progress| progress.repair.is_some() && !progress.ended) {
+            self.intend(None).await?;
         }
+        latest.iter().for_each(|tell| tell.stop());
         Ok(())
     }
 

@@ -20,8 +20,8 @@ pub use identity::{install, reload, Identity, Paths};
 pub use secured::Secured;
 pub use seldom::Seldom;
 
-/// The first byte of what a client of TLS sends, which no request and no file of ours begins with.
-pub const HELLO: u8 = 0x16;
+/// The first bytes of what a client of TLS sends.
+pub const HELLO: [u8; 2] = [0x16, 3];
 
 /// The first byte of what a server of TLS answers to somebody who does not speak TLS.
 pub const ALERT: u8 = 0x15;
