@@ -140,8 +140,8 @@ def guide(place):
 class TlsClient(Client):
     """A client that speaks TLS itself."""
 
-    def __init__(self, guide, name="web1", ca="ca"):
-        host, port = guide.router.split(":")
+    def __init__(self, guide, name="web1", ca="ca", address=None):
+        host, port = (address or guide.router).split(":")
         plain = socket.create_connection((host, int(port)), 120)
         self.socket = guide.context(name, ca).wrap_socket(plain, server_hostname=host)
         self.file = self.socket.makefile("rb")
@@ -192,6 +192,14 @@ def test_the_guide_works_with_rrdtool_and_every_hop(cluster, guide, dump):
         said = rrdtool("fetch", name, *asked, "--daemon", guide.client)
         assert said.count("\n") > 1500 and "1.4986666667e+03" in said
         assert said == rrdtool("fetch", name, *asked, "--daemon", cluster.tcp)
+    # past the router nobody gets to rrdcached, even with a certificate
+    with TlsClient(guide, "router", address=guide.stunnel) as client:
+        assert client.ask("PING") == b"0 PONG\n"
+    with (
+        pytest.raises((OSError, AssertionError)),
+        TlsClient(guide, "web1", address=guide.stunnel) as client,
+    ):
+        client.ask("PING")
     # what an agent behind TLS gets is what the other server has
     base = cluster.backends["a1"].base
     with Client(cluster.unix) as client:

@@ -11,5 +11,7 @@ mod moving;
 mod repairing;
 mod resuming;
 mod telling;
+#[cfg(test)]
+mod tests;
 
 pub use carrying::Mover;
