@@ -2,6 +2,7 @@
 when something is wrong with it.
 """
 
+import json
 import os
 import re
 import shlex
@@ -288,6 +289,12 @@ def test_a_stranger_is_refused_and_named(cluster, guide, what, at_router):
     said = wait_for(
         lambda: cluster.router_said(r"a client at .*"), "the router to say so"
     )
+    done = subprocess.run(
+        [cluster.programs["stead-rrd"], "status", cluster.state, "--json"],
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    assert json.loads(done.stdout)["clients"]["refused"] > 25, done
     # one message for all of them, or two on a slow machine
     assert len(said) < 10, said
     assert said[0].startswith("a client at 127.0.0.1 is refused: "), said

@@ -55,6 +55,9 @@ pub(crate) async fn serve(
     let _ = client.flush().await;
     // over TLS, the other side may take a connection without an end for cut off
     if let Stream::Tls(stream) = &mut client.stream {
+        if !stream.is_accepted() {
+            client.router.shared().tally.refused();
+        }
         let _ = tokio::time::timeout(GOODBYE, stream.shutdown()).await;
     }
 }

@@ -1,5 +1,5 @@
-//! A move that was started goes on by itself until it is done or somebody stops it: after the router
-//! or the program that started it has died, and when servers or agents were away.
+//! A move that was started goes on by itself until it is done or somebody stops it: after the
+//! router or the program that started it has died, and when servers or agents were away.
 
 use std::sync::Arc;
 use std::time::Duration;

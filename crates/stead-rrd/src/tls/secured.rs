@@ -1,5 +1,5 @@
-//! A stream over TLS. A client's handshake happens when the stream is first read or written, so that
-//! nobody waits for it but the task of this client.
+//! A stream over TLS. A client's handshake happens when the stream is first read or written, so
+//! that nobody waits for it but the task of this client.
 
 use std::future::{poll_fn, Future};
 use std::io;
@@ -84,6 +84,11 @@ impl Secured {
             state: State::Open(stream.into()),
             peer,
         })
+    }
+
+    /// Returns whether both sides have shown a certificate that the other one accepts.
+    pub fn is_accepted(&self) -> bool {
+        matches!(self.state, State::Open(_))
     }
 
     /// Returns the address of the other side.
