@@ -46,7 +46,7 @@ def cluster(programs, place):
 @pytest.fixture
 def quiet(programs, place):
     """Starts the same, but only clients cause a flush. So the same values wait in all
-    of them.
+    of them. And clients may ask everything.
     """
     with Cluster(programs, place, quiet=True) as made:
         yield made

@@ -94,15 +94,17 @@ class Rrdcached:
         # more than one thread, or a journal, lose updates: test_faults.py shows it
         self.threads, self.journal = 1, None
         self.directory, self.address = directory, address
+        # as the fleet has it
+        self.reached = address
         self.base = base or directory / "db"
         self.base.mkdir(parents=True)
         directory.mkdir(exist_ok=True)
         self.process = None
         self.files, self.agent = self.base, None
 
-    def start_agent(self, programs):
+    def start_agent(self, programs, listen=None, options=()):
         """Offers its files through an agent instead of the directory."""
-        self.files = f"unix:{self.directory}/files"
+        self.files = listen or f"unix:{self.directory}/files"
         command = [
             programs["stead-rrd"],
             "files",
@@ -110,15 +112,21 @@ class Rrdcached:
             self.base,
             "--listen",
             self.files,
+            *options,
         ]
+        before = self.agent_said("listening on")
         with open(self.directory / "agent", "ab") as said:
             self.agent = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
             )
         wait_for(
-            lambda: "listening on" in (self.directory / "agent").read_text(),
-            "the agent to listen",
+            lambda: self.agent_said("listening on") > before, "the agent to listen"
         )
+
+    def agent_said(self, text):
+        """Returns how often its agents have said this."""
+        path = self.directory / "agent"
+        return path.read_text().count(text) if path.exists() else 0
 
     def stop_agent(self, how=signal.SIGTERM):
         """Stops the agent."""
@@ -230,6 +238,8 @@ class Cluster:
         self.options = [*self.QUIET] if quiet else []
         # options of each listener
         self.policy = []
+        # what clients may ask, in the form of --allow
+        self.allow = "DEFAULT,SUSPENDALL,RESUMEALL" if quiet else None
 
     def publish(self, names=None, rule=""):
         """Writes a map of these backends, or of all, with one more line in the fleet.
@@ -253,7 +263,7 @@ class Cluster:
         files = f', files = "{backend.files}"' if backend.files else ""
         return (
             f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
-            f'attributes = {{ rrdcached = "{backend.address}"{files} }}\n'
+            f'attributes = {{ rrdcached = "{backend.reached}"{files} }}\n'
         )
 
     def servers(self):
@@ -279,6 +289,7 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
+        allow = ["--allow", self.allow] if self.allow else []
         command = [
             self.programs["stead-rrd"],
             "serve",
@@ -290,9 +301,11 @@ class Cluster:
             self.state,
             "--listen",
             self.unix,
+            *allow,
             *self.policy,
             "--listen",
             "127.0.0.1:0",
+            *allow,
             *self.policy,
             *options,
             *self.options,

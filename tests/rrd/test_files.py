@@ -323,7 +323,7 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         (
             ["--base", "{place}", "--listen", "agent"],
             64,
-            '--listen "agent" is not an address: write unix:/path or host:port',
+            '"agent" is not an address: write unix:/path, host:port or tls:host:port',
         ),
         (
             ["--base", "{place}", "--listen", "unix:/no/such/s"],

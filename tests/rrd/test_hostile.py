@@ -590,6 +590,30 @@ def test_a_fetch_of_everything_harms_nobody(cluster):
     assert cluster.router_said(r".* is down.*") == []
 
 
+def test_a_batch_in_which_all_fails_leaves_no_memory_behind(cluster, record_property):
+    """The answer names each line. Its text is not kept for all of them."""
+    rounds, lines, before = 3, 1_000_000, []
+    with Client(cluster.tcp) as client:
+        # once before the measurement, for what a router keeps for its own use
+        assert client.batch(["bogus"] * 1000).startswith(b"1000 errors\n1 Unknown")
+        for _ in range(rounds):
+            before.append(resident(cluster.router.pid))
+            said = client.batch(["bogus"] * lines).splitlines()
+            assert said[0] == b"%d errors" % lines and len(said) == lines + 1
+            assert said[1] == b"1 Unknown command: bogus"
+            assert said[-1].startswith(b"%d an error; " % lines)
+            assert all(
+                line.startswith(b"%d " % number)
+                for number, line in enumerate(said[1:], 1)
+            )
+    before.append(resident(cluster.router.pid))
+    record_property(
+        "memory",
+        f"{[size // 1024 for size in before]} KiB, before and after {lines} failures each",
+    )
+    assert max(before) < before[0] + 16 * MIB, before
+
+
 def test_clients_that_fetch_much_and_never_read_are_not_waited_for(cluster):
     cluster.stop_router()
     cluster.start_router("--timeout", "3")

@@ -492,8 +492,15 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
             lambda: (status(cluster)["moving"] or {"done": 0})["done"],
             "a file to have moved",
         )
-        code, _, said = stead_rrd(cluster.programs, "move", cluster.state)
-        assert code == 75 and "already" in said
+        # another one joins it, and the move goes on when that one dies
+        with subprocess.Popen(
+            [cluster.programs["stead-rrd"], "move", cluster.state],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as other:
+            assert other.stdout.readline().startswith("move to epoch 2: ")
+            other.kill()
+        assert status(cluster)["moving"]["ended"] is False
         client.send_signal(signal.SIGINT)
         out, said = client.communicate()
     assert (
@@ -507,6 +514,13 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
         cluster, lambda _, page: "nothing moves them" in page, "the end of it"
     )
     assert code == 1 and ", epoch 1 -> 2, " in page, page
+    # it stays stopped
+    cluster.stop_router(signal.SIGKILL)
+    cluster.start_router()
+    assert not (cluster.state / "moving").exists()
+    assert not cluster.router_said("goes on by itself")
+    page = status_once(cluster, lambda code, _: code == 1, "the status")[1]
+    assert "nothing moves them: run stead-rrd move" in page, page
     code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
     # it continues with what the first run has done
     done = int(re.match(r"move to epoch 2: (\d+) files?, looking for more, ", out)[1])

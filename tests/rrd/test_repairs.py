@@ -286,6 +286,9 @@ def test_a_full_server_is_said_and_filled_when_it_has_room(
 
 def test_nothing_is_well_while_a_file_is_suspended(cluster):
     name = names()[0]
+    cluster.stop_router()
+    cluster.allow = "DEFAULT,SUSPENDALL,RESUMEALL"
+    cluster.start_router()
     with Client(cluster.unix) as client:
         assert create(client, name).startswith(b"0 ")
         assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 ")

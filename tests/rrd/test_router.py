@@ -5,6 +5,7 @@ one rrdcached that gets the same input.
 import random
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -372,6 +373,54 @@ def test_a_listener_takes_only_what_it_is_allowed(cluster):
         refused = some.batch([f"UPDATE c/a.rrd {START + 120}:1:1", "FORGET c/a.rrd"])
         assert refused == b"1 errors\n2 Permission denied.\n"
         assert all_of_it.ask("PENDING c/a.rrd").startswith(b"2 ")
+
+
+def test_what_concerns_every_client_has_to_be_allowed_by_name(cluster):
+    def asked(address, verb):
+        with Client(address) as client:
+            return client.ask(verb), client.batch([verb])
+
+    for verb in ("SUSPENDALL", "resumeall"):
+        for address in (cluster.unix, cluster.tcp):
+            said, batch = asked(address, verb)
+            hint = f"--allow DEFAULT,{verb.upper()}".encode()
+            assert said.startswith(b"-1 Permission denied: ") and hint in said, said
+            assert batch.startswith(b"1 errors\n1 Permission denied: "), batch
+    cluster.stop_router()
+    cluster.start_router("--allow", "DEFAULT,SUSPENDALL,resumeall")
+    for verb in ("SUSPENDALL", "RESUMEALL"):
+        assert asked(cluster.unix, verb)[0].startswith(b"-1 ")
+        assert asked(cluster.tcp, verb)[0].startswith(b"0 ")
+        assert asked(cluster.tcp, verb)[1] == b"0 errors\n"
+    # one file may be suspended by everybody
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE c/a.rrd {SOURCES}") == b"0 RRD created OK\n"
+        assert client.ask(f"UPDATE c/a.rrd {START + 60}:1:1").startswith(b"0 ")
+        assert client.ask("SUSPEND c/a.rrd").startswith(b"0 ")
+        assert client.ask("RESUME c/a.rrd").startswith(b"0 ")
+
+
+def test_a_file_may_be_on_a_server_that_is_not_up(cluster):
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE c/a.rrd {SOURCES}") == b"0 RRD created OK\n"
+        gone, left = cluster.located(["c/a.rrd"])["c/a.rrd"]
+        questions = ("LAST", "INFO", "FETCH", "FLUSH")
+
+        def asked(verb, name):
+            return client.ask(f"{verb} {name}" + " AVERAGE -60" * (verb == "FETCH"))
+
+        # the servers of a file that nobody has are up: it does not exist
+        for verb in questions:
+            assert b"No such file" in asked(verb, "c/none.rrd")
+        (cluster.backends[left].base / "c/a.rrd").unlink()
+        cluster.backends[gone].stop(signal.SIGKILL)
+        wait_for(lambda: cluster.router_said(f"backend {gone} .* is down"), "it to go")
+        for verb in questions:
+            said = asked(verb, "c/a.rrd")
+            assert said.startswith(b"-1 ") and said.endswith(
+                f": not all of its servers are up ({gone}), and the others lack it; "
+                "try again later\n".encode()
+            ), (verb, said)
 
 
 def test_the_files_of_a_host_stay_together_by_the_key_rule(cluster):

@@ -12,16 +12,19 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::batch::{failures, GO_AHEAD};
 use crate::path::escaped;
 use crate::reply::Reply;
+use crate::tls::Secured;
 use crate::verb::Verb;
 use crate::words::line_of;
 
-/// An address where an rrdcached or the router listens: `unix:/path` or `host:port`.
+/// An address where somebody listens: `unix:/path`, `host:port` or `tls:host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A unix socket.
     Unix(PathBuf),
     /// A host name or IP address, and a port.
     Tcp(String),
+    /// The same, over TLS.
+    Tls(String),
 }
 
 impl Address {
@@ -35,12 +38,17 @@ impl Address {
                 )),
             };
         }
-        match text.rsplit_once(':') {
+        let tls = text.strip_prefix("tls:");
+        let place = tls.unwrap_or(text);
+        match place.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
-                Ok(Address::Tcp(text.to_owned()))
+                Ok(match tls {
+                    Some(_) => Address::Tls(place.to_owned()),
+                    None => Address::Tcp(place.to_owned()),
+                })
             }
             _ => Err(format!(
-                "{text:?} is not an address: write unix:/path or host:port"
+                "{text:?} is not an address: write unix:/path, host:port or tls:host:port"
             )),
         }
     }
@@ -51,41 +59,66 @@ impl fmt::Display for Address {
         match self {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Tcp(address) => f.write_str(address),
+            Address::Tls(address) => write!(f, "tls:{address}"),
         }
     }
 }
 
-/// A stream of either kind, to a backend or to a client.
+/// A stream of any kind, to a backend or to a client.
 pub enum Stream {
     /// Over a unix socket.
     Unix(UnixStream),
     /// Over TCP.
     Tcp(TcpStream),
+    /// Over TLS.
+    Tls(Box<Secured>),
 }
 
 impl Stream {
-    /// Returns when there is something to read or the other side has closed the connection.
+    /// Returns when there is something to read or the other side has closed the connection. Of no
+    /// use over TLS.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
             Stream::Unix(stream) => stream.readable().await,
             Stream::Tcp(stream) => stream.readable().await,
+            Stream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// Writes what can be written now.
+    /// Writes what can be written now. Writes nothing over TLS, where the other side must show its
+    /// certificate first.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Stream::Unix(stream) => stream.try_write(bytes),
             Stream::Tcp(stream) => stream.try_write(bytes),
+            Stream::Tls(_) => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
 
-    /// Reads what is available now. Fails with `WouldBlock` when nothing is.
+    /// Reads what is available now. Fails with `WouldBlock` when nothing is. Of no use over TLS.
     pub fn try_read_buf(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         match self {
             Stream::Unix(stream) => stream.try_read_buf(buffer),
             Stream::Tcp(stream) => stream.try_read_buf(buffer),
+            Stream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// Sends all of the bytes. Over TLS, the flush sends what was encrypted and did not fit into
+    /// the socket.
+    pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes).await?;
+        self.flush().await
+    }
+
+    /// Returns the IP address of the other side, or the word for a unix socket.
+    pub fn peer(&self) -> String {
+        let peer = match self {
+            Stream::Unix(_) => return "a unix socket".to_owned(),
+            Stream::Tcp(stream) => stream.peer_addr().ok(),
+            Stream::Tls(stream) => stream.peer(),
+        };
+        peer.map_or("?".to_owned(), |peer| peer.ip().to_string())
     }
 }
 
@@ -98,6 +131,12 @@ impl Stream {
                 let stream = TcpStream::connect(address.as_str()).await?;
                 stream.set_nodelay(true)?; // a request is one packet that waits for its answer
                 Ok(Stream::Tcp(stream))
+            }
+            Address::Tls(address) => {
+                let stream = TcpStream::connect(address.as_str()).await?;
+                stream.set_nodelay(true)?;
+                let secured = Secured::connect(address, stream).await?;
+                Ok(Stream::Tls(Box::new(secured)))
             }
         }
     }
@@ -112,6 +151,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
 }
@@ -125,6 +165,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -132,6 +173,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -139,6 +181,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }
@@ -158,7 +201,7 @@ impl Connection {
 
     /// Sends a line and reads its reply.
     pub async fn ask(&mut self, line: &[u8], binary: bool) -> io::Result<Reply> {
-        self.stream.write_all(&[line, b"\n"].concat()).await?;
+        self.stream.get_mut().send(&[line, b"\n"].concat()).await?;
         Reply::read(&mut self.stream, binary).await
     }
 
@@ -171,7 +214,7 @@ impl Connection {
                 lines.push(b'\n');
             }
         }
-        self.stream.write_all(&lines).await?;
+        self.stream.get_mut().send(&lines).await?;
         let mut replies = Vec::with_capacity(names.len());
         for _ in names {
             let info = Reply::read(&mut self.stream, false).await?;
@@ -185,7 +228,7 @@ impl Connection {
     pub async fn batch(&mut self, lines: &[u8], count: usize) -> io::Result<Vec<(usize, Vec<u8>)>> {
         if count == 1 {
             // half as many replies
-            self.stream.write_all(lines).await?;
+            self.stream.get_mut().send(lines).await?;
             let reply = Reply::read(&mut self.stream, false).await?;
             return Ok(if reply.is_error() {
                 vec![(0, reply.text)]
@@ -194,7 +237,8 @@ impl Connection {
             });
         }
         self.stream
-            .write_all(&[b"BATCH\n", lines, b".\n"].concat())
+            .get_mut()
+            .send(&[b"BATCH\n", lines, b".\n"].concat())
             .await?;
         let go_ahead = Reply::read(&mut self.stream, false).await?;
         if go_ahead.text != GO_AHEAD.as_bytes() {
@@ -274,6 +318,8 @@ mod tests {
             "127.0.0.1:42217",
             "localhost:1",
             "[::1]:42217",
+            "tls:localhost:1",
+            "tls:[::1]:42217",
         ] {
             assert_eq!(Address::parse(text).unwrap().to_string(), text);
         }
@@ -286,6 +332,10 @@ mod tests {
             "localhost:x",
             "localhost:70000",
             "/run/rrd.sock",
+            "tls:",
+            "tls:localhost",
+            "tls::1",
+            "tls:unix:/run/rrd.sock",
         ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

@@ -29,6 +29,7 @@
 //! | repair queue | copies that a backend lacks, or that may lack values, until they are whole |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
 //! | state | the directory that the router keeps between two runs |
+//! | identity | the certificate and key of this process, and the CA that it trusts |
 //! | status | what the router reports about itself, for people and for monitoring |
 //!
 //! In the list below, a module uses only modules of the lines above its own. So modules of one line
@@ -36,7 +37,7 @@
 //!
 //! ```text
 //! clock dirs exit health image layout lock path record refusals reply unflushed verb
-//! | batch create log repairs state suspended tally words
+//! | batch create log repairs state suspended tally tls words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
 //! | files operate say shared
@@ -93,6 +94,7 @@ pub mod status;
 pub mod suspended;
 pub mod tally;
 pub mod ticket;
+pub mod tls;
 pub mod unflushed;
 pub mod values;
 pub mod verb;

@@ -9,6 +9,7 @@ use crate::log::Durability;
 use crate::operate::{Ask, Move, Repair};
 use crate::policy::Answer;
 use crate::say::{Format, Least};
+use crate::tls::Paths;
 
 /// Spread round-robin databases over many rrdcached servers, which clients use as if they were one
 #[derive(Parser)]
@@ -29,8 +30,8 @@ pub enum Task {
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1
     /// if something is wrong
     Status(Ask),
-    /// Let a running router move files to where the newest map places them; Ctrl-C stops it, and
-    /// the same command continues later
+    /// Let a running router move files to where the newest map places them; it goes on by itself
+    /// until it is done. Ctrl-C stops it, and the same command continues later
     Move(Move),
     /// Let a running router copy to a backend every file that it should have, from one that has it
     Repair(Repair),
@@ -39,18 +40,18 @@ pub enum Task {
 /// The options of `stead-rrd serve`.
 #[derive(Args)]
 pub struct Serve {
-    /// The map; its nodes are the backends, each with an attribute `rrdcached`: unix:/path or
-    /// host:port
+    /// The map; its nodes are the backends, each with an attribute `rrdcached`: unix:/path,
+    /// host:port or tls:host:port
     #[arg(long, value_name = "MAP")]
     pub map: PathBuf,
     /// The directory that clients believe all files to be in, like -b of rrdcached
     #[arg(long, value_name = "DIR")]
     pub base: PathBuf,
-    /// Where to listen: unix:/path or host:port; may be given more than once
+    /// Where to listen: unix:/path, host:port or tls:host:port; may be given more than once
     #[arg(long, value_name = "ADDRESS", required = true)]
     pub listen: Vec<String>,
-    /// The commands that clients of the preceding --listen may use, such as UPDATE,FLUSH; default:
-    /// all
+    /// The commands that clients of the preceding --listen may use, such as UPDATE,FLUSH; DEFAULT
+    /// stands for all but SUSPENDALL and RESUMEALL
     #[arg(long, value_name = "COMMANDS")]
     pub allow: Vec<String>,
     /// When clients of the preceding --listen get the answer to an UPDATE: `served` when a server
@@ -73,7 +74,8 @@ pub struct Serve {
     /// answers wait for a server
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub backlog_age: u64,
-    /// Also listen on addresses that other machines can reach; the protocol has no passwords
+    /// Also listen without TLS on addresses that other machines can reach; the protocol has no
+    /// passwords
     #[arg(long)]
     pub public: bool,
     /// The router's own directory: the log, which keeps writes until all their backends have them
@@ -107,6 +109,9 @@ pub struct Serve {
     /// Make files that an UPDATE names and that do not exist, by the templates in FILE
     #[arg(long, value_name = "FILE")]
     pub create: Option<PathBuf>,
+    /// The certificates for addresses with tls:.
+    #[command(flatten)]
+    pub tls: Tls,
     /// When the program is told to stop, how many seconds clients may still take to receive their
     /// answers
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
@@ -125,18 +130,57 @@ pub struct FilesOptions {
     /// The directory of the files, like -b of the rrdcached beside it
     #[arg(long, value_name = "DIR")]
     pub base: PathBuf,
-    /// Where to listen: unix:/path or host:port
+    /// Where to listen: unix:/path, host:port or tls:host:port
     #[arg(long, value_name = "ADDRESS")]
     pub listen: String,
-    /// Also listen on an address that other machines can reach; the protocol has no passwords
+    /// Also listen without TLS on an address that other machines can reach; the protocol has no
+    /// passwords
     #[arg(long)]
     pub public: bool,
+    /// The certificates for addresses with tls:.
+    #[command(flatten)]
+    pub tls: Tls,
     /// Only read and list files; write and remove nothing
     #[arg(long)]
     pub read_only: bool,
     /// The messages while it runs.
     #[command(flatten)]
     pub saying: Saying,
+}
+
+/// The certificates for addresses with `tls:`, on which both sides show one.
+#[derive(Args)]
+pub struct Tls {
+    /// The certificate that this program shows on addresses with tls:, in PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// The CA that has signed the certificates of both sides, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_ca: Option<PathBuf>,
+    /// The host names or IP addresses of which the certificate of a client must have one; default:
+    /// any certificate of the CA will do
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "tls_cert"
+    )]
+    pub tls_clients: Vec<String>,
+}
+
+impl Tls {
+    /// Returns the files, if they are given.
+    pub fn paths(&self) -> Option<Paths> {
+        Some(Paths {
+            cert: self.tls_cert.clone()?,
+            key: self.tls_key.clone()?,
+            ca: self.tls_ca.clone()?,
+            clients: self.tls_clients.clone(),
+        })
+    }
 }
 
 /// The messages that the program prints on standard error while it runs.

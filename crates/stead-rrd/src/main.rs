@@ -17,7 +17,7 @@ use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::exit::{Failure, DATA, FLEET, IO, NO_INPUT, USAGE};
 use stead_rrd::files::Agent;
-use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task};
+use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task, Tls};
 use stead_rrd::listener::{Listener, Room};
 use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
@@ -29,7 +29,8 @@ use stead_rrd::router::Router;
 use stead_rrd::shared::{Backlog, Options};
 use stead_rrd::state::StateDir;
 use stead_rrd::status::Source;
-use stead_rrd::{operate, say};
+use stead_rrd::tls::{Identity, Paths};
+use stead_rrd::{operate, say, tls};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch;
 
@@ -91,6 +92,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let address = Address::parse(&options.listen)
         .map_err(|error| Failure(USAGE, format!("--listen {error}")))?;
     let mut told = Told::new()?;
+    let paths = identity(&options.tls, [&address])?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent =
         agent.map_err(|error| Failure(IO, format!("cannot serve files on {address}: {error}")))?;
@@ -102,9 +104,30 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     tell_systemd(NotifyState::Ready);
     tokio::select! {
         () = agent.run() => {}
-        () = told.wait() => {}
+        () = told.wait_or(|| paths.iter().for_each(tls::reload)) => {}
     }
     Ok(())
+}
+
+/// Loads the certificates, if they are given. They must be given for an address with `tls:`.
+fn identity<'a>(
+    options: &Tls,
+    listen: impl IntoIterator<Item = &'a Address>,
+) -> Result<Option<Paths>, Failure> {
+    let Some(paths) = options.paths() else {
+        let needs = |address: &&Address| matches!(address, Address::Tls(_));
+        return match listen.into_iter().find(needs) {
+            None => Ok(None),
+            Some(address) => {
+                let line = format!(
+                    "--listen {address}: it needs --tls-cert, --tls-key and --tls-ca as well"
+                );
+                Err(Failure(USAGE, line))
+            }
+        };
+    };
+    tls::install(Identity::load(&paths).map_err(|line| Failure(IO, line))?);
+    Ok(Some(paths))
 }
 
 fn listening(address: &str) {
@@ -134,10 +157,6 @@ impl Told {
         })
     }
 
-    async fn wait(&mut self) {
-        self.wait_or(|| {}).await;
-    }
-
     /// Waits until the program is told to stop. Calls `again` whenever it is told to look at its
     /// files again.
     async fn wait_or(&mut self, again: impl Fn()) {
@@ -153,6 +172,7 @@ impl Told {
 
 async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failure> {
     let places = listeners(&serve, given).map_err(|line| Failure(USAGE, line))?;
+    identity(&serve.tls, places.iter().map(|(address, _)| address))?;
     let map = stead::Map::open_uncached(&serve.map).map_err(|error| {
         let code = if error.status() == stead::Status::NotFound {
             NO_INPUT
@@ -238,6 +258,7 @@ async fn listen_and_route(
     epochs.resume().map_err(|line| Failure(FLEET, line))?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     mover.load_repairs().map_err(|line| Failure(IO, line))?;
+    mover.load_move().map_err(|line| Failure(IO, line))?;
     let mut listeners = Vec::new();
     for Place {
         address,
@@ -283,11 +304,13 @@ async fn listen_and_route(
     drop(ending);
     tokio::spawn(Arc::clone(&epochs).watch());
     tokio::spawn(Arc::clone(&mover).store_repairs());
+    tokio::spawn(Arc::clone(&mover).keep_moving());
     tokio::spawn(mover.keep_whole());
     tell_systemd(NotifyState::Ready);
     told.wait_or(|| {
         epochs.again.notify_one();
         reload_templates(serve, &router);
+        serve.tls.paths().iter().for_each(tls::reload);
     })
     .await;
     tell_systemd(NotifyState::Stopping);
@@ -394,13 +417,13 @@ mod tests {
         let line = "--listen unix:/s --durability crash --listen 127.0.0.1:1 --allow update \
             --answer logged --durability power --listen 127.0.0.1:2";
         let places = read(line).unwrap();
-        let allowed = |place: &Place| format!("{:?}", place.allowed).contains("Update");
-        let found = places.iter().map(|place| (allowed(place), place.policy));
+        let flushes = |place: &Place| format!("{:?}", place.allowed).contains("Flush");
+        let found = places.iter().map(|place| (flushes(place), place.policy));
         let policy = |answer, durability| Policy { answer, durability };
         let expected = [
-            (false, policy(Answer::Served, Durability::Crash)),
-            (true, policy(Answer::Logged, Durability::Power)),
-            (false, Policy::default()),
+            (true, policy(Answer::Served, Durability::Crash)),
+            (false, policy(Answer::Logged, Durability::Power)),
+            (true, Policy::default()),
         ];
         assert_eq!(found.collect::<Vec<_>>(), expected);
         for line in [

@@ -111,16 +111,26 @@ pub async fn repair(told: &Repair) -> Result<u8, Failure> {
 }
 
 async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
+    let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
-        ended = follow(directory, request) => ended,
-        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router finishes the files in \
-            hand. Run the same command again to continue".to_owned())),
+        ended = follow(&mut asked) => return ended,
+        _ = interrupted => {}
     }
+    let stopped = tokio::time::timeout(PATIENCE, asked.stop()).await;
+    let why = match stopped {
+        Ok(Ok(())) => {
+            let done = "stopped; the router finishes the files in hand. Run the same command \
+                again to continue";
+            return Err(Failure(INTERRUPTED, done.to_owned()));
+        }
+        Ok(Err(why)) => printable(&why),
+        Err(_) => "the router does not answer".to_owned(),
+    };
+    Err(Failure(UNAVAILABLE, format!("the work may go on: {why}")))
 }
 
-async fn follow(directory: &Path, request: &Command) -> Result<u8, Failure> {
-    let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
+async fn follow(asked: &mut Asked) -> Result<u8, Failure> {
     let mut shown = Shown::new();
     loop {
         match asked.next().await.map_err(unavailable)? {
@@ -154,6 +164,16 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
         text += &format!("failed: {more} more\n");
     }
     let (verdict, code) = match progress {
+        _ if progress.repair.is_none()
+            && !progress.stopped
+            && (progress.failed > 0 || !progress.reasons.is_empty()) =>
+        {
+            (
+                "not done; the router tries again by itself until it is, or until you run this \
+                again and stop it with Ctrl-C",
+                NOT_WELL,
+            )
+        }
         _ if progress.failed > 0 => (
             "ended with failures; run the same command again to retry these files",
             NOT_WELL,
@@ -252,6 +272,12 @@ mod tests {
         assert_eq!(ended(&Progress::default()), Ok(WELL));
         assert_eq!(ended(&progress(1, 2)), Ok(NOT_WELL));
         assert_eq!(ended(&progress(2, 0)), Ok(NOT_WELL));
+        let stopped = Progress {
+            stopped: true,
+            reasons: vec!["stopped".to_owned()],
+            ..progress(2, 0)
+        };
+        assert_eq!(ended(&stopped), Ok(NOT_WELL));
         assert_eq!(
             ended(&Progress {
                 reasons: vec!["none of a1 is up".to_owned()],

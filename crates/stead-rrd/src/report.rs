@@ -80,6 +80,7 @@ impl Report {
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
+            move_goes_on: self.mover.wanted().is_some(),
         }
     }
 
@@ -144,7 +145,7 @@ impl Source for Report {
             self,
             self.mover
                 .progress()
-                .filter(|moving| !moving.ended || moving.failed > 0),
+                .filter(|moving| !moving.ended || !moving.reasons.is_empty()),
         )
     }
 }
@@ -152,6 +153,10 @@ impl Source for Report {
 impl Operable for Report {
     async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_move(rate).await
+    }
+
+    async fn stop(&self) -> Result<(), String> {
+        self.mover.stop().await
     }
 
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {

@@ -65,5 +65,6 @@ pub(crate) fn sample() -> Status {
         }),
         clients: tally.read(),
         moving: None,
+        move_goes_on: false,
     }
 }

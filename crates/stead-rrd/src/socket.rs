@@ -7,6 +7,7 @@ use std::path::Path;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::connection::{Address, Stream};
+use crate::tls::Secured;
 
 /// A socket that accepts clients.
 pub enum Socket {
@@ -14,11 +15,13 @@ pub enum Socket {
     Unix(UnixListener),
     /// At a port.
     Tcp(TcpListener),
+    /// At a port, over TLS.
+    Tls(TcpListener),
 }
 
 impl Socket {
     /// Listens on `address`. A unix socket on which nobody answers is taken over. An address that
-    /// is not loopback is refused unless `public` is set.
+    /// is not loopback is refused unless `public` is set, or its clients must show a certificate.
     pub async fn bind(address: &Address, public: bool) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => {
@@ -29,12 +32,13 @@ impl Socket {
                 let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
                 if !public && !found.iter().all(|address| address.ip().is_loopback()) {
                     let reason =
-                        "not a loopback address, and the protocol has no passwords; add --public \
-                        if the network is safe";
+                        "not a loopback address, and the protocol has no passwords; use TLS \
+                        (tls:host:port), or add --public if the network is safe";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
                 TcpListener::bind(&found[..]).await.map(Socket::Tcp)
             }
+            Address::Tls(text) => TcpListener::bind(text.as_str()).await.map(Socket::Tls),
         }
     }
 
@@ -50,10 +54,12 @@ impl Socket {
                     .display()
             )),
             Socket::Tcp(socket) => Ok(socket.local_addr()?.to_string()),
+            Socket::Tls(socket) => Ok(format!("tls:{}", socket.local_addr()?)),
         }
     }
 
-    /// Waits for the next client.
+    /// Waits for the next client. Over TLS, the client's certificate is checked when the stream is
+    /// first used.
     pub async fn accept(&self) -> io::Result<Stream> {
         match self {
             Socket::Unix(socket) => socket
@@ -64,6 +70,11 @@ impl Socket {
                 let (stream, _) = socket.accept().await?;
                 let _ = stream.set_nodelay(true); // after an error it is only slower
                 Ok(Stream::Tcp(stream))
+            }
+            Socket::Tls(socket) => {
+                let (stream, _) = socket.accept().await?;
+                let _ = stream.set_nodelay(true);
+                Ok(Stream::Tls(Box::new(Secured::accept(stream)?)))
             }
         }
     }

@@ -5,6 +5,7 @@
 //! DIR/settled.map   places every file that has not moved
 //! DIR/target.map    places the files that have moved; exists until the move is done
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
+//! DIR/moving        the move that goes on by itself: the target's epoch, and the bytes a second or -
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed
@@ -27,8 +28,20 @@ use crate::lock::lock;
 /// The name of the file of the repair queue.
 const REPAIRS: &str = "repairs";
 
+/// The name of the file of the move that goes on by itself.
+const MOVING: &str = "moving";
+
 /// An entry of the repair queue: the backend's name, the word of the need, and the file's name.
 pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
+
+/// A move that goes on by itself until it is done or stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intended {
+    /// The epoch of the target.
+    pub epoch: u64,
+    /// The most bytes to copy in a second; `None` means no limit.
+    pub rate: Option<u64>,
+}
 
 /// The directory, locked by one router.
 pub struct StateDir {
@@ -112,13 +125,7 @@ impl StateDir {
         *lock(&self.moved) = None;
         // in this order, because without a target the names mean nothing
         for name in ["target.map", "moved"] {
-            let path = self.dir.join(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed("remove", &path, error))
-                }
-                _ => {}
-            }
+            remove(&self.dir.join(name))?;
             self.sync()?;
         }
         Ok(())
@@ -205,12 +212,65 @@ impl StateDir {
             .map_err(io::Error::other)?
     }
 
+    /// Returns the move that goes on by itself.
+    pub fn intended(&self) -> io::Result<Option<Intended>> {
+        let path = self.dir.join(MOVING);
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed("read", &path, error)),
+        };
+        let read = || {
+            let (epoch, rate) = text.strip_suffix('\n')?.split_once(' ')?;
+            let rate = match rate {
+                "-" => None,
+                bytes => Some(bytes.parse().ok()?),
+            };
+            let epoch = epoch.parse().ok()?;
+            Some(Intended { epoch, rate })
+        };
+        read().map(Some).ok_or_else(|| {
+            let text = format!(
+                "{}: not an epoch and a rate: {text:?}; remove the file, and run stead-rrd move \
+                again",
+                path.display()
+            );
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        })
+    }
+
+    /// Stores which move goes on by itself. It is durable when the call returns.
+    pub async fn intend(&self, intended: Option<Intended>) -> io::Result<()> {
+        let dir = self.dir.clone();
+        let store = move || match intended {
+            Some(Intended { epoch, rate }) => {
+                let rate = rate.map_or("-".to_owned(), |bytes| bytes.to_string());
+                put(&dir, MOVING, format!("{epoch} {rate}\n").as_bytes())
+            }
+            None => {
+                remove(&dir.join(MOVING))?;
+                sync_names(&dir)
+            }
+        };
+        tokio::task::spawn_blocking(store)
+            .await
+            .map_err(io::Error::other)?
+    }
+
     fn put(&self, name: &str, map: &Map) -> io::Result<()> {
         put(&self.dir, name, map.bytes())
     }
 
     fn sync(&self) -> io::Result<()> {
         sync_names(&self.dir)
+    }
+}
+
+/// Removes a file that may be gone.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path, error)),
+        _ => Ok(()),
     }
 }
 
@@ -283,6 +343,27 @@ mod tests {
         assert_eq!(state.repairs().unwrap(), []);
         fs::write(dir.path().join(REPAIRS), "a\tmissing\n").unwrap();
         assert!(state.repairs().is_err());
+    }
+
+    #[tokio::test]
+    async fn the_move_that_goes_on_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path()).unwrap();
+        assert_eq!(state.intended().unwrap(), None);
+        for rate in [None, Some(1 << 40)] {
+            let intended = Some(Intended { epoch: 7, rate });
+            state.intend(intended.clone()).await.unwrap();
+            assert_eq!(state.intended().unwrap(), intended);
+        }
+        for _ in 0..2 {
+            state.intend(None).await.unwrap();
+            assert_eq!(state.intended().unwrap(), None);
+        }
+        for bad in ["", "7\n", "7 8", "7 x\n", "x -\n", "7 - \n", "7 -\n\n"] {
+            fs::write(dir.path().join(MOVING), bad).unwrap();
+            let error = state.intended().unwrap_err().to_string();
+            assert!(error.contains("moving: not an epoch"), "{error}");
+        }
     }
 
     #[test]

@@ -42,6 +42,10 @@ pub struct Status {
     pub clients: Clients,
     /// The running move or repair, or the last one.
     pub moving: Option<Progress>,
+    /// Whether a move was started and not stopped: the router tries it again by itself until it is
+    /// done.
+    #[serde(default)]
+    pub move_goes_on: bool,
 }
 
 /// Fractions of all places where files can lie, from 0 to 1.
@@ -185,6 +189,9 @@ pub struct Progress {
     pub rate: u64,
     /// Whether the work has ended.
     pub ended: bool,
+    /// Whether somebody has told the work to stop.
+    #[serde(default)]
+    pub stopped: bool,
 }
 
 #[cfg(test)]

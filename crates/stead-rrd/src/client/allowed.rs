@@ -1,27 +1,46 @@
 //! Which requests a listener accepts.
 
 use crate::reply::Reply;
-use crate::verb::Verb;
+use crate::verb::{Verb, VERBS};
 use crate::words::Split;
 
 /// How many bytes of an unknown command are repeated in the answer.
 const SHOWN_BYTES: usize = 1000;
 
+/// The word in a list for all commands that are allowed where no list is given.
+const DEFAULT: &str = "DEFAULT";
+
+/// The commands that are allowed only where a list names them. With one such line a client stops
+/// all servers from writing anything to their disks, for all clients, until somebody ends that.
+const NAMED_ONLY: [Verb; 2] = [Verb::Suspendall, Verb::Resumeall];
+
 /// The requests that a listener accepts.
-#[derive(Clone, Debug, Default)]
-pub struct Allowed(Option<Vec<Verb>>);
+#[derive(Clone, Debug)]
+pub struct Allowed(Vec<Verb>);
+
+impl Default for Allowed {
+    fn default() -> Allowed {
+        let all = VERBS.iter().map(|(verb, ..)| *verb);
+        Allowed(all.filter(|verb| !NAMED_ONLY.contains(verb)).collect())
+    }
+}
 
 impl Allowed {
-    /// Reads a list such as `UPDATE,FLUSH`. The error names the word that is not a command.
+    /// Reads a list such as `UPDATE,FLUSH` or `DEFAULT,SUSPENDALL`. The error names the word that
+    /// is not a command.
     pub fn parse(text: &str) -> Result<Allowed, String> {
-        let verb = |word: &str| {
-            Verb::named(word.trim().as_bytes())
-                .ok_or_else(|| format!("{word:?} is not a command of rrdcached; see HELP"))
-        };
-        text.split(',')
-            .map(verb)
-            .collect::<Result<_, _>>()
-            .map(|verbs| Allowed(Some(verbs)))
+        let mut allowed = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            if word.eq_ignore_ascii_case(DEFAULT) {
+                allowed.extend(Allowed::default().0);
+                continue;
+            }
+            let verb = Verb::named(word.as_bytes()).ok_or_else(|| {
+                format!("{word:?} is neither a command of rrdcached (see HELP) nor {DEFAULT}")
+            })?;
+            allowed.push(verb);
+        }
+        Ok(Allowed(allowed))
     }
 
     /// Returns the verb of a line if this client may use it. The error is the answer to send.
@@ -38,15 +57,21 @@ impl Allowed {
             Reply::error([b"Unknown command: ", word].concat())
         })?;
         if self.has(verb) {
-            Ok(verb)
-        } else {
-            Err(Reply::error("Permission denied."))
+            return Ok(verb);
         }
+        if NAMED_ONLY.contains(&verb) {
+            let name = verb.name();
+            return Err(Reply::error(format!(
+                "Permission denied: {name} concerns every client; to allow it here, start the \
+                router with --allow {DEFAULT},{name} after this --listen"
+            )));
+        }
+        Err(Reply::error("Permission denied."))
     }
 
     fn has(&self, verb: Verb) -> bool {
         // any client may end its connection
-        verb == Verb::Quit || self.0.as_ref().is_none_or(|verbs| verbs.contains(&verb))
+        verb == Verb::Quit || self.0.contains(&verb)
     }
 }
 
@@ -58,16 +83,28 @@ pub(super) fn not_here(word: &[u8]) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verb::VERBS;
 
     #[test]
     fn a_listener_takes_what_it_is_allowed() {
         let allowed = Allowed::parse("update, FLUSH").unwrap();
         assert!(allowed.has(Verb::Update) && allowed.has(Verb::Flush) && allowed.has(Verb::Quit));
         assert!(!allowed.has(Verb::Create) && !allowed.has(Verb::Ping));
-        assert!(VERBS.iter().all(|(verb, ..)| Allowed::default().has(*verb)));
         assert!(Allowed::parse("update,wrote")
             .unwrap_err()
             .contains("wrote"));
+    }
+
+    #[test]
+    fn what_concerns_every_client_has_to_be_named() {
+        let named = Allowed::parse("default, suspendall").unwrap();
+        for (verb, ..) in VERBS {
+            let usual = !NAMED_ONLY.contains(&verb);
+            assert_eq!(Allowed::default().has(verb), usual);
+            assert_eq!(named.has(verb), usual || verb == Verb::Suspendall);
+        }
+        let refused = named.permit(&Split::of(b"resumeall\n")).unwrap_err();
+        let text = String::from_utf8(refused.text).unwrap();
+        assert!(text.contains("--allow DEFAULT,RESUMEALL"), "{text}");
+        assert!(Allowed::default().has(Verb::Suspend));
     }
 }

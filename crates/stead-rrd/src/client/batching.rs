@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::allowed::not_here;
 use super::input::Gone;
-use super::session::{Session, FAULT};
+use super::session::{Session, FAULT, MUCH_BYTES};
 use crate::batch::{Errors, GO_AHEAD};
 use crate::policy::Policy;
 use crate::refusals::is_missing;
@@ -96,11 +96,21 @@ impl Session {
                 batch.submit(&self.router).await;
                 batch.settle(PARTS, &self.router).await;
             }
+            if batch.errors.are_many() {
+                batch.submit(&self.router).await;
+                batch.settle(0, &self.router).await;
+                batch.errors.close(batch.number + 1);
+            }
         }
         batch.submit(&self.router).await;
         batch.settle(0, &self.router).await;
         self.count(Some(Verb::Batch), since, false);
-        self.say(&batch.errors.reply());
+        for piece in batch.errors.answer() {
+            self.out.extend_from_slice(&piece);
+            if self.out.len() > MUCH_BYTES {
+                self.flush().await?;
+            }
+        }
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use tokio::io::AsyncReadExt;
 
 use crate::connection::Stream;
+use crate::tls::{Seldom, HELLO};
 
 /// How many bytes are read at once.
 pub(super) const READ_BYTES: usize = 16 << 10;
@@ -53,12 +54,22 @@ impl Input {
     /// Reads more bytes from the client.
     pub(super) async fn read(&mut self, stream: &mut Stream) -> Result<(), Gone> {
         while self.bytes.is_empty() {
+            if let Stream::Tls(stream) = stream {
+                return match stream.read_some(&mut self.bytes).await {
+                    Ok(0) | Err(_) => Err(Gone),
+                    Ok(_) => Ok(()),
+                };
+            }
             // Keep no buffer while the client is idle. A new socket is reported readable once
             // although it is not; without the check below, each client would keep 4 KiB.
             stream.readable().await.map_err(|_| Gone)?;
             self.bytes.reserve(READ_BYTES);
             match stream.try_read_buf(&mut self.bytes) {
                 Ok(0) => return Err(Gone),
+                Ok(_) if self.bytes.starts_with(&HELLO) => {
+                    speaks_tls(stream);
+                    return Err(Gone);
+                }
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.bytes = Vec::new(),
                 Err(_) => return Err(Gone),
@@ -69,5 +80,17 @@ impl Input {
             Ok(0) | Err(_) => Err(Gone),
             Ok(_) => Ok(()),
         }
+    }
+}
+
+fn speaks_tls(stream: &Stream) {
+    static SAID: Seldom = Seldom::new();
+    if let Some(more) = SAID.now() {
+        let peer = stream.peer();
+        tracing::warn!(
+            peer,
+            "a client at {peer} speaks TLS to a listener without it; give it the address of a \
+            --listen tls:{more}"
+        );
     }
 }

@@ -7,8 +7,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
 use super::allowed::Allowed;
@@ -27,6 +28,9 @@ use crate::writes::Writes;
 /// How many requests of one client may wait for their answers; beyond, nothing is read from the
 /// client.
 const WAITING: usize = 256;
+
+/// How long a client that leaves may take to hear that its connection ends.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves one client until it leaves.
 pub(crate) async fn serve(
@@ -52,6 +56,13 @@ pub(crate) async fn serve(
     // a client that has closed only its sending half still reads
     client.answer_all().await;
     let _ = client.flush().await;
+    // over TLS, the other side may take a connection without an end for cut off
+    if let Stream::Tls(stream) = &mut client.stream {
+        if !stream.is_accepted() {
+            client.router.shared().tally.refused();
+        }
+        let _ = tokio::time::timeout(GOODBYE, stream.shutdown()).await;
+    }
 }
 
 impl Session {

@@ -6,7 +6,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{oneshot, watch};
 
@@ -24,7 +23,7 @@ use crate::verb::Verb;
 const LINE_BYTES: usize = 64 << 10;
 
 /// Answers larger than this are written in pieces, and the client must take each piece in time.
-const MUCH_BYTES: usize = 1 << 20;
+pub(super) const MUCH_BYTES: usize = 1 << 20;
 
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -114,7 +113,7 @@ impl Session {
     pub(super) async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let patience = self.router.shared().options.patience;
         for piece in bytes.chunks(PIECE_BYTES) {
-            tokio::time::timeout(patience, self.stream.write_all(piece))
+            tokio::time::timeout(patience, self.stream.send(piece))
                 .await
                 .map_err(|_| Gone)?
                 .map_err(|_| Gone)?;
@@ -195,9 +194,9 @@ impl Session {
         }
         if self.out.len() > MUCH_BYTES {
             let out = std::mem::take(&mut self.out);
-            return self.put(&out).await;
+            return self.put(&out).await; // what was large is freed, not kept for the next answer
         }
-        self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
+        self.stream.send(&self.out).await.map_err(|_| Gone)?;
         self.out.clear();
         self.out.shrink_to(READ_BYTES);
         Ok(())

@@ -7,13 +7,13 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::UnixStream;
 
-use super::command::{Answer, Command, NAME};
+use super::command::{Answer, Command, NAME, STOP};
 
 /// A question to a running router, and its answers.
 pub struct Asked {
     from: BufReader<OwnedReadHalf>,
-    /// kept open: when this half is closed, the router takes the caller to have left
-    _to: OwnedWriteHalf,
+    /// when this half is closed, the router takes the caller to have left
+    to: OwnedWriteHalf,
     path: PathBuf,
 }
 
@@ -52,9 +52,23 @@ impl Asked {
             .map_err(failed)?;
         Ok(Asked {
             from: BufReader::new(from),
-            _to: to,
+            to,
             path,
         })
+    }
+
+    /// Stops the work, whose progress this gets, after the files in hand.
+    pub async fn stop(&mut self) -> Result<(), String> {
+        if self.to.write_all(STOP.as_bytes()).await.is_err() {
+            return Ok(()); // the work has ended, or its router
+        }
+        loop {
+            match self.next().await? {
+                Answer::Stopped | Answer::End(_) => return Ok(()),
+                Answer::Error(line) => return Err(line),
+                _ => {}
+            }
+        }
     }
 
     /// Returns the next answer. The end of the connection is an error, because every answer says

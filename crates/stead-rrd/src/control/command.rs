@@ -7,6 +7,9 @@ use crate::status::{Progress, Status};
 /// The socket's name in the state directory.
 pub const NAME: &str = "control";
 
+/// What a caller sends while it gets the progress, to stop the work.
+pub(super) const STOP: &str = "stop\n";
+
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -72,6 +75,8 @@ pub enum Answer {
     Progress(Progress),
     /// The end of the work.
     End(Progress),
+    /// The work stops after the files in hand, because the caller said so.
+    Stopped,
     /// The error that is sent in place of any other answer.
     Error(String),
 }

@@ -12,7 +12,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixSocket};
 use tokio::sync::watch;
 
-use super::command::{Answer, Command, NAME};
+use super::command::{Answer, Command, NAME, STOP};
 use crate::status::{Progress, Source};
 
 /// The longest request; the name of a node has at most 255 bytes.
@@ -27,13 +27,15 @@ const EVERY: Duration = Duration::from_millis(200);
 /// What the router can be told to do. An error is one line that says why the router refuses.
 ///
 /// The receiver gets the newest state of the work; in the last one, `ended` is set. When the
-/// receiver is dropped, the work stops after the files in hand.
+/// receiver is dropped, a repair stops after the files in hand, and a move goes on.
 pub trait Operable: Source {
     /// Moves files to where the newest map places them, at most this many bytes a second.
     fn start_move(
         &self,
         rate: Option<u64>,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    /// Stops the work after the files in hand, until somebody starts it again.
+    fn stop(&self) -> impl Future<Output = Result<(), String>> + Send;
     /// Copies to a backend every file that it should have.
     fn start_repair(
         &self,
@@ -134,41 +136,64 @@ async fn serve<W: Operable>(
         Err(error) => Err(error),
     };
     match started {
-        Ok(progress) => report(from, to, progress).await,
+        Ok(progress) => match report(from, to, progress).await? {
+            Left::Alone => Ok(()),
+            Left::Stop => match work.stop().await {
+                Ok(()) => say(to, &Answer::Stopped).await,
+                Err(error) => say(to, &Answer::Error(error)).await,
+            },
+        },
         Err(error) => say(to, &Answer::Error(error)).await,
     }
 }
 
-/// Sends each state that the receiver gets, until the work has ended or the client leaves.
+/// What the client wants to happen to the work when no more is reported.
+enum Left {
+    Alone,
+    Stop,
+}
+
+/// Sends each state that the receiver gets, until the work has ended, or the client says that it
+/// shall stop, or leaves.
 async fn report(
     mut from: BufReader<OwnedReadHalf>,
     to: &mut OwnedWriteHalf,
     mut receiver: watch::Receiver<Progress>,
-) -> io::Result<()> {
+) -> io::Result<Left> {
     let mut gone = std::pin::pin!(async move {
-        // after its request a client sends nothing more; drop any bytes until the end
-        while from.read_u8().await.is_ok() {}
+        let mut line = String::new();
+        // after its request a client sends nothing else; anything else is dropped until the end
+        while line != STOP {
+            line.clear();
+            match (&mut from).take(LINE_BYTES).read_line(&mut line).await {
+                Ok(0) | Err(_) => return Left::Alone,
+                Ok(_) => {}
+            }
+        }
+        Left::Stop
     });
     loop {
         let progress = receiver.borrow_and_update().clone();
         if progress.ended {
-            return say(to, &Answer::End(progress)).await;
+            say(to, &Answer::End(progress)).await?;
+            return Ok(Left::Alone);
         }
         let answer = Answer::Progress(progress);
         tokio::select! {
             said = say(to, &answer) => said?,
-            () = &mut gone => return Ok(()),
+            left = &mut gone => return Ok(left),
         }
         let lost = tokio::select! {
             changed = next(&mut receiver) => changed.is_err(),
-            () = &mut gone => return Ok(()),
+            left = &mut gone => return Ok(left),
         };
         if lost {
             let last = receiver.borrow().clone();
             let lost = Answer::Error(
                 "the work broke off: a fault in the router; its messages say more".to_owned(),
             );
-            return say(to, &if last.ended { Answer::End(last) } else { lost }).await;
+            say(to, &if last.ended { Answer::End(last) } else { lost }).await?;
+            return Ok(Left::Alone);
         }
     }
 }

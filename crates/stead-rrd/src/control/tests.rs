@@ -32,6 +32,13 @@ impl Operable for FakeRouter {
         }
     }
 
+    async fn stop(&self) -> Result<(), String> {
+        match self.0.borrow().done {
+            13 => Err("the disk is full".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
         Err(format!("{node} lacks nothing"))
     }
@@ -105,6 +112,23 @@ async fn progress_comes_until_the_end() {
         }))
     );
     assert!(asked.next().await.unwrap_err().contains("stopped before"));
+}
+
+#[tokio::test]
+async fn a_caller_can_stop_the_work_and_hears_that_it_did() {
+    let (directory, sender) = router();
+    for (done, said) in [(5, Ok(())), (13, Err("the disk is full".to_owned()))] {
+        sender.send_modify(|progress| progress.done = done);
+        let mut asked = Asked::of(directory.path(), &Command::Move(None))
+            .await
+            .unwrap();
+        asked.next().await.unwrap();
+        assert_eq!(asked.stop().await, said);
+        assert!(asked.next().await.is_err());
+    }
+    // anything else is not a request to stop
+    let said = raw(directory.path(), b"move\nstop it\n").await;
+    assert!(said.starts_with(r#"{"progress":"#), "{said}");
 }
 
 #[tokio::test]

@@ -50,15 +50,15 @@ pub struct Copied {
 }
 
 impl Files {
-    /// Parses `/directory`, `unix:/path` or `host:port`. The error says what is wrong.
+    /// Parses `/directory`, `unix:/path`, `host:port` or `tls:host:port`. The error says what is wrong.
     pub fn parse(text: &str) -> Result<Files, String> {
         if text.starts_with('/') {
             return Ok(Files::directory(text));
         }
         let address = Address::parse(text).map_err(|_| {
             format!(
-                "{text:?} is not a place of files: write /directory, or unix:/path or host:port \
-                of its agent"
+                "{text:?} is not a place of files: write /directory, or unix:/path, host:port or \
+                tls:host:port of its agent"
             )
         });
         address.map(Files::agent)

@@ -26,10 +26,11 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
+use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
 pub(crate) const HELLO: &[u8] = b"stead-rrd files 1\n";
@@ -85,7 +86,7 @@ impl Wire {
             stream: BufReader::new(stream),
             limit,
         };
-        within(limit, wire.stream.write_all(HELLO)).await?;
+        within(limit, wire.stream.get_mut().send(HELLO)).await?;
         let mut line = Vec::new();
         // another program may send anything, without end
         within(
@@ -96,6 +97,9 @@ impl Wire {
         match &line[..] {
             HELLO => Ok(wire),
             [] => Err(io::ErrorKind::UnexpectedEof.into()),
+            [ALERT, ..] => Err(broken(
+                "it speaks TLS; write tls: before its address in the fleet",
+            )),
             line => {
                 let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
                 Err(broken(&format!(
@@ -113,7 +117,7 @@ impl Wire {
         bytes.extend_from_slice(&(length as u32).to_le_bytes());
         bytes.push(kind);
         body.iter().for_each(|part| bytes.extend_from_slice(part));
-        within(self.limit, self.stream.write_all(&bytes)).await
+        within(self.limit, self.stream.get_mut().send(&bytes)).await
     }
 
     /// Sends an error as the answer.

@@ -16,7 +16,7 @@ use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
 use crate::refusals::is_missing;
 use crate::router::Router;
-use crate::state::StateDir;
+use crate::state::{Intended, StateDir};
 use crate::status::Progress;
 use crate::verb::Verb;
 use crate::words::line_of;
@@ -32,7 +32,12 @@ pub struct Mover {
     /// held by the one move or repair that is running
     pub(super) busy: Arc<tokio::sync::Mutex<()>>,
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
+    /// the move that goes on until it is done or stopped, as the state directory has it
+    pub(super) intended: Mutex<Option<Intended>>,
 }
+
+/// What the one move or repair that is running holds.
+pub(super) type Claim = tokio::sync::OwnedMutexGuard<()>;
 
 /// Every RRD file, and the backends that have it.
 pub(super) type Found = HashMap<Vec<u8>, Copies>;
@@ -46,6 +51,7 @@ impl Mover {
             epochs,
             busy: Arc::default(),
             latest: Mutex::default(),
+            intended: Mutex::default(),
         })
     }
 
@@ -56,17 +62,22 @@ impl Mover {
             .map(|tell| tell.sender.borrow().clone())
     }
 
+    /// Returns what the one move or repair that is running holds.
+    pub(super) fn claim(&self) -> Result<Claim, String> {
+        Arc::clone(&self.busy)
+            .try_lock_owned()
+            .map_err(|_| "files are already being moved or repaired".to_owned())
+    }
+
     pub(super) fn start<F>(
         &self,
+        busy: Claim,
         (tell, progress): (Tell, watch::Receiver<Progress>),
         work: impl FnOnce(Arc<Tell>) -> F,
-    ) -> Result<watch::Receiver<Progress>, String>
+    ) -> watch::Receiver<Progress>
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        let busy = Arc::clone(&self.busy)
-            .try_lock_owned()
-            .map_err(|_| "files are already being moved or repaired".to_owned())?;
         let tell = Arc::new(tell);
         *lock(&self.latest) = Some(Arc::clone(&tell));
         let work = work(Arc::clone(&tell));
@@ -77,7 +88,7 @@ impl Mover {
             tell.change(|progress| progress.ended = true);
             drop(busy);
         });
-        Ok(progress)
+        progress
     }
 
     /// Returns all files of the backends that are up and wanted, and these backends.
@@ -118,7 +129,7 @@ impl Mover {
                 break;
             };
             while tasks.try_join_next().is_some() {}
-            if tell.nobody_listens() || tell.sender.borrow().failed as usize >= REASONS {
+            if tell.is_stopped() || tell.sender.borrow().failed as usize >= REASONS {
                 break;
             }
             let (work, tell) = (work(Arc::clone(self), name.clone(), at), Arc::clone(tell));

@@ -9,6 +9,9 @@
 mod carrying;
 mod moving;
 mod repairing;
+mod resuming;
 mod telling;
+#[cfg(test)]
+mod tests;
 
 pub use carrying::Mover;

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::carrying::{remove, Held, Mover};
+use super::carrying::{remove, Claim, Held, Mover};
 use super::telling::Tell;
 use crate::clock::now;
-use crate::files::Rate;
 use crate::layout::{BackendId, Copies};
 use crate::status::Progress;
 
@@ -30,14 +29,13 @@ struct Left {
 }
 
 impl Mover {
-    /// Starts to move the files to the places of the target, at most `rate` bytes a second. Stops
-    /// when nobody listens any more.
-    pub async fn start_move(
+    /// Starts to move the files to the places of the target, at most `rate` bytes a second, as the
+    /// state directory has it: the move goes on until it is done or stopped, whoever listens.
+    pub(super) fn begin_move(
         self: &Arc<Self>,
+        busy: Claim,
         rate: Option<u64>,
-    ) -> Result<watch::Receiver<Progress>, String> {
-        // take up a map that was published a moment ago
-        self.epochs.look().await;
+    ) -> watch::Receiver<Progress> {
         let (from_epoch, to_epoch, done) = {
             let layout = self.router.shared().layout();
             let from = layout.settled().map().epoch();
@@ -49,7 +47,7 @@ impl Mover {
                     ended: true,
                     ..Progress::default()
                 });
-                return Ok(ended);
+                return ended;
             };
             (from, target.map().epoch(), layout.moved_count() as u64)
         };
@@ -61,13 +59,14 @@ impl Mover {
             started: now(),
             ..Progress::default()
         });
-        let (mover, rate) = (Arc::clone(self), Rate::new(rate));
-        self.start(tell, move |tell| async move {
-            mover.move_all(&rate, &tell).await
+        tell.0.limit(rate);
+        let mover = Arc::clone(self);
+        self.start(busy, tell, move |tell| async move {
+            mover.move_all(&tell).await
         })
     }
 
-    async fn move_all(self: &Arc<Self>, rate: &Rate, tell: &Arc<Tell>) -> Result<(), String> {
+    async fn move_all(self: &Arc<Self>, tell: &Arc<Tell>) -> Result<(), String> {
         for pass in 0u32.. {
             let Left { todo, behind } = self.left_in_the_end(tell).await?;
             self.remove_left_behind(behind).await;
@@ -79,25 +78,24 @@ impl Mover {
             let none = todo.is_empty();
             if !none {
                 self.each(todo, tell, |mover, name, _| {
-                    let (rate, tell) = (rate.clone(), Arc::clone(tell));
-                    async move { mover.move_one(&name, &rate, &tell).await }
+                    let tell = Arc::clone(tell);
+                    async move { mover.move_one(&name, &tell).await }
                 })
                 .await;
             }
-            if tell.nobody_listens() {
+            if tell.is_stopped() {
                 return Err("stopped; run it again to continue".to_owned());
             }
             let failed = tell.sender.borrow().failed;
             if failed > 0 && pass < PASSES {
                 // an agent or a server may be about to start again
-                tokio::time::sleep(PAUSE * 2u32.pow(pass)).await;
+                tell.pause(tokio::time::sleep(PAUSE * 2u32.pow(pass))).await;
                 tell.change(|progress| progress.reasons.clear());
                 continue;
             }
             if failed > 0 {
                 return Err(format!(
-                    "{failed} files could not be moved and are where they were; fix the cause \
-                    and run it again"
+                    "{failed} files could not be moved and are where they were; fix the cause"
                 ));
             }
             if none && self.settle().await? {
@@ -129,6 +127,8 @@ impl Mover {
             .map_err(|error| error.to_string())?;
         shared.layout_mut().settle();
         drop(creating);
+        // the move is done; if this fails, its epoch tells that it is no move of the next target
+        let _ = self.intend(None).await;
         self.router.backends.follow()?;
         self.router.backends.retire();
         let epoch = target.epoch();
@@ -142,8 +142,8 @@ impl Mover {
     async fn left_in_the_end(&self, tell: &Tell) -> Result<Left, String> {
         for pass in 0..PASSES {
             match self.left().await {
-                Err(_) if !tell.nobody_listens() => {
-                    tokio::time::sleep(PAUSE * 2u32.pow(pass)).await;
+                Err(_) if !tell.is_stopped() => {
+                    tell.pause(tokio::time::sleep(PAUSE * 2u32.pow(pass))).await;
                 }
                 left => return left,
             }
@@ -211,7 +211,7 @@ impl Mover {
     }
 
     /// Moves a file from its old places to its new ones.
-    async fn move_one(&self, name: &[u8], rate: &Rate, tell: &Tell) -> Result<(), String> {
+    async fn move_one(&self, name: &[u8], tell: &Tell) -> Result<(), String> {
         let held = Held::new(&self.router, name)?;
         let Some((old, new)) = self.router.shared().layout().to_move(name) else {
             return Ok(());
@@ -227,8 +227,8 @@ impl Mover {
         drop(held);
         tell.carried(bytes);
         // pause after the file, not while its writes are held
-        if let Some(until) = rate.take(bytes) {
-            tokio::time::sleep_until(until).await;
+        if let Some(until) = tell.rate().take(bytes) {
+            tell.pause(tokio::time::sleep_until(until)).await;
         }
         // a copy that cannot be removed now does no harm: nobody reads it, and it is overwritten if
         // the file ever comes back

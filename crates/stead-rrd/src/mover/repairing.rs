@@ -51,9 +51,12 @@ impl Mover {
             ..Progress::default()
         };
         let mover = Arc::clone(self);
-        self.start(Tell::new(progress), move |tell| async move {
-            mover.repair(&backend, &tell).await
-        })
+        let busy = self.claim()?;
+        Ok(
+            self.start(busy, Tell::new(progress), move |tell| async move {
+                mover.repair(&backend, &tell).await
+            }),
+        )
     }
 
     async fn repair(
@@ -78,7 +81,7 @@ impl Mover {
             async move { mover.give(&name, id).await.map(|bytes| tell.carried(bytes)) }
         })
         .await;
-        match (tell.nobody_listens(), tell.sender.borrow().failed) {
+        match (tell.is_stopped(), tell.sender.borrow().failed) {
             (true, _) => Err("stopped; run it again to continue".to_owned()),
             (_, 0) => Ok(()),
             (_, failed) => Err(format!(

@@ -1,9 +1,13 @@
 //! The progress of the work, as reported to its caller.
 
+use std::future::Future;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use tokio::sync::watch;
 
+use crate::files::Rate;
+use crate::lock::lock;
 use crate::status::Progress;
 
 /// How many reasons are kept.
@@ -13,6 +17,9 @@ pub(super) const REASONS: usize = 10;
 pub(super) struct Tell {
     pub(super) sender: watch::Sender<Progress>,
     began: Instant,
+    rate: Mutex<Rate>,
+    /// whether somebody has told the work to stop
+    stop: watch::Sender<bool>,
 }
 
 impl Tell {
@@ -22,6 +29,8 @@ impl Tell {
             Tell {
                 sender,
                 began: Instant::now(),
+                rate: Mutex::default(),
+                stop: watch::Sender::new(false),
             },
             receiver,
         )
@@ -48,7 +57,33 @@ impl Tell {
         });
     }
 
-    pub(super) fn nobody_listens(&self) -> bool {
-        self.sender.is_closed()
+    /// Returns the limit on how fast files are copied.
+    pub(super) fn rate(&self) -> Rate {
+        lock(&self.rate).clone()
+    }
+
+    pub(super) fn limit(&self, bytes_a_second: Option<u64>) {
+        *lock(&self.rate) = Rate::new(bytes_a_second);
+    }
+
+    /// Stops the work after the files in hand.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+        self.change(|progress| progress.stopped = true);
+    }
+
+    /// Returns whether to stop. A repair also stops when nobody listens any more.
+    pub(super) fn is_stopped(&self) -> bool {
+        let progress = self.sender.borrow();
+        progress.stopped || progress.repair.is_some() && self.sender.is_closed()
+    }
+
+    /// Waits, but not longer than until the work is told to stop.
+    pub(super) async fn pause(&self, wait: impl Future<Output = ()>) {
+        let mut stop = self.stop.subscribe();
+        tokio::select! {
+            () = wait => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
     }
 }

@@ -10,6 +10,9 @@ use super::wording::{ago, many, percent, printable};
 use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
 
+/// The width of the first column below the table: the longest verb, and two blanks.
+pub(super) const LABEL: usize = "suspendall".len() + 2;
+
 impl Status {
     /// Returns the page. Its first line says whether all is well, or what is wrong.
     pub fn page(&self) -> String {
@@ -150,23 +153,27 @@ impl Status {
                 };
                 let _ = writeln!(
                     page,
-                    "log       {} of {} ({part}), {records}",
+                    "{:<LABEL$}{} of {} ({part}), {records}",
+                    "log",
                     HumanBytes(log.bytes),
                     HumanBytes(log.bound)
                 );
             }
-            None => page.push_str("log       none\n"),
+            None => {
+                let _ = writeln!(page, "{:<LABEL$}none", "log");
+            }
         }
         let clients = &self.clients;
         let [connected, accepted, refused] =
             [clients.connected, clients.accepted, clients.refused].map(HumanCount);
         let _ = writeln!(
             page,
-            "clients   {connected} connected, {accepted} accepted since the \
-            start, {refused} refused"
+            "{:<LABEL$}{connected} connected, {accepted} accepted since the \
+            start, {refused} refused",
+            "clients"
         );
         for verb in clients.verbs.iter().filter(|verb| verb.requests > 0) {
-            let _ = writeln!(page, "{:<10}{}", printable(&verb.verb), requests(verb));
+            let _ = writeln!(page, "{:<LABEL$}{}", printable(&verb.verb), requests(verb));
         }
         if let Some(moving) = &self.moving {
             let since = ago(self.now, moving.started);
@@ -177,7 +184,7 @@ impl Status {
             };
             let _ = writeln!(page, "{}, {when}: {}", moving.title(), moving.figures());
             for reason in &moving.reasons {
-                let _ = writeln!(page, "          {}", printable(reason));
+                let _ = writeln!(page, "{:LABEL$}{}", "", printable(reason));
             }
         }
     }

@@ -64,7 +64,18 @@ impl Status {
                 many(moving.failed, "file")
             ));
         }
-        if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
+        if let (Some(next), false, true) = (self.next_epoch, self.is_moving(), self.move_goes_on) {
+            let reason = self
+                .moving
+                .as_ref()
+                .and_then(|moving| moving.reasons.first());
+            problems.push(format!(
+                "files have to be moved from epoch {} to {next}; the move was interrupted and goes \
+                on by itself{}",
+                self.epoch,
+                reason.map_or(String::new(), |reason| format!(": {}", printable(reason)))
+            ));
+        } else if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
             problems.push(format!(
                 "files have to be moved from epoch {} to {next}, and nothing \
                 moves them: run stead-rrd move",

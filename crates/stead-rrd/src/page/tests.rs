@@ -1,8 +1,13 @@
 //! Tests of the page of a router that is well, and of one that is not.
 
+use std::time::Duration;
+
+use super::drawing::LABEL;
 use crate::health::Health;
 use crate::sample::sample;
 use crate::status::{Exposed, Progress, Status};
+use crate::tally::Tally;
+use crate::verb::VERBS;
 
 fn first_line(status: &Status) -> String {
     status.page().lines().next().unwrap_or_default().to_owned()
@@ -25,13 +30,34 @@ fn a_router_that_is_well_says_so_first() {
          answered  refused  reconnects",
         "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)       0      1,204   \
          601,615        3           1",
-        "log       12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
+        "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
          has number 20,123",
-        "clients   1 connected, 1 accepted since the start, 0 refused",
-        "update    1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
-        "fetch     1 request; half within 5ms, 99 % within 5ms",
+        "clients     1 connected, 1 accepted since the start, 0 refused",
+        "update      1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
+        "fetch       1 request; half within 5ms, 99 % within 5ms",
     ] {
         assert!(page.lines().any(|other| other == line), "{line}\n{page}");
+    }
+}
+
+#[test]
+fn every_verb_leaves_room_for_its_figures() {
+    for (verb, ..) in VERBS {
+        let tally = Tally::default();
+        tally.observe(Some(verb), Duration::from_micros(1), false);
+        let page = Status {
+            clients: tally.read(),
+            ..sample()
+        }
+        .page();
+        let name = verb.name().to_lowercase();
+        let line = page.lines().find(|line| line.starts_with(&name)).unwrap();
+        let figures = line.find("1 request;");
+        assert_eq!(figures, Some(LABEL), "{line}");
+        let others = ["log", "clients"].map(|word| format!("{word:<LABEL$}"));
+        assert!(others
+            .iter()
+            .all(|word| page.contains(&format!("\n{word}"))));
     }
 }
 
@@ -39,7 +65,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 14] = [
+    let changes: [(Change, &str); 15] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -94,6 +120,15 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         (
             |s| s.moving = Some(Progress { to_epoch: 8, failed: 2, reasons: vec!["a.rrd: gone\n".to_owned()], ..Progress::default() }),
             "not well: move to epoch 8: 2 files failed; the first: a.rrd: gone\u{fffd}",
+        ),
+        (
+            |s| {
+                s.next_epoch = Some(8);
+                s.move_goes_on = true;
+                s.moving = Some(Progress { ended: true, reasons: vec!["none is up".to_owned()], ..Progress::default() });
+            },
+            "not well: files have to be moved from epoch 7 to 8; the move was interrupted and goes \
+             on by itself: none is up",
         ),
         (|s| s.backends[1].name = "x\ny".to_owned(), "all is well: 4 backends up"),
     ];

@@ -18,7 +18,7 @@ use super::merging::{agreed, queues, summed, union};
 use crate::backend::Backend;
 use crate::fetch::{Wanted, LARGE_VALUES, MOST_VALUES};
 use crate::health::Health;
-use crate::layout::BackendId;
+use crate::layout::{BackendId, Copies};
 use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::request::{FileLine, Listing};
@@ -106,7 +106,8 @@ impl Router {
     }
 
     /// Asks the first backend of the file that is up to date. If that one fails or has no such
-    /// file, or takes longer than `short`, asks the next.
+    /// file, or takes longer than `short`, asks the next. The file does not exist only if each of
+    /// them says so.
     async fn first_of<F>(
         &self,
         name: &[u8],
@@ -116,7 +117,7 @@ impl Router {
     where
         F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
-        let mut refused = None;
+        let (mut refused, mut lacking) = (None, Vec::new());
         let copies = {
             let layout = self.shared().layout();
             let mut copies = layout.now(name);
@@ -130,13 +131,15 @@ impl Router {
             copies
         };
         let mut backends: Vec<Arc<Backend>> =
-            copies.into_iter().map(|id| self.backends.get(id)).collect();
+            copies.iter().map(|id| self.backends.get(*id)).collect();
         backends.sort_by_key(|backend| backend.is_overdue()); // a stable sort
         let mut backends = backends.into_iter();
         let mut asked = JoinSet::new();
         loop {
             if let Some(backend) = backends.next() {
-                asked.spawn(noting_delay(Arc::clone(&backend), short, ask(backend)));
+                let id = backend.id();
+                let answer = noting_delay(Arc::clone(&backend), short, ask(backend));
+                asked.spawn(async move { (id, answer.await) });
             }
             let answer = match backends.len() {
                 0 => asked.join_next().await,
@@ -147,22 +150,34 @@ impl Router {
             };
             let Some(answer) = answer else { break };
             match answer {
-                Ok(Ok(reply)) if reply.is_error() && is_missing(&reply.text) => {
+                Ok((id, Ok(reply))) if reply.is_error() && is_missing(&reply.text) => {
+                    lacking.push(id);
                     refused = refused.or(Some(reply))
                 }
-                Ok(Ok(reply)) => {
+                Ok((_, Ok(reply))) => {
                     // one that hangs is found to be down when its time is up
                     asked.detach_all();
                     return reply;
                 }
-                Ok(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                Ok((_, Err(error))) if error.kind() == io::ErrorKind::InvalidData => {
                     asked.detach_all();
                     return Reply::error(error.to_string());
                 }
                 _ => {}
             }
         }
-        refused.unwrap_or_else(|| self.nobody(name))
+        let silent = copies.iter().filter(|id| !lacking.contains(id));
+        self.refusal(name, refused, silent.copied().collect())
+    }
+
+    /// Returns the answer when no copy gave one: the refusal, unless the file may be on a backend
+    /// that is not up.
+    fn refusal(&self, name: &[u8], refused: Option<Reply>, silent: Copies) -> Reply {
+        match refused {
+            None => self.nobody(name),
+            Some(reply) if silent.is_empty() || !is_missing(&reply.text) => reply,
+            Some(_) => self.unsure(name, &silent),
+        }
     }
 
     /// Sends FLUSH, SUSPEND or RESUME to all backends of the file that are up. Returns the first
@@ -172,14 +187,15 @@ impl Router {
         let replies = self
             .ask_all(&copies, asked.line, asked.verb != Verb::Flush)
             .await;
-        let mut refused = None;
-        for reply in replies {
+        let (mut refused, mut silent) = (None, copies.clone());
+        for (at, reply) in replies {
             if !reply.is_error() {
                 return reply;
             }
+            silent.retain(|id| *id != copies[at]);
             refused = refused.or(Some(reply));
         }
-        refused.unwrap_or_else(|| self.nobody(&asked.name))
+        self.refusal(&asked.name, refused, silent)
     }
 
     /// Sends FLUSHALL, SUSPENDALL, RESUMEALL, STATS or QUEUE to every backend that is up, and joins
@@ -200,12 +216,18 @@ impl Router {
 
     async fn ask_every(&self, line: Vec<u8>) -> Vec<Reply> {
         let all = self.shared().layout().all();
-        self.ask_all(&all, line, false).await
+        let replies = self.ask_all(&all, line, false).await;
+        replies.into_values().collect()
     }
 
-    /// Asks several backends at once. Returns the replies in the order of `ids`, without those that
-    /// did not answer.
-    async fn ask_all(&self, ids: &[BackendId], line: Vec<u8>, apart: bool) -> Vec<Reply> {
+    /// Asks several backends at once. Returns the replies by their places in `ids`, without those
+    /// that did not answer.
+    async fn ask_all(
+        &self,
+        ids: &[BackendId],
+        line: Vec<u8>,
+        apart: bool,
+    ) -> BTreeMap<usize, Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();
         for (at, id) in ids.iter().enumerate() {
@@ -230,7 +252,7 @@ impl Router {
                 replies.insert(at, reply);
             }
         }
-        replies.into_values().collect()
+        replies
     }
 
     /// Records what a line that a backend has carried out suspends or resumes there.

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use super::backends::Backends;
 use super::ordering::Sequence;
 use crate::health::Health;
-use crate::layout::{Layout, Placement};
+use crate::layout::{BackendId, Layout, Placement};
 use crate::log::Log;
 use crate::path::Base;
 use crate::reply::Reply;
@@ -81,16 +81,26 @@ impl Router {
     /// Returns the answer when none of the file's backends is up.
     pub(super) fn nobody(&self, name: &[u8]) -> Reply {
         let copies = self.shared.layout().now(name);
-        let backends: Vec<_> = copies.iter().map(|id| self.backends.get(*id)).collect();
+        let names = self.names(&copies);
+        self.try_again(name, &format!("none of its servers is up ({names})"))
+    }
+
+    /// Returns the answer when the backends that are up do not have the file, and others, which may
+    /// have it, are not up.
+    pub(super) fn unsure(&self, name: &[u8], silent: &[BackendId]) -> Reply {
+        let names = self.names(silent);
+        let why = format!("not all of its servers are up ({names}), and the others lack it");
+        self.try_again(name, &why)
+    }
+
+    fn names(&self, ids: &[BackendId]) -> String {
+        let backends: Vec<_> = ids.iter().map(|id| self.backends.get(*id)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
-        let mut text = [self.base().directory(), b"/", name].concat();
-        text.extend_from_slice(
-            format!(
-                ": none of its servers is up ({}); try again later",
-                names.join(", ")
-            )
-            .as_bytes(),
-        );
-        Reply::error(text)
+        names.join(", ")
+    }
+
+    fn try_again(&self, name: &[u8], why: &str) -> Reply {
+        let words = format!(": {why}; try again later");
+        Reply::error([self.base().directory(), b"/", name, words.as_bytes()].concat())
     }
 }
