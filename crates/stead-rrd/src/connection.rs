@@ -75,16 +75,6 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Returns when there is something to read or the other side has closed the connection. Of no
-    /// use over TLS.
-    pub async fn readable(&self) -> io::Result<()> {
-        match self {
-            Stream::Unix(stream) => stream.readable().await,
-            Stream::Tcp(stream) => stream.readable().await,
-            Stream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
     /// Writes what can be written now. Writes nothing over TLS, where the other side must show its
     /// certificate first.
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -92,15 +82,6 @@ impl Stream {
             Stream::Unix(stream) => stream.try_write(bytes),
             Stream::Tcp(stream) => stream.try_write(bytes),
             Stream::Tls(_) => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-
-    /// Reads what is available now. Fails with `WouldBlock` when nothing is. Of no use over TLS.
-    pub fn try_read_buf(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => stream.try_read_buf(buffer),
-            Stream::Tcp(stream) => stream.try_read_buf(buffer),
-            Stream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

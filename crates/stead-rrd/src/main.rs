@@ -172,7 +172,7 @@ impl Told {
 
 async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failure> {
     let places = listeners(&serve, given).map_err(|line| Failure(USAGE, line))?;
-    identity(&serve.tls, places.iter().map(|(address, _)| address))?;
+    identity(&serve.tls, places.iter().map(|place| &place.address))?;
     let map = stead::Map::open_uncached(&serve.map).map_err(|error| {
         let code = if error.status() == stead::Status::NotFound {
             NO_INPUT

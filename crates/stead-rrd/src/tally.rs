@@ -29,6 +29,8 @@ pub struct Tally {
     accepted: AtomicU64,
     left: AtomicU64,
     refused: AtomicU64,
+    /// How many reads were answered by a server that was catching up.
+    pub behind: AtomicU64,
     /// indexed by verb; the last one is for unknown verbs
     verbs: [VerbTally; VERBS.len() + 1],
 }
@@ -46,6 +48,7 @@ impl Default for Tally {
             accepted: AtomicU64::new(0),
             left: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            behind: AtomicU64::new(0),
             verbs: std::array::from_fn(|_| VerbTally::default()),
         }
     }
@@ -132,6 +135,7 @@ impl Tally {
             connected: accepted.saturating_sub(left),
             accepted,
             refused: self.refused.load(Relaxed),
+            behind: self.behind.load(Relaxed),
             verbs: verbs.collect(),
         }
     }
@@ -146,6 +150,9 @@ pub struct Clients {
     pub accepted: u64,
     /// How many connections could not be accepted.
     pub refused: u64,
+    /// Reads that were answered by a server that was catching up.
+    #[serde(default)]
+    pub behind: u64,
     /// Every verb, in the order of HELP, and [`UNKNOWN`].
     pub verbs: Vec<Requests>,
 }

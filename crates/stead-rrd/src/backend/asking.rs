@@ -24,6 +24,12 @@ impl Backend {
     /// question is sent after the backend has answered all writes that it was offered before.
     pub async fn ask(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
+        self.ask_at_once(line, binary).await
+    }
+
+    /// Asks like [`ask`](Backend::ask), but does not wait for writes, and also while the backend is
+    /// catching up.
+    pub async fn ask_at_once(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         let kept = lock(&self.idle).pop();
         if let Some(mut connection) = kept {
             // the backend may have closed it meanwhile; then a new connection asks the same

@@ -1,15 +1,19 @@
 //! The bytes that a client sent, line by line.
 
+use std::future::poll_fn;
 use std::io;
+use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::pin::Pin;
+use std::task::{ready, Poll};
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::connection::Stream;
 use crate::tls::{Seldom, HELLO};
 
 /// How many bytes are read at once.
-pub(super) const READ_BYTES: usize = 16 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// The client has left, or must be disconnected.
 pub(super) struct Gone;
@@ -51,35 +55,25 @@ impl Input {
         }
     }
 
-    /// Reads more bytes from the client.
+    /// Reads more bytes from the client. No buffer is kept while nothing comes.
     pub(super) async fn read(&mut self, stream: &mut Stream) -> Result<(), Gone> {
-        while self.bytes.is_empty() {
-            if let Stream::Tls(stream) = stream {
-                return match stream.read_some(&mut self.bytes).await {
-                    Ok(0) | Err(_) => Err(Gone),
-                    Ok(_) => Ok(()),
-                };
-            }
-            // Keep no buffer while the client is idle. A new socket is reported readable once
-            // although it is not; without the check below, each client would keep 4 KiB.
-            stream.readable().await.map_err(|_| Gone)?;
-            self.bytes.reserve(READ_BYTES);
-            match stream.try_read_buf(&mut self.bytes) {
-                Ok(0) => return Err(Gone),
-                Ok(_) if self.bytes.starts_with(&HELLO) => {
-                    speaks_tls(stream);
-                    return Err(Gone);
-                }
-                Ok(_) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.bytes = Vec::new(),
-                Err(_) => return Err(Gone),
-            }
+        let first = self.bytes.is_empty();
+        // a read that does not fill its buffer tells tokio that nothing is left
+        let read = poll_fn(|cx| {
+            let mut space = [const { MaybeUninit::uninit() }; READ_BYTES];
+            let mut read = ReadBuf::uninit(&mut space);
+            ready!(Pin::new(&mut *stream).poll_read(cx, &mut read))?;
+            self.bytes.extend_from_slice(read.filled());
+            Poll::Ready(io::Result::Ok(read.filled().len()))
+        });
+        if !read.await.is_ok_and(|count| count > 0) {
+            return Err(Gone);
         }
-        self.bytes.reserve(READ_BYTES);
-        match stream.read_buf(&mut self.bytes).await {
-            Ok(0) | Err(_) => Err(Gone),
-            Ok(_) => Ok(()),
+        if first && self.bytes.starts_with(&HELLO) && !matches!(stream, Stream::Tls(_)) {
+            speaks_tls(stream);
+            return Err(Gone);
         }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{oneshot, watch};
 
 use super::allowed::Allowed;
-use super::input::{Gone, Input, READ_BYTES};
+use super::input::{Gone, Input};
 use crate::connection::Stream;
 use crate::policy::Policy;
 use crate::refusals::is_missing;
@@ -26,6 +26,9 @@ const LINE_BYTES: usize = 64 << 10;
 pub(super) const MUCH_BYTES: usize = 1 << 20;
 
 const PIECE_BYTES: usize = 64 << 10;
+
+/// The room for answers that a client keeps.
+const KEPT_BYTES: usize = 16 << 10;
 
 /// How long a client may send nothing while half of its request is missing.
 const HALF: Duration = Duration::from_secs(60);
@@ -198,7 +201,7 @@ impl Session {
         }
         self.stream.send(&self.out).await.map_err(|_| Gone)?;
         self.out.clear();
-        self.out.shrink_to(READ_BYTES);
+        self.out.shrink_to(KEPT_BYTES);
         Ok(())
     }
 

@@ -32,7 +32,7 @@ const SHORT: Duration = Duration::from_secs(1);
 impl Router {
     /// Returns the answer of one copy.
     pub async fn one_copy(&self, asked: FileLine) -> Reply {
-        self.first_of(&asked.name, SHORT, |backend| {
+        self.first_of(&asked.name, SHORT, Some(&asked), |backend| {
             let line = asked.line.clone();
             async move { backend.ask(&line, false).await }
         })
@@ -53,7 +53,8 @@ impl Router {
         let (large, binary) = (permit.is_some(), asked.verb == Verb::Fetchbin);
         // a second large answer would take as much memory again
         let short = if large { Duration::MAX } else { SHORT };
-        let reply = self.first_of(&asked.name, short, |backend| {
+        let small = (!large).then_some(&asked);
+        let reply = self.first_of(&asked.name, short, small, |backend| {
             let line = asked.line.clone();
             async move {
                 if large {
@@ -77,7 +78,7 @@ impl Router {
             return Ok(None);
         };
         let info = line_of(Verb::Info, name);
-        let info = self.first_of(name, SHORT, |backend| {
+        let info = self.first_of(name, SHORT, None, |backend| {
             let info = info.clone();
             async move { backend.ask(&info, false).await }
         });
@@ -107,11 +108,12 @@ impl Router {
 
     /// Asks the first backend of the file that is up to date. If that one fails or has no such
     /// file, or takes longer than `short`, asks the next. The file does not exist only if each of
-    /// them says so.
+    /// them says so. If none is up to date, one answers `behind` that is catching up.
     async fn first_of<F>(
         &self,
         name: &[u8],
         short: Duration,
+        behind: Option<&FileLine>,
         ask: impl Fn(Arc<Backend>) -> F,
     ) -> Reply
     where
@@ -130,6 +132,7 @@ impl Router {
             );
             copies
         };
+        self.wait_for_a_copy(&copies).await;
         let mut backends: Vec<Arc<Backend>> =
             copies.iter().map(|id| self.backends.get(*id)).collect();
         backends.sort_by_key(|backend| backend.is_overdue()); // a stable sort
@@ -164,6 +167,11 @@ impl Router {
                     return Reply::error(error.to_string());
                 }
                 _ => {}
+            }
+        }
+        if let (None, Some(asked)) = (&refused, behind) {
+            if let Some(reply) = self.behind(asked, &copies).await {
+                return reply;
             }
         }
         let silent = copies.iter().filter(|id| !lacking.contains(id));

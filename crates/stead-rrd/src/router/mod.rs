@@ -13,6 +13,7 @@ mod merging;
 mod ordering;
 #[cfg(test)]
 mod tests;
+mod trailing;
 mod writing;
 
 pub use backends::{Backends, ADDRESS, FILES};

@@ -1,7 +1,7 @@
 //! A stream over TLS. A client's handshake happens when the stream is first read or written, so
 //! that nobody waits for it but the task of this client.
 
-use std::future::{poll_fn, Future};
+use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -21,9 +21,6 @@ use super::words::in_words;
 
 /// How long the other side may take until both have shown their certificates.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// How much is read at once from a client that was idle.
-const READ_BYTES: usize = 16 << 10;
 
 /// The messages about clients without a certificate that is accepted.
 static STRANGERS: Seldom = Seldom::new();
@@ -94,18 +91,6 @@ impl Secured {
     /// Returns the address of the other side.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
-    }
-
-    /// Appends what comes next. No buffer is kept while nothing comes.
-    pub async fn read_some(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        poll_fn(|cx| {
-            let mut bytes = [0; READ_BYTES];
-            let mut read = ReadBuf::new(&mut bytes);
-            ready!(Pin::new(&mut *self).poll_read(cx, &mut read))?;
-            buffer.extend_from_slice(read.filled());
-            Poll::Ready(Ok(read.filled().len()))
-        })
-        .await
     }
 
     /// Returns the stream when both sides have shown their certificates.
