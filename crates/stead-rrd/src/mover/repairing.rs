@@ -214,7 +214,7 @@ impl Mover {
             let said = |error: String| format!("{}: {error}", backend.name());
             flushed(&backend, name).await.map_err(said)?;
             let read = files_of(&backend)?.read(name, MOST_BYTES).await;
-            let image = Image::read(&read.map_err(|error| error.to_string())?);
+            let image = Image::read(&read.map_err(|error| error.to_string())?.0);
             images.push(image.ok_or_else(|| {
                 said("its file cannot be compared with the others; run stead-rrd repair".into())
             })?);
