@@ -80,6 +80,7 @@ impl Report {
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
+            check: self.mover.check_status(),
         }
     }
 
@@ -153,7 +154,19 @@ impl Operable for Report {
         self.mover.start_move(rate).await
     }
 
-    async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
-        self.mover.start_repair(node)
+    async fn start_repair(
+        &self,
+        node: &str,
+        replace: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_repair(node, replace)
+    }
+
+    async fn start_check(
+        &self,
+        rate: Option<u64>,
+        restart: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_check(rate, restart)
     }
 }

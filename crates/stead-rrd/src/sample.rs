@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::health::Health;
-use crate::status::{BackendStatus, Exposed, LogStatus, Status};
+use crate::status::{BackendStatus, CheckStatus, Exposed, LogStatus, Status};
 use crate::tally::Tally;
 use crate::verb::Verb;
 
@@ -64,5 +64,6 @@ pub(crate) fn sample() -> Status {
         }),
         clients: tally.read(),
         moving: None,
+        check: CheckStatus::default(),
     }
 }

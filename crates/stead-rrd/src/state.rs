@@ -6,6 +6,7 @@
 //! DIR/target.map    places the files that have moved; exists until the move is done
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
+//! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
@@ -26,6 +27,9 @@ use crate::lock::lock;
 
 /// The name of the file of the repair queue.
 const REPAIRS: &str = "repairs";
+
+/// The name of the file of the checks.
+const CHECKS: &str = "checks";
 
 /// An entry of the repair queue: the backend's name, the word of the need, and the file's name.
 pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
@@ -201,6 +205,24 @@ impl StateDir {
             put(&dir, REPAIRS, &text)
         };
         tokio::task::spawn_blocking(store)
+            .await
+            .map_err(io::Error::other)?
+    }
+
+    /// Returns what was stored of the checks.
+    pub fn checks(&self) -> io::Result<Option<Vec<u8>>> {
+        let path = self.dir.join(CHECKS);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", &path, error)),
+        }
+    }
+
+    /// Stores how far the checks have come. It is durable when the call returns.
+    pub async fn store_checks(&self, text: Vec<u8>) -> io::Result<()> {
+        let dir = self.dir.clone();
+        tokio::task::spawn_blocking(move || put(&dir, CHECKS, &text))
             .await
             .map_err(io::Error::other)?
     }

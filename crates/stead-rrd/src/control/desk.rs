@@ -34,10 +34,19 @@ pub trait Operable: Source {
         &self,
         rate: Option<u64>,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
-    /// Copies to a backend every file that it should have.
+    /// Compares the copies of every file that a backend should have, and makes them equal. With
+    /// `replace`, the backend's copies are replaced without a look at them.
     fn start_repair(
         &self,
         node: &str,
+        replace: bool,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    /// Compares the copies of every file, at most this many bytes a second. Continues the check
+    /// that was stopped last, unless `restart` is set.
+    fn start_check(
+        &self,
+        rate: Option<u64>,
+        restart: bool,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
 }
 
@@ -130,7 +139,9 @@ async fn serve<W: Operable>(
             return say(to, &Answer::Status(status)).await;
         }
         Ok(Command::Move(rate)) => work.start_move(rate).await,
-        Ok(Command::Repair(node)) => work.start_repair(&node).await,
+        Ok(Command::Repair(node)) => work.start_repair(&node, false).await,
+        Ok(Command::Replace(node)) => work.start_repair(&node, true).await,
+        Ok(Command::Check { rate, restart }) => work.start_check(rate, restart).await,
         Err(error) => Err(error),
     };
     match started {

@@ -157,10 +157,16 @@ impl Tree {
             .map_err(|error| named(name, error))
     }
 
-    /// Returns a summary of the content of a file, or `None` if it does not exist.
+    /// Returns a summary of the content of a file, or `None` if it does not exist. A file that is
+    /// not an RRD has the summary of an empty file.
     pub(crate) fn digest(&self, name: &[u8]) -> io::Result<Option<Digest>> {
-        let Some(mut reading) = self.open(name)? else {
-            return Ok(None);
+        let mut reading = match self.open(name) {
+            Ok(Some(reading)) => reading,
+            Ok(None) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Ok(Some(Digest::of(b"")))
+            }
+            Err(error) => return Err(error),
         };
         let mut bytes = Vec::new();
         loop {

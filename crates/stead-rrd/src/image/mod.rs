@@ -26,3 +26,5 @@ pub use content::Image;
 pub use digest::Digest;
 pub use joining::joined;
 pub use parts::is_foreign;
+#[cfg(test)]
+pub(crate) use samples::file as sample_file;

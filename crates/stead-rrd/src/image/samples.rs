@@ -7,7 +7,7 @@ pub(super) const FUNCTION: &str = "AVERAGE";
 
 /// Returns a file with one column and one archive of four rows of 10 s. Its rows are given
 /// oldest first, and `turn` says in which place of the file the oldest is.
-pub(super) fn file(last: u64, rows: [f64; 4], turn: usize) -> Vec<u8> {
+pub(crate) fn file(last: u64, rows: [f64; 4], turn: usize) -> Vec<u8> {
     file_with(FUNCTION, last, rows, turn)
 }
 

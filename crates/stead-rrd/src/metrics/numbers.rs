@@ -33,7 +33,8 @@ impl Collector for Numbers {
         self.backends(&mut families)?;
         self.log(&mut families)?;
         self.clients(&mut families)?;
-        self.moving(&mut families)
+        self.moving(&mut families)?;
+        self.checks(&mut families)
     }
 }
 
@@ -187,6 +188,30 @@ impl Numbers {
             ("move_done_files", "Files that have been copied", moving.done),
             ("move_failed_files", "Files that could not be copied", moving.failed),
             ("move_carried_bytes", "Bytes that this run has copied", moving.bytes),
+        ];
+        families.plain(gauges)
+    }
+
+    fn checks(&self, families: &mut Families) -> fmt::Result {
+        let check = &self.0.check;
+        let running = check.asked.is_some() || (check.slow.is_some() && check.waits.is_none());
+        let help = "1 while the copies of all files are compared, else 0";
+        families.plain([("check_running", help, u64::from(running))])?;
+        let help = "Files whose copies were compared since the start";
+        families.plain_counter("check_compared_files", help, check.compared)?;
+        let help = "Files whose copies were found to differ since the start";
+        families.plain_counter("check_differing_files", help, check.differing)?;
+        let Some(last) = &check.last else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("check_last_end_timestamp_seconds", "When the last whole check ended, in seconds since 1970", last.ended),
+            ("check_last_files", "Files that the last whole check looked at", last.files),
+            ("check_last_differing_files", "Files of these whose copies differed", last.differing),
+            ("check_last_misplaced_files", "Files of these that are only where the map does not place them", last.misplaced),
+            ("check_last_skipped_files", "Files of these that could not be compared", last.skipped),
+            ("check_last_stray_copies", "Copies where the map does not place them, besides the right ones", last.strays),
         ];
         families.plain(gauges)
     }

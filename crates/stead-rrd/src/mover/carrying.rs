@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::{watch, Semaphore};
 use tokio::task::JoinSet;
 
+use super::course::Checks;
 use super::telling::{Tell, REASONS};
 use crate::backend::Backend;
 use crate::epochs::Epochs;
@@ -14,7 +16,7 @@ use crate::files::{Files, Rate};
 use crate::health::Health;
 use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
-use crate::refusals::is_missing;
+use crate::refusals::{has_no_file, is_missing};
 use crate::router::Router;
 use crate::state::StateDir;
 use crate::status::Progress;
@@ -24,6 +26,10 @@ use crate::words::line_of;
 /// How many files are copied at the same time.
 const AT_ONCE: usize = 4;
 
+/// How often and after which pause a file is tried again whose writes somebody else holds.
+const TRIES: u32 = 200;
+const HELD: Duration = Duration::from_millis(50);
+
 /// Moves and repairs files.
 pub struct Mover {
     pub(super) router: Arc<Router>,
@@ -32,6 +38,8 @@ pub struct Mover {
     /// held by the one move or repair that is running
     pub(super) busy: Arc<tokio::sync::Mutex<()>>,
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
+    /// The checks of all copies.
+    pub(super) checks: Checks,
 }
 
 /// Every RRD file, and the backends that have it.
@@ -46,6 +54,7 @@ impl Mover {
             epochs,
             busy: Arc::default(),
             latest: Mutex::default(),
+            checks: Checks::default(),
         })
     }
 
@@ -159,13 +168,7 @@ impl Mover {
             let mut bytes = 0;
             for target in targets {
                 let target = self.router.backends.get(*target);
-                // the target may still hold values in memory for an earlier file of that name: drop
-                // them
-                let forget = line_of(Verb::Forget, name);
-                target
-                    .ask(&forget, false)
-                    .await
-                    .map_err(|error| format!("{}: {error}", target.name()))?;
+                forget(&target, name).await?;
                 let copied = Files::copy(
                     &files_of(&source)?,
                     &files_of(&target)?,
@@ -186,7 +189,7 @@ impl Mover {
 
     /// Copies a file to a backend that should have it, from one that has it.
     pub(super) async fn give(&self, name: &[u8], id: BackendId) -> Result<u64, String> {
-        let held = Held::new(&self.router, name)?;
+        let held = Held::new(&self.router, name).await?;
         let copies = self.router.shared().layout().now(name);
         if !copies.contains(&id) {
             return Ok(0); // the file has moved away meanwhile
@@ -201,27 +204,49 @@ impl Mover {
     }
 }
 
+/// Lets a backend drop what it has in memory for a file that is replaced: values, and the last
+/// time.
+pub(super) async fn forget(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    let asked = backend.ask(&line_of(Verb::Forget, name), false).await;
+    let said = |error| format!("{}: {error}", backend.name());
+    asked.map(drop).map_err(said)
+}
+
 /// Checks that everything that was sent to the backend for this file is in the file.
 pub(super) async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
     files_of(backend)?;
-    for verb in [Verb::Flush, Verb::Pending] {
-        let reply = backend
-            .ask(&line_of(verb, name), false)
-            .await
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&reply.text).into_owned();
-        if verb == Verb::Flush && reply.is_error() {
-            return Err(text);
-        }
-        if reply.count > 0 {
-            return Err(format!(
-                "{} values wait after a FLUSH: something else writes the file, or it is \
-                suspended there",
-                reply.count
-            ));
-        }
+    match flush(backend, name).await? {
+        true => waiting(backend, name).await,
+        false => Err("no such file".to_owned()),
     }
-    Ok(())
+}
+
+/// Flushes a file. Returns whether it exists.
+pub(super) async fn flush(backend: &Backend, name: &[u8]) -> Result<bool, String> {
+    let reply = backend
+        .ask(&line_of(Verb::Flush, name), false)
+        .await
+        .map_err(|error| error.to_string())?;
+    match reply.is_error() {
+        false => Ok(true),
+        true if has_no_file(&reply.text) => Ok(false),
+        true => Err(String::from_utf8_lossy(&reply.text).into_owned()),
+    }
+}
+
+/// Checks that nothing waits for a file that was flushed.
+pub(super) async fn waiting(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    let reply = backend
+        .ask(&line_of(Verb::Pending, name), false)
+        .await
+        .map_err(|error| error.to_string())?;
+    match reply.count {
+        1.. => Err(format!(
+            "{} values wait after a FLUSH: something else writes the file, or it is suspended there",
+            reply.count
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a file from a backend where it does not live any more.
@@ -258,11 +283,15 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
-        match router.sequence.hold(name) {
-            true => Ok(Held { router, name }),
-            false => Err("it is already being moved or copied".to_owned()),
+    /// Waits for a while if somebody else holds them, who works on this one file.
+    pub(super) async fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
+        for _ in 0..TRIES {
+            if router.sequence.hold(name) {
+                return Ok(Held { router, name });
+            }
+            tokio::time::sleep(HELD).await;
         }
+        Err("it is already being moved or copied".to_owned())
     }
 }
 

@@ -212,7 +212,7 @@ impl Mover {
 
     /// Moves a file from its old places to its new ones.
     async fn move_one(&self, name: &[u8], rate: &Rate, tell: &Tell) -> Result<(), String> {
-        let held = Held::new(&self.router, name)?;
+        let held = Held::new(&self.router, name).await?;
         let Some((old, new)) = self.router.shared().layout().to_move(name) else {
             return Ok(());
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
-use super::wording::{ago, many, percent, printable};
+use super::wording::{ago, differ, many, percent, printable};
 use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
 
@@ -168,6 +168,7 @@ impl Status {
         for verb in clients.verbs.iter().filter(|verb| verb.requests > 0) {
             let _ = writeln!(page, "{:<10}{}", printable(&verb.verb), requests(verb));
         }
+        self.checks(page);
         if let Some(moving) = &self.moving {
             let since = ago(self.now, moving.started);
             let when = if moving.ended {
@@ -179,6 +180,50 @@ impl Status {
             for reason in &moving.reasons {
                 let _ = writeln!(page, "          {}", printable(reason));
             }
+        }
+    }
+}
+
+impl Status {
+    /// Adds the lines of the checks.
+    fn checks(&self, page: &mut String) {
+        let check = &self.check;
+        if let Some(asked) = &check.asked {
+            let since = ago(self.now, asked.started);
+            let _ = writeln!(page, "check     for {since}: {}", asked.figures());
+        }
+        if let Some(slow) = check.slow.as_ref().filter(|_| check.every > 0) {
+            let waits = check.waits.as_deref();
+            let waits = waits.map_or(String::new(), |why| format!("; waits: {}", printable(why)));
+            let _ = writeln!(
+                page,
+                "check     in the background for {}: {} compared, {}{waits}",
+                ago(self.now, slow.began),
+                many(slow.files - slow.skipped.min(slow.files), "file"),
+                differ(slow.differing)
+            );
+        }
+        match &check.last {
+            Some(last) => {
+                let skipped = match last.skipped {
+                    0 => String::new(),
+                    some => format!(", {} not compared", HumanCount(some)),
+                };
+                let _ = writeln!(
+                    page,
+                    "check     the last one ended {} ago: {} compared, {}{skipped}",
+                    ago(self.now, last.ended),
+                    many(last.files - last.skipped.min(last.files), "file"),
+                    differ(last.differing)
+                );
+            }
+            None if check.every == 0 && check.asked.is_none() => {
+                page.push_str("check     never (--check-every 0)\n");
+            }
+            None if check.slow.is_none() && check.asked.is_none() => {
+                page.push_str("check     none so far\n");
+            }
+            None => {}
         }
     }
 }

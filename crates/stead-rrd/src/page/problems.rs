@@ -61,6 +61,17 @@ impl Status {
                 many(moving.failed, "file")
             ));
         }
+        let last = self.check.last.as_ref();
+        if let Some(last) = last.filter(|last| last.misplaced > 0) {
+            problems.push(format!(
+                "{} only where the map does not place them, so that nobody can read them: \
+                stead-rrd check names them",
+                match last.misplaced {
+                    1 => "1 file is".to_owned(),
+                    count => format!("{} files are", HumanCount(count)),
+                }
+            ));
+        }
         if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
             problems.push(format!(
                 "files have to be moved from epoch {} to {next}, and nothing \
