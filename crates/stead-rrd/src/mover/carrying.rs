@@ -73,13 +73,19 @@ impl Mover {
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        let busy = Arc::clone(&self.busy)
-            .try_lock_owned()
-            .map_err(|_| "files are already being moved or repaired".to_owned())?;
         let tell = Arc::new(tell);
-        *lock(&self.latest) = Some(Arc::clone(&tell));
+        {
+            let mut latest = lock(&self.latest);
+            if latest.as_ref().is_some_and(|tell| !tell.sender.borrow().ended) {
+                return Err("files are already being moved or repaired".to_owned());
+            }
+            *latest = Some(Arc::clone(&tell));
+        }
+        let busy = Arc::clone(&self.busy);
         let work = work(Arc::clone(&tell));
         tokio::spawn(async move {
+            // the router may be working on its repair queue just now
+            let busy = busy.lock_owned().await;
             if let Err(reason) = work.await {
                 tell.failed(0, reason);
             }
