@@ -205,14 +205,17 @@ impl Mover {
             Some(false) => return Ok(Vec::new()), // nobody has made it
             None => return Err("no other server of the file is up".to_owned()),
         }
-        // it may have arrived meanwhile
+        // it may have arrived meanwhile, or it may be a file that is no RRD
         let flush = line_of(Verb::Flush, name);
         let asked = backend.ask(&flush, false).await;
-        if asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
-            return Ok(Vec::new());
-        }
-        let bytes = self.give(name, place).await?;
-        Ok(vec![(place, bytes)])
+        let bytes = match asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
+            true => self.mend_one(name, place).await?,
+            false => self.give(name, place).await?,
+        };
+        Ok(match bytes {
+            0 => Vec::new(),
+            bytes => vec![(place, bytes)],
+        })
     }
 
     async fn look_or_say(&self) {
