@@ -27,7 +27,8 @@
 //! | position | the record up to which a backend has confirmed |
 //! | shape | the columns of a file and their types, which decide what an UPDATE of it must look like |
 //! | repair queue | copies that a backend lacks, or that may lack values, until they are whole |
-//! | check | a comparison of the copies of every file; a pass is one such comparison from the first name to the last |
+//! | check | a comparison of the copies of every file |
+//! | pass | a check from the first name to the last |
 //! | stray | a copy at a backend where the map does not place it |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
 //! | state | the directory that the router keeps between two runs |

@@ -307,6 +307,15 @@ mod tests {
         assert!(state.repairs().is_err());
     }
 
+    #[tokio::test]
+    async fn the_place_of_a_check_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path()).unwrap();
+        assert_eq!(state.checks().unwrap(), None);
+        state.store_checks(b"{}".to_vec()).await.unwrap();
+        assert_eq!(state.checks().unwrap().as_deref(), Some(&b"{}"[..]));
+    }
+
     #[test]
     fn a_damaged_map_is_an_error_and_not_a_first_start() {
         let dir = tempfile::tempdir().unwrap();

@@ -7,9 +7,9 @@
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
 //!
 //! list      -                        -> entries ... done (files u64, left out u64)
-//! page      names u32, after         -> entries ... done (nothing at the end, or 1 and where the next page begins)
+//! page      names u32, after         -> entries ... done (nothing: the end, or 1, then where the next begins)
 //! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
-//! digest    name                     -> done (nothing, or 0 or 1: it can be read, bytes u64, shape u128, last time 2 x i64, content u128)
+//! digest    name                     -> done (nothing, or a digest)
 //! get       name                     -> done (nothing, or mode u32); then more
 //! more      bytes u32                -> done (that many bytes; fewer only at the end of the file, which ends the get)
 //! put       mode u32, name           -> done; then data and verify
@@ -19,6 +19,8 @@
 //! remove    name                     -> done (1, or 0: no such file)
 //!
 //! any of these                       -> error (kind u8, text)
+//!
+//! digest    readable u8 (0 or 1), bytes u64, shape u128, last time i64 s and i64 us, content u128
 //! ```
 //!
 //! A `get` or `put` that is not finished is given up when another request comes or the connection

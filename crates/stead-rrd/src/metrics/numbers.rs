@@ -220,6 +220,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passes::Pass;
     use crate::sample::sample;
     use crate::status::Progress;
 
@@ -236,6 +237,12 @@ mod tests {
             failed: 1,
             bytes: 77,
             ..Progress::default()
+        });
+        status.check.differing = 5;
+        status.check.last = Some(Pass {
+            ended: 1_700_000_100,
+            misplaced: 6,
+            ..Pass::default()
         });
         let text = encode(status).unwrap();
         for line in [
@@ -260,6 +267,10 @@ mod tests {
             "stead_rrd_map_next_epoch 7",
             "stead_rrd_move_running 1",
             "stead_rrd_move_carried_bytes 77",
+            "stead_rrd_check_running 0",
+            "stead_rrd_check_differing_files_total 5",
+            "stead_rrd_check_last_end_timestamp_seconds 1700000100",
+            "stead_rrd_check_last_misplaced_files 6",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

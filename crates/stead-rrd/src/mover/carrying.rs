@@ -9,7 +9,7 @@ use tokio::sync::{watch, Semaphore};
 use tokio::task::JoinSet;
 
 use super::course::Checks;
-use super::telling::{Tell, REASONS};
+use super::telling::{Ends, Tell, REASONS};
 use crate::backend::Backend;
 use crate::epochs::Epochs;
 use crate::files::{Files, Rate};
@@ -76,7 +76,10 @@ impl Mover {
         let tell = Arc::new(tell);
         {
             let mut latest = lock(&self.latest);
-            if latest.as_ref().is_some_and(|tell| !tell.sender.borrow().ended) {
+            if latest
+                .as_ref()
+                .is_some_and(|tell| !tell.sender.borrow().ended)
+            {
                 return Err("files are already being moved or repaired".to_owned());
             }
             *latest = Some(Arc::clone(&tell));
@@ -84,13 +87,13 @@ impl Mover {
         let busy = Arc::clone(&self.busy);
         let work = work(Arc::clone(&tell));
         tokio::spawn(async move {
+            let ends = Ends(Arc::clone(&tell));
             // the router may be working on its repair queue just now
             let busy = busy.lock_owned().await;
             if let Err(reason) = work.await {
                 tell.failed(0, reason);
             }
-            tell.change(|progress| progress.ended = true);
-            drop(busy);
+            drop((ends, busy));
         });
         Ok(progress)
     }
@@ -248,7 +251,8 @@ pub(super) async fn waiting(backend: &Backend, name: &[u8]) -> Result<(), String
         .map_err(|error| error.to_string())?;
     match reply.count {
         1.. => Err(format!(
-            "{} values wait after a FLUSH: something else writes the file, or it is suspended there",
+            "{} values wait after a FLUSH: something else writes the file, or it is \
+            suspended there",
             reply.count
         )),
         _ => Ok(()),

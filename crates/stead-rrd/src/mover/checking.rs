@@ -12,10 +12,11 @@ use tokio::task::JoinSet;
 
 use super::carrying::{files_of, Mover};
 use super::comparing::Compared;
-use super::telling::Tell;
+use super::telling::{Ends, Tell};
 use super::walking::{Gap, Walk};
+use crate::backend::Backend;
 use crate::clock::now;
-use crate::files::Rate;
+use crate::files::{Files, Rate};
 use crate::health::Health;
 use crate::layout::Copies;
 use crate::lock::lock;
@@ -75,7 +76,8 @@ impl Mover {
         let passes = lock(&self.checks.passes).clone();
         let asked = lock(&self.checks.latest)
             .as_ref()
-            .map(|tell| tell.sender.borrow().clone());
+            .map(|tell| tell.sender.borrow().clone())
+            .filter(|asked| !asked.ended);
         CheckStatus {
             every: self.checks.every.load(Relaxed),
             slow: passes.slow,
@@ -137,12 +139,12 @@ impl Mover {
             },
         );
         tokio::spawn(async move {
+            let ends = Ends(Arc::clone(&tell));
             if let Err(reason) = mover.pass(&course).await {
                 tell.failed(0, reason);
             }
-            *lock(&mover.checks.latest) = None;
             drop(asked);
-            tell.change(|progress| progress.ended = true);
+            drop(ends);
         });
         Ok(progress)
     }
@@ -243,7 +245,8 @@ impl Mover {
         if self.progress().is_some_and(|progress| !progress.ended) {
             return Err("files are being moved or repaired".to_owned());
         }
-        if lock(&self.checks.latest).is_some() {
+        let asked = lock(&self.checks.latest).clone();
+        if asked.is_some_and(|tell| !tell.sender.borrow().ended) {
             return Err("a check that somebody has asked for is running".to_owned());
         }
         let backends = self.router.backends.all();
@@ -257,7 +260,7 @@ impl Mover {
     }
 
     /// Returns the backends whose files are walked through.
-    fn sources(&self) -> Result<Vec<(Arc<crate::backend::Backend>, crate::files::Files)>, String> {
+    fn sources(&self) -> Result<Vec<(Arc<Backend>, Files)>, String> {
         let backends = self.router.backends.all();
         let source = |backend| Ok((Arc::clone(backend), files_of(backend)?));
         backends.iter().map(source).collect()

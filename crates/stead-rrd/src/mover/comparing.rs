@@ -67,6 +67,11 @@ impl Mover {
         if equal && (exists || compared.strays.is_empty()) {
             return Ok(());
         }
+        let file = String::from_utf8_lossy(name);
+        tracing::debug!(
+            file = &*file,
+            "{file} is looked at again while its writes are held"
+        );
         let mut held = Held::new(&self.router, name).await?;
         let copies = self.router.shared().layout().now(name);
         let mut seen = self.steady(name, &copies).await?;

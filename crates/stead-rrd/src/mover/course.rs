@@ -12,7 +12,7 @@ pub(super) struct Checks {
     pub(super) passes: Mutex<Passes>,
     /// held by the check that somebody has asked for
     pub(super) asked: Arc<tokio::sync::Mutex<()>>,
-    /// the progress of that check, while it runs
+    /// the progress of that check, or of the last one
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
     /// how many seconds after the beginning of a pass the next one begins; 0: never
     pub(super) every: AtomicU64,

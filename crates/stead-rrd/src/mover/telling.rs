@@ -1,5 +1,6 @@
 //! The progress of the work, as reported to its caller.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::watch;
@@ -13,6 +14,15 @@ pub(super) const REASONS: usize = 10;
 pub(super) struct Tell {
     pub(super) sender: watch::Sender<Progress>,
     began: Instant,
+}
+
+/// Reports the end of the work when it is dropped, even after a fault.
+pub(super) struct Ends(pub(super) Arc<Tell>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.change(|progress| progress.ended = true);
+    }
 }
 
 impl Tell {

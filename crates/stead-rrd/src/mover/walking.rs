@@ -11,7 +11,7 @@ use crate::files::{in_order, Files};
 use crate::layout::Copies;
 
 /// How many names of a backend are in memory.
-const PAGE: u32 = 512;
+const PAGE: u32 = 2048;
 
 /// A walk through the files of several backends.
 pub(super) struct Walk(Vec<Source>);

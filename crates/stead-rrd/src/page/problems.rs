@@ -63,13 +63,13 @@ impl Status {
         }
         let last = self.check.last.as_ref();
         if let Some(last) = last.filter(|last| last.misplaced > 0) {
+            let (files, them) = match last.misplaced {
+                1 => ("1 file is".to_owned(), "it"),
+                count => (format!("{} files are", HumanCount(count)), "them"),
+            };
             problems.push(format!(
-                "{} only where the map does not place them, so that nobody can read them: \
-                stead-rrd check names them",
-                match last.misplaced {
-                    1 => "1 file is".to_owned(),
-                    count => format!("{} files are", HumanCount(count)),
-                }
+                "{files} only where the map does not place {them}, so that nobody can read {them}: \
+                stead-rrd check names {them}"
             ));
         }
         if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
