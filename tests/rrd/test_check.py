@@ -104,18 +104,6 @@ def rows(dump):
     return found, rest
 
 
-def merged(first, second):
-    """Returns the rows of both dumps: where one has NaN, the value of the other."""
-    both = {}
-    for key in first.keys() | second.keys():
-        one, other = first.get(key), second.get(key)
-        both[key] = [
-            b if a == "NaN" else a
-            for a, b in zip(one or ["NaN"] * 2, other or ["NaN"] * 2)
-        ]
-    return both
-
-
 def with_holes(cluster, name, start=0):
     """Gives each copy of a file values that the other one does not get."""
     places = cluster.located([name])[name]
@@ -152,20 +140,22 @@ def test_copies_with_gaps_are_merged_and_no_value_is_lost(filled, record_propert
             r"\w+ lacks \d+ values, \w+ lacks \d+ values: they are merged", text
         ), text
     wait_for(lambda: status(filled)[1], "all to be well")
+    # the reference: a file that rrdtool has made of all updates
+    whole = filled.place / "whole.rrd"
+    subprocess.run(["rrdtool", "create", whole, *SOURCES.split()], check=True)
+    every = [f"{START + at}:{at}:{2 * at}" for at in range(1, 111)]
+    subprocess.run(["rrdtool", "update", whole, *every], check=True)
+    reference, _ = rows(dumped(whole))
     values = 0
     for name in holes:
         one, other = dumps(filled, name).values()
         assert one == other, name
-        (first, head_one), (second, head_two) = before[name]
-        expected = merged(first, second)
         after, head = rows(one)
-        assert after == expected
+        # every row, also the coarser ones, of which each copy had a part
+        assert after == reference
         # what goes into rows to come is that of one of them; both have come equally far
-        assert head in (head_one, head_two)
-        # by the values themselves: every second that anybody got
-        for at in (*range(1, 61), *range(62, 101), *range(102, 111)):
-            assert [float(v) for v in after[0, START + at]] == [at, 2 * at], at
-            values += 1
+        assert head in [head for _, head in before[name]]
+        values += sum(value != "NaN" for row in after.values() for value in row)
     code, result = check(filled)
     assert (code, found(result)) == (0, {})
     # the file goes on
@@ -179,7 +169,7 @@ def test_copies_with_gaps_are_merged_and_no_value_is_lost(filled, record_propert
             240,
         ]
     assert check(filled)[0] == 0
-    record_property("merged", f"{len(holes)} files, {values} rows of values, 0 lost")
+    record_property("merged", f"{len(holes)} files, {values} values, 0 lost")
 
 
 def test_updates_that_come_while_copies_are_merged_are_not_lost(filled):
@@ -208,7 +198,7 @@ def test_updates_that_come_while_copies_are_merged_are_not_lost(filled):
         one, other = dumps(filled, name).values()
         assert one == other, name
         after, _ = rows(one)
-        for second in (*range(1, 61), *range(62, 101), *range(102, at)):
+        for second in range(1, at):
             assert [float(v) for v in after[0, START + second]] == [second, 2 * second]
     assert lost(filled, feed.acknowledged)[0] == []
     assert check(filled)[0] == 0
@@ -372,7 +362,7 @@ def test_a_repair_takes_the_most_complete_copy(filled):
     one, other = dumps(filled, name).values()
     after, _ = rows(one)
     assert one == other
-    for at in (*range(1, 61), *range(62, 101), *range(102, 111)):
+    for at in range(1, 111):
         assert [float(v) for v in after[0, START + at]] == [at, 2 * at], at
     assert check(filled)[0] == 0
 

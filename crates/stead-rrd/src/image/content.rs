@@ -82,6 +82,7 @@ impl Image {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parts::{ARCHIVE, COLUMN, HEAD};
     use super::super::samples::file;
     use super::*;
 
@@ -133,6 +134,12 @@ mod tests {
         for (at, byte) in [(0, b'X'), (7, b'9'), (16, 1), (24, 255), (39, 255)] {
             let mut bad = good.clone();
             bad[at] = byte;
+            assert_eq!(Image::read(&bad), None, "{at}");
+        }
+        // times and periods beyond all reason, whose differences would overflow
+        for (at, number) in [(40, u64::MAX >> 1), (HEAD + COLUMN + ARCHIVE, 1 << 63)] {
+            let mut bad = good.clone();
+            bad[at..at + 8].copy_from_slice(&number.to_ne_bytes());
             assert_eq!(Image::read(&bad), None, "{at}");
         }
     }

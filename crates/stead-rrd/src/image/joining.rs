@@ -1,14 +1,19 @@
 //! Joins copies of one file of which each has values that another one lacks.
 
-use super::parts::{Parts, UNKNOWN};
+use std::collections::BTreeSet;
+
+use super::parts::{Extent, Parts, UNKNOWN};
 
 /// The functions whose rows stand for themselves. The rows of the others (HWPREDICT, SEASONAL and
 /// the like) belong to a state that cannot be joined.
 const PLAIN: [&[u8]; 4] = [b"AVERAGE", b"MIN", b"MAX", b"LAST"];
 
 /// Returns a file that has every value of the rows of all these copies. Where several copies know a
-/// value, that of the earliest one in the list is taken. Everything that goes into rows to come is
-/// that of the copy with the newest last time, and so are the archives of functions that predict.
+/// value, that of the earliest one in the list is taken. Coarser rows are computed again where the
+/// rows of single steps have become more complete.
+///
+/// Everything that goes into rows to come is that of the copy with the newest last time, and so are
+/// the archives of functions that predict.
 ///
 /// Returns `None` if this program cannot read one of them, or if their columns or archives differ.
 pub fn joined(copies: &[&[u8]]) -> Option<Vec<u8>> {
@@ -25,34 +30,122 @@ pub fn joined(copies: &[&[u8]]) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = base.bytes.to_vec();
+    let mut finest: Option<(&Extent, Filled)> = None;
     for (number, archive) in base.archives.iter().enumerate() {
-        let function = base.bytes[archive.function.clone()].split(|byte| *byte == 0);
-        if !function.take(1).any(|name| PLAIN.contains(&name)) {
+        if !PLAIN.contains(&function(base, archive)) {
             continue;
         }
-        for back in 0..archive.rows {
-            let at = base.row_at(archive, back);
-            // the same row in each copy that has it
-            let rows: Vec<(&Parts<'_>, usize)> = copies
-                .iter()
-                .filter_map(|parts| {
-                    let theirs = parts.archives.get(number)?;
-                    // never negative, because the base is the newest
-                    let ahead = usize::try_from(archive.newest - theirs.newest).ok()?;
-                    let back = back.checked_sub(ahead)?;
-                    Some((parts, parts.row_at(theirs, back)))
-                })
-                .collect();
-            for column in 0..base.columns {
-                let mut values = rows.iter().map(|(parts, at)| parts.value(at + 8 * column));
-                if let Some(value) = values.find(|value| *value != UNKNOWN) {
-                    let at = at + 8 * column;
-                    bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
-                }
-            }
+        let filled = fill(&mut bytes, base, &copies, number);
+        let longest = finest.as_ref().map_or(0, |(archive, _)| archive.rows);
+        if archive.steps == 1 && archive.rows > longest {
+            finest = Some((archive, filled));
+        }
+    }
+    if let Some((finest, filled)) = finest {
+        let coarse = base.archives.iter().filter(|archive| archive.steps > 1);
+        for archive in coarse.filter(|archive| PLAIN.contains(&function(base, archive))) {
+            compute_again(&mut bytes, base, archive, finest, &filled);
         }
     }
     Some(bytes)
+}
+
+/// The numbers of rows, and the columns, in which one copy knew a value that another one lacked.
+type Filled = BTreeSet<(i64, usize)>;
+
+/// Fills one archive with the values of all copies.
+fn fill(bytes: &mut [u8], base: &Parts<'_>, copies: &[Parts<'_>], number: usize) -> Filled {
+    let mut filled = Filled::new();
+    let archive = &base.archives[number];
+    for back in 0..archive.rows {
+        let at = base.row_at(archive, back);
+        // the same row in each copy that has it
+        let rows: Vec<(&Parts<'_>, usize)> = copies
+            .iter()
+            .filter_map(|parts| {
+                let theirs = parts.archives.get(number)?;
+                // never negative, because the base is the newest
+                let ahead = usize::try_from(archive.newest - theirs.newest).ok()?;
+                let back = back.checked_sub(ahead)?;
+                Some((parts, parts.row_at(theirs, back)))
+            })
+            .collect();
+        for column in 0..base.columns {
+            let values = rows.iter().map(|(parts, at)| parts.value(at + 8 * column));
+            let mut known = values.filter(|value| *value != UNKNOWN);
+            let Some(value) = known.next() else { continue };
+            if known.count() + 1 < copies.len() {
+                filled.insert((archive.newest - back as i64, column));
+            }
+            put(bytes, at + 8 * column, value);
+        }
+    }
+    filled
+}
+
+/// Computes the rows of an archive again that stand for steps which were filled, as rrdtool
+/// computes them: from the values that are known, if enough are.
+fn compute_again(
+    bytes: &mut [u8],
+    base: &Parts<'_>,
+    archive: &Extent,
+    finest: &Extent,
+    filled: &Filled,
+) {
+    let steps = archive.steps;
+    let rows: BTreeSet<(i64, usize)> = filled
+        .iter()
+        .map(|(step, column)| ((step + steps - 1).div_euclid(steps), *column))
+        .collect();
+    for (row, column) in rows {
+        let Some(back) = place(archive, row) else {
+            continue;
+        };
+        let kept: Option<Vec<usize>> = (row * steps - steps + 1..=row * steps)
+            .map(|step| place(finest, step))
+            .collect();
+        let Some(kept) = kept else { continue };
+        let values = kept.into_iter().map(|back| {
+            let at = base.row_at(finest, back) + 8 * column;
+            value_at(bytes, at)
+        });
+        let known: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+        let unknown = steps as f64 - known.len() as f64;
+        if unknown / steps as f64 > archive.may_lack {
+            continue;
+        }
+        let value = match function(base, archive) {
+            b"AVERAGE" => Some(known.iter().sum::<f64>() / known.len() as f64),
+            b"MIN" => known.iter().copied().reduce(f64::min),
+            b"MAX" => known.iter().copied().reduce(f64::max),
+            _ => known.last().copied(),
+        };
+        if let Some(value) = value.filter(|value| !value.is_nan()) {
+            let at = base.row_at(archive, back) + 8 * column;
+            put(bytes, at, value.to_bits());
+        }
+    }
+}
+
+/// Returns how many rows before the newest one this row is, if the archive still has it.
+fn place(archive: &Extent, row: i64) -> Option<usize> {
+    let back = usize::try_from(archive.newest - row).ok()?;
+    (back < archive.rows).then_some(back)
+}
+
+fn function<'a>(parts: &Parts<'a>, archive: &Extent) -> &'a [u8] {
+    let name = &parts.bytes[archive.function.clone()];
+    name.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+}
+
+fn value_at(bytes: &[u8], at: usize) -> f64 {
+    let mut value = [0; 8];
+    value.copy_from_slice(&bytes[at..at + 8]);
+    f64::from_ne_bytes(value)
 }
 
 #[cfg(test)]

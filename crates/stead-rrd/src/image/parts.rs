@@ -19,6 +19,9 @@ const TEXT: usize = 30;
 /// The most columns and archives of a file that is compared.
 const MOST: usize = 1 << 16;
 
+/// All times and periods of a file are below this: four million years.
+const MOST_SECONDS: i64 = 1 << 47;
+
 /// The bits that stand for every unknown value.
 pub(super) const UNKNOWN: u64 = f64::NAN.to_bits();
 
@@ -38,6 +41,10 @@ pub(super) struct Extent {
     /// its function as text, such as AVERAGE
     pub(super) function: Range<usize>,
     pub(super) rows: usize,
+    /// how many steps of the file one row stands for
+    pub(super) steps: i64,
+    /// which fraction of these may be unknown
+    pub(super) may_lack: f64,
     /// the number of the newest row since 1970
     pub(super) newest: i64,
     /// where the newest row is among the rows
@@ -59,6 +66,9 @@ impl<'a> Parts<'a> {
         let step = number(bytes, 40)?;
         let live = HEAD + columns * COLUMN + count_of_archives * ARCHIVE;
         let last = (number(bytes, live)? as i64, number(bytes, live + 8)? as i64);
+        if !(-MOST_SECONDS..MOST_SECONDS).contains(&last.0) {
+            return None;
+        }
         let prepared = live + LIVE;
         let newest = prepared + columns * PREPARED + columns * count_of_archives * PREPARED_ROW;
         let mut rows_at = newest + 8 * count_of_archives;
@@ -69,13 +79,15 @@ impl<'a> Parts<'a> {
             let newest_at = count(newest + 8 * archive)?;
             let seconds = i64::try_from(step.checked_mul(steps)?).ok()?;
             let size = rows.checked_mul(columns)?.checked_mul(8)?;
-            if seconds == 0 || newest_at >= rows {
+            if !(1..MOST_SECONDS).contains(&seconds) || newest_at >= rows {
                 return None;
             }
             bytes.get(rows_at..rows_at.checked_add(size)?)?;
             archives.push(Extent {
                 function: definition..definition + 20,
                 rows,
+                steps: i64::try_from(steps).ok()?,
+                may_lack: f64::from_bits(number(bytes, definition + 40)?),
                 newest: last.0.div_euclid(seconds),
                 newest_at,
                 at: rows_at,
