@@ -295,7 +295,9 @@ def test_metrics_are_what_prometheus_reads(cluster):
     }
     assert names <= rows | {"stead_rrd_request_duration_seconds"}, sorted(names - rows)
     assert (
-        rows - {name for name in rows if name.startswith("stead_rrd_move_")} <= names
+        # there was neither a move nor a check so far
+        {name for name in rows if not re.match("stead_rrd_(move|check_last)_", name)}
+        <= names
     ), sorted(rows - names)
     # Check that the parser is strict: it accepts no truncated text, no unknown type, no
     # counter without its suffix, and no histogram that does not add up.
@@ -681,7 +683,7 @@ def options(programs, verb):
 
 def test_the_manual_has_every_option_and_every_exit_code(programs):
     page = (ROOT / "docs" / "rrd.md").read_text()
-    verbs = ("serve", "files", "status", "move", "repair")
+    verbs = ("serve", "files", "status", "move", "repair", "check")
     _, usage, _ = stead_rrd(programs, "--help")
     assert set(
         re.findall(

@@ -27,6 +27,9 @@
 //! | position | the record up to which a backend has confirmed |
 //! | shape | the columns of a file and their types, which decide what an UPDATE of it must look like |
 //! | repair queue | copies that a backend lacks, or that may lack values, until they are whole |
+//! | check | a comparison of the copies of every file |
+//! | pass | a check from the first name to the last |
+//! | stray | a copy at a backend where the map does not place it |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
 //! | state | the directory that the router keeps between two runs |
 //! | identity | the certificate and key of this process, and the CA that it trusts |
@@ -36,7 +39,7 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health image layout lock path record refusals reply unflushed verb
+//! clock dirs exit health image layout lock passes path record refusals reply unflushed verb
 //! | batch create log repairs state suspended tally tls words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
@@ -74,6 +77,7 @@ pub mod metrics;
 pub mod mover;
 pub mod operate;
 pub mod page;
+pub mod passes;
 pub mod path;
 pub mod policy;
 pub mod record;

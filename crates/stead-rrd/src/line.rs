@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::log::Durability;
-use crate::operate::{Ask, Move, Repair};
+use crate::operate::{Ask, Check, Move, Repair};
 use crate::policy::Answer;
 use crate::say::{Format, Least};
 use crate::tls::Paths;
@@ -33,8 +33,12 @@ pub enum Task {
     /// Let a running router move files to where the newest map places them; it goes on by itself
     /// until it is done. Ctrl-C stops it, and the same command continues later
     Move(Move),
-    /// Let a running router copy to a backend every file that it should have, from one that has it
+    /// Let a running router compare every file that a backend should have with its other copies,
+    /// and make them equal
     Repair(Repair),
+    /// Let a running router compare all copies of all files; the exit code is 1 if some differ.
+    /// Ctrl-C stops it, and the same command continues later
+    Check(Check),
 }
 
 /// The options of `stead-rrd serve`.
@@ -116,6 +120,13 @@ pub struct Serve {
     /// answers
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub grace: u64,
+    /// Compare the copies of all files in the background, once in this many days; 0 means never
+    #[arg(long, value_name = "DAYS", default_value = "7", value_parser = days)]
+    pub check_every: f64,
+    /// The most that the check in the background reads in a second, in MiB; a small file counts as
+    /// 0.125 MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub check_rate: u64,
     /// Serve metrics for Prometheus over HTTP on this host:port, at /metrics
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<String>,
@@ -194,11 +205,15 @@ pub struct Saying {
     pub log_level: Least,
 }
 
+/// The most days between two checks.
+const MOST_DAYS: f64 = 36500.0;
+
 /// The table for `--help`; docs/rrd.md has the same.
 const CODES: &str = "\
 Exit codes:
   0   done; of status: all is well
-  1   of status: something is wrong; of move and repair: not all files could be copied
+  1   of status: something is wrong; of move and repair: not all files could be
+      copied; of check: some copies differ, or could not be compared
   64  the command line is wrong
   65  the map is damaged or not a map
   66  the map is missing
@@ -208,6 +223,14 @@ Exit codes:
   75  the router refused, and says why
   78  the fleet does not say where its backends are
   130 stopped by Ctrl-C";
+
+/// Parses a number of days.
+fn days(text: &str) -> Result<f64, String> {
+    let days: Result<f64, _> = text.parse();
+    days.ok()
+        .filter(|days| (0.0..=MOST_DAYS).contains(days))
+        .ok_or_else(|| format!("write a number of days from 0 to {MOST_DAYS}, such as 7 or 0.5"))
+}
 
 /// Returns the whole command line.
 pub fn command() -> clap::Command {

@@ -79,6 +79,7 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         Task::Status(ask) => runtime.block_on(operate::status(&ask)),
         Task::Move(told) => runtime.block_on(operate::move_files(&told)),
         Task::Repair(told) => runtime.block_on(operate::repair(&told)),
+        Task::Check(told) => runtime.block_on(operate::check(&told)),
     }
 }
 
@@ -259,6 +260,8 @@ async fn listen_and_route(
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     mover.load_repairs().map_err(|line| Failure(IO, line))?;
     mover.load_move().map_err(|line| Failure(IO, line))?;
+    let every = Duration::from_secs_f64(serve.check_every * 86400.0);
+    mover.load_checks(every).map_err(|line| Failure(IO, line))?;
     let mut listeners = Vec::new();
     for Place {
         address,
@@ -305,7 +308,8 @@ async fn listen_and_route(
     tokio::spawn(Arc::clone(&epochs).watch());
     tokio::spawn(Arc::clone(&mover).store_repairs());
     tokio::spawn(Arc::clone(&mover).keep_moving());
-    tokio::spawn(mover.keep_whole());
+    tokio::spawn(Arc::clone(&mover).keep_whole());
+    tokio::spawn(mover.keep_checked(serve.check_rate << 20));
     tell_systemd(NotifyState::Ready);
     told.wait_or(|| {
         epochs.again.notify_one();

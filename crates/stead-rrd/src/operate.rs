@@ -1,4 +1,4 @@
-//! The verbs that talk to a running router: `status`, `move`, `repair`.
+//! The verbs that talk to a running router: `status`, `move`, `repair`, `check`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::exit::{
     Failure, INTERNAL, INTERRUPTED, IO, NOT_WELL, PIPE, REFUSED, UNAVAILABLE, USAGE, WELL,
 };
 use crate::page::printable;
-use crate::status::Progress;
+use crate::status::{Findings, Progress};
 
 /// How long a router may take to report its status, which it does from memory.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,6 +50,27 @@ pub struct Repair {
     /// The name of the backend in the map
     #[arg(value_name = "NODE")]
     node: String,
+    /// Replace all of its files by those of other backends, without comparing them
+    #[arg(long)]
+    replace: bool,
+}
+
+/// The options of `stead-rrd check`.
+#[derive(Args)]
+pub struct Check {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The most to read in a second, in MiB, of all copies together; without it, as fast as the
+    /// disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    rate: Option<u64>,
+    /// Begin again, even if a check was stopped before its end
+    #[arg(long)]
+    restart: bool,
+    /// Print the result as one line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Prints the status of the router. The exit code says whether all is well.
@@ -95,6 +116,7 @@ pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     work(
         &told.directory,
         &Command::Move(told.rate.map(|mib| mib << 20)),
+        false,
     )
     .await
 }
@@ -107,14 +129,29 @@ pub async fn repair(told: &Repair) -> Result<u8, Failure> {
             format!("{:?} is not the name of a backend", told.node),
         ));
     }
-    work(&told.directory, &Command::Repair(told.node.clone())).await
+    let node = told.node.clone();
+    let request = match told.replace {
+        true => Command::Replace(node),
+        false => Command::Repair(node),
+    };
+    work(&told.directory, &request, false).await
 }
 
-async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
+/// Lets the router compare all copies, and shows what it finds. The exit code says whether all are
+/// equal.
+pub async fn check(told: &Check) -> Result<u8, Failure> {
+    let request = Command::Check {
+        rate: told.rate.map(|mib| mib << 20),
+        restart: told.restart,
+    };
+    work(&told.directory, &request, told.json).await
+}
+
+async fn work(directory: &Path, request: &Command, json: bool) -> Result<u8, Failure> {
     let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
-        ended = follow(&mut asked) => return ended,
+        ended = follow(&mut asked, json) => return ended,
         _ = interrupted => {}
     }
     let stopped = tokio::time::timeout(PATIENCE, asked.stop()).await;
@@ -130,14 +167,18 @@ async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
     Err(Failure(UNAVAILABLE, format!("the work may go on: {why}")))
 }
 
-async fn follow(asked: &mut Asked) -> Result<u8, Failure> {
+async fn follow(asked: &mut Asked, json: bool) -> Result<u8, Failure> {
     let mut shown = Shown::new();
     loop {
         match asked.next().await.map_err(unavailable)? {
+            Answer::Progress(_) if json => {}
             Answer::Progress(progress) => shown.now(&progress)?,
             Answer::End(progress) => {
                 shown.bar.finish_and_clear();
-                return ended(&progress);
+                return match &progress.check {
+                    Some(check) => checked(&progress, check, json),
+                    None => ended(&progress),
+                };
             }
             other => return Err(unexpected(&other)),
         }
@@ -183,6 +224,45 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
             NOT_WELL,
         ),
         _ => ("done", WELL),
+    };
+    print(&format!(
+        "{text}{}: {}: {verdict}\n",
+        progress.title(),
+        progress.figures()
+    ))?;
+    Ok(code)
+}
+
+/// Prints what a check has found and returns the exit code.
+fn checked(progress: &Progress, check: &Findings, json: bool) -> Result<u8, Failure> {
+    let good = check.whole && check.differing == 0 && progress.failed == 0;
+    let code = if good { WELL } else { NOT_WELL };
+    if json {
+        let line = serde_json::to_string(progress);
+        let line = line.map_err(|error| Failure(INTERNAL, error.to_string()))?;
+        print(&(line + "\n"))?;
+        return Ok(code);
+    }
+    let mut text = String::new();
+    for line in &check.lines {
+        text += &format!("found: {}\n", printable(line));
+    }
+    let found = check.differing + check.strays;
+    if found > check.lines.len() as u64 && !check.lines.is_empty() {
+        text += "found: more; the router's messages name all\n";
+    }
+    for reason in &progress.reasons {
+        text += &format!("not compared: {}\n", printable(reason));
+    }
+    let verdict = match check {
+        Findings { whole: false, .. } => {
+            "stopped before the end; run the same command again to continue"
+        }
+        Findings { differing: 1.., .. } => {
+            "what differs is in the repair queue; stead-rrd status shows what is left of it"
+        }
+        _ if progress.failed > 0 => "no difference was found, but not all files were compared",
+        _ => "all copies are equal",
     };
     print(&format!(
         "{text}{}: {}: {verdict}\n",
@@ -287,6 +367,33 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_check_is_a_success_only_when_all_files_are_equal() {
+        let said = |whole, differing, failed, json| {
+            let check = Findings {
+                whole,
+                differing,
+                lines: vec!["a.rrd: b1 lacks 1 value".to_owned(); differing as usize],
+                ..Findings::default()
+            };
+            let progress = Progress {
+                files: 3,
+                done: 3 - failed,
+                failed,
+                ended: true,
+                check: Some(check.clone()),
+                ..Progress::default()
+            };
+            checked(&progress, &check, json)
+        };
+        for json in [false, true] {
+            assert_eq!(said(true, 0, 0, json), Ok(WELL));
+            assert_eq!(said(true, 1, 0, json), Ok(NOT_WELL));
+            assert_eq!(said(true, 0, 1, json), Ok(NOT_WELL));
+            assert_eq!(said(false, 0, 0, json), Ok(NOT_WELL));
+        }
+    }
+
     #[tokio::test]
     async fn without_a_router_the_words_say_so() {
         let directory = tempfile::tempdir().unwrap();
@@ -302,6 +409,7 @@ mod tests {
         let told = Repair {
             directory: directory.path().to_owned(),
             node: "a\nstatus".to_owned(),
+            replace: false,
         };
         assert_eq!(repair(&told).await.unwrap_err().0, 64);
     }

@@ -214,6 +214,11 @@ impl Repairs {
             .contains_key(&(name.to_vec(), place))
     }
 
+    /// Returns whether there is room for many more entries.
+    pub fn has_room(&self) -> bool {
+        lock(&self.queue).entries.len() < MOST / 2
+    }
+
     /// Returns whether entries were left out and there is room for them now. Then the lists of all
     /// files have to be compared.
     pub fn wants_a_look(&self) -> bool {

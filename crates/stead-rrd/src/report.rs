@@ -81,6 +81,7 @@ impl Report {
             clients: shared.tally.read(),
             moving,
             move_goes_on: self.mover.wanted().is_some(),
+            check: self.mover.check_status(),
         }
     }
 
@@ -159,7 +160,19 @@ impl Operable for Report {
         self.mover.stop().await
     }
 
-    async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
-        self.mover.start_repair(node)
+    async fn start_repair(
+        &self,
+        node: &str,
+        replace: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_repair(node, replace)
+    }
+
+    async fn start_check(
+        &self,
+        rate: Option<u64>,
+        restart: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_check(rate, restart)
     }
 }

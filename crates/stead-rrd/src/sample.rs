@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::health::Health;
-use crate::status::{BackendStatus, Exposed, LogStatus, Status};
+use crate::status::{BackendStatus, CheckStatus, Exposed, LogStatus, Status};
 use crate::tally::Tally;
 use crate::verb::Verb;
 
@@ -66,5 +66,6 @@ pub(crate) fn sample() -> Status {
         clients: tally.read(),
         moving: None,
         move_goes_on: false,
+        check: CheckStatus::default(),
     }
 }

@@ -7,6 +7,7 @@
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
 //! DIR/moving        the move that goes on by itself: the target's epoch, and the bytes a second or -
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
+//! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
@@ -30,6 +31,8 @@ const REPAIRS: &str = "repairs";
 
 /// The name of the file of the move that goes on by itself.
 const MOVING: &str = "moving";
+/// The name of the file of the checks.
+const CHECKS: &str = "checks";
 
 /// An entry of the repair queue: the backend's name, the word of the need, and the file's name.
 pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
@@ -257,6 +260,24 @@ impl StateDir {
             .map_err(io::Error::other)?
     }
 
+    /// Returns what was stored of the checks.
+    pub fn checks(&self) -> io::Result<Option<Vec<u8>>> {
+        let path = self.dir.join(CHECKS);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", &path, error)),
+        }
+    }
+
+    /// Stores how far the checks have come. It is durable when the call returns.
+    pub async fn store_checks(&self, text: Vec<u8>) -> io::Result<()> {
+        let dir = self.dir.clone();
+        tokio::task::spawn_blocking(move || put(&dir, CHECKS, &text))
+            .await
+            .map_err(io::Error::other)?
+    }
+
     fn put(&self, name: &str, map: &Map) -> io::Result<()> {
         put(&self.dir, name, map.bytes())
     }
@@ -364,6 +385,15 @@ mod tests {
             let error = state.intended().unwrap_err().to_string();
             assert!(error.contains("moving: not an epoch"), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_place_of_a_check_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateDir::open(dir.path()).unwrap();
+        assert_eq!(state.checks().unwrap(), None);
+        state.store_checks(b"{}".to_vec()).await.unwrap();
+        assert_eq!(state.checks().unwrap().as_deref(), Some(&b"{}"[..]));
     }
 
     #[test]

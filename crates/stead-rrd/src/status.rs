@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use stead::Map;
 
 use crate::health::Health;
+use crate::passes::Pass;
 use crate::tally::Clients;
 
 /// A source of the status: the router.
@@ -46,6 +47,9 @@ pub struct Status {
     /// done.
     #[serde(default)]
     pub move_goes_on: bool,
+    /// The checks of all copies.
+    #[serde(default)]
+    pub check: CheckStatus,
 }
 
 /// Fractions of all places where files can lie, from 0 to 1.
@@ -164,7 +168,7 @@ pub struct LogStatus {
     pub failed: Option<String>,
 }
 
-/// What a move or a repair has done so far.
+/// What a move, a repair or a check has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The backend that is being repaired; `None` for a move.
@@ -192,6 +196,44 @@ pub struct Progress {
     /// Whether somebody has told the work to stop.
     #[serde(default)]
     pub stopped: bool,
+    /// What a check has found; `None` for a move or a repair.
+    #[serde(default)]
+    pub check: Option<Findings>,
+}
+
+/// What a check of all copies has found so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// How many files have copies that differ, or lack a copy.
+    pub differing: u64,
+    /// How many copies are where the map does not place them, besides the right ones.
+    pub strays: u64,
+    /// When the pass began that this run continues; `None` if this run began it.
+    pub continued: Option<u64>,
+    /// The first findings, one line each.
+    pub lines: Vec<String>,
+    /// Whether the pass has come to its end.
+    pub whole: bool,
+}
+
+/// The checks of all copies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckStatus {
+    /// How many seconds after the beginning of a pass in the background the next one begins; 0:
+    /// there is none.
+    pub every: u64,
+    /// The pass in the background that goes on.
+    pub slow: Option<Pass>,
+    /// Why it waits.
+    pub waits: Option<String>,
+    /// The last whole pass.
+    pub last: Option<Pass>,
+    /// The check that somebody has asked for, while it runs.
+    pub asked: Option<Progress>,
+    /// How many files were compared since the router started.
+    pub compared: u64,
+    /// How many differences were found since the router started.
+    pub differing: u64,
 }
 
 #[cfg(test)]

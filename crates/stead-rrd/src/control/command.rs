@@ -17,14 +17,31 @@ pub enum Command {
     Status,
     /// Move files, at most this many bytes a second.
     Move(Option<u64>),
-    /// Copy to a backend every file that it should have.
+    /// Compare the copies of every file that a backend should have, and make them equal.
     Repair(String),
+    /// Copy to a backend every file that it should have, whatever its own files contain.
+    Replace(String),
+    /// Compare the copies of every file.
+    Check {
+        /// The most bytes to read in a second.
+        rate: Option<u64>,
+        /// Whether to begin again instead of continuing.
+        restart: bool,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MoveOptions {
     rate: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckOptions {
+    rate: Option<u64>,
+    #[serde(default)]
+    restart: bool,
 }
 
 impl Command {
@@ -47,8 +64,19 @@ impl Command {
             }
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
             ("repair", node) => Ok(Command::Repair(node.to_owned())),
+            ("replace", "") => Err("replace: on which backend? write replace NAME".to_owned()),
+            ("replace", node) => Ok(Command::Replace(node.to_owned())),
+            ("check", options) => {
+                let options = if options.is_empty() { "{}" } else { options };
+                let CheckOptions { rate, restart } = serde_json::from_str(options)
+                    .map_err(|error| format!("check: {error}; write check {{\"rate\":BYTES}}"))?;
+                match rate {
+                    Some(0) => Err("check: with a rate of 0 it would never end".to_owned()),
+                    rate => Ok(Command::Check { rate, restart }),
+                }
+            }
             _ => Err(format!(
-                "{line:?} is not a request: ask for status, move or repair"
+                "{line:?} is not a request: ask for status, move, repair, replace or check"
             )),
         }
     }
@@ -60,6 +88,11 @@ impl Command {
             Command::Move(None) => "move\n".to_owned(),
             Command::Move(Some(rate)) => format!("move {{\"rate\":{rate}}}\n"),
             Command::Repair(node) => format!("repair {node}\n"),
+            Command::Replace(node) => format!("replace {node}\n"),
+            Command::Check { rate, restart } => {
+                let rate = rate.map_or("null".to_owned(), |rate| rate.to_string());
+                format!("check {{\"rate\":{rate},\"restart\":{restart}}}\n")
+            }
         }
     }
 }

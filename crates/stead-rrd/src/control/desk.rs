@@ -27,19 +27,28 @@ const EVERY: Duration = Duration::from_millis(200);
 /// What the router can be told to do. An error is one line that says why the router refuses.
 ///
 /// The receiver gets the newest state of the work; in the last one, `ended` is set. When the
-/// receiver is dropped, a repair stops after the files in hand, and a move goes on.
+/// receiver is dropped, a repair or a check stops after the files in hand, and a move goes on.
 pub trait Operable: Source {
     /// Moves files to where the newest map places them, at most this many bytes a second.
     fn start_move(
         &self,
         rate: Option<u64>,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
-    /// Stops the work after the files in hand, until somebody starts it again.
+    /// Stops a move or a repair after the files in hand, until somebody starts it again.
     fn stop(&self) -> impl Future<Output = Result<(), String>> + Send;
-    /// Copies to a backend every file that it should have.
+    /// Compares the copies of every file that a backend should have, and makes them equal. With
+    /// `replace`, the backend's copies are replaced without a look at them.
     fn start_repair(
         &self,
         node: &str,
+        replace: bool,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    /// Compares the copies of every file, at most this many bytes a second. Continues the check
+    /// that was stopped last, unless `restart` is set.
+    fn start_check(
+        &self,
+        rate: Option<u64>,
+        restart: bool,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
 }
 
@@ -126,18 +135,24 @@ async fn serve<W: Operable>(
             .await
         }
     }
-    let started = match Command::parse(&line) {
+    let command = Command::parse(&line);
+    let checks = matches!(command, Ok(Command::Check { .. }));
+    let started = match command {
         Ok(Command::Status) => {
             let status = work.status().await;
             return say(to, &Answer::Status(status)).await;
         }
         Ok(Command::Move(rate)) => work.start_move(rate).await,
-        Ok(Command::Repair(node)) => work.start_repair(&node).await,
+        Ok(Command::Repair(node)) => work.start_repair(&node, false).await,
+        Ok(Command::Replace(node)) => work.start_repair(&node, true).await,
+        Ok(Command::Check { rate, restart }) => work.start_check(rate, restart).await,
         Err(error) => Err(error),
     };
     match started {
         Ok(progress) => match report(from, to, progress).await? {
             Left::Alone => Ok(()),
+            // a check has stopped, as nobody listens any more
+            Left::Stop if checks => say(to, &Answer::Stopped).await,
             Left::Stop => match work.stop().await {
                 Ok(()) => say(to, &Answer::Stopped).await,
                 Err(error) => say(to, &Answer::Error(error)).await,

@@ -39,8 +39,20 @@ impl Operable for FakeRouter {
         }
     }
 
-    async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
-        Err(format!("{node} lacks nothing"))
+    async fn start_repair(
+        &self,
+        node: &str,
+        replace: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        Err(format!("{node} lacks nothing; replace: {replace}"))
+    }
+
+    async fn start_check(
+        &self,
+        rate: Option<u64>,
+        restart: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        Err(format!("rate {rate:?}, restart {restart}"))
     }
 }
 
@@ -71,12 +83,39 @@ async fn the_socket_is_for_its_user_alone_and_answers() {
     assert_eq!(mode & 0o777, 0o600);
     let mut asked = Asked::of(directory.path(), &Command::Status).await.unwrap();
     assert_eq!(asked.next().await, Ok(Answer::Status(sample())));
-    let mut asked = Asked::of(directory.path(), &Command::Repair("b 1".to_owned()))
-        .await
-        .unwrap();
+    for (command, said) in [
+        (
+            Command::Repair("b 1".to_owned()),
+            "b 1 lacks nothing; replace: false",
+        ),
+        (
+            Command::Replace("b 1".to_owned()),
+            "b 1 lacks nothing; replace: true",
+        ),
+        (
+            Command::Check {
+                rate: None,
+                restart: true,
+            },
+            "rate None, restart true",
+        ),
+        (
+            Command::Check {
+                rate: Some(7),
+                restart: false,
+            },
+            "rate Some(7), restart false",
+        ),
+    ] {
+        let mut asked = Asked::of(directory.path(), &command).await.unwrap();
+        assert_eq!(asked.next().await, Ok(Answer::Error(said.to_owned())));
+    }
     assert_eq!(
-        asked.next().await,
-        Ok(Answer::Error("b 1 lacks nothing".to_owned()))
+        Command::parse("check"),
+        Ok(Command::Check {
+            rate: None,
+            restart: false
+        })
     );
     let mut asked = Asked::of(directory.path(), &Command::Move(Some(13)))
         .await

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::copy::{blocking, work};
 use super::entries;
 use super::tree::{Reading, Tree};
-use super::wire::{broken, kind, sum_bytes, Message, Wire, CHUNK};
+use super::wire::{broken, digest_bytes, kind, sum_bytes, Message, Wire, CHUNK};
 use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
@@ -22,6 +22,9 @@ const CLIENTS: usize = 128;
 /// How long a client may be silent. The router's side is silent for at most ten seconds while it
 /// copies, and it opens an idle connection again if the agent has closed it.
 const SILENT: Duration = Duration::from_secs(300);
+
+/// The most names of a page: they are in memory until they are sent.
+const PAGE: u32 = 4096;
 
 /// An agent that listens for clients.
 pub struct Agent {
@@ -127,11 +130,14 @@ impl Client<'_> {
     async fn answer(&mut self, (kind, body): Message) -> io::Result<()> {
         let done = match kind {
             kind::LIST => return self.list().await,
+            kind::PAGE => return self.page(body).await,
             kind::DATA => return self.data(body).await,
             kind::MORE => self.more(&body).await,
             kind::VERIFY => self.verify().await,
             kind::COMMIT => self.commit().await,
-            kind::SUM | kind::GET | kind::PUT | kind::REMOVE => self.begin(kind, body).await,
+            kind::SUM | kind::DIGEST | kind::GET | kind::PUT | kind::REMOVE => {
+                self.begin(kind, body).await
+            }
             kind => Err(broken(&format!("a request of the unknown kind {kind}"))),
         };
         match done {
@@ -156,6 +162,10 @@ impl Client<'_> {
             kind::SUM => {
                 let sum = blocking(move || tree.sum(&body)).await?;
                 Ok(sum.map(|sum| sum_bytes(sum).to_vec()).unwrap_or_default())
+            }
+            kind::DIGEST => {
+                let digest = blocking(move || tree.digest(&body)).await?;
+                Ok(digest.as_ref().map(digest_bytes).unwrap_or_default())
             }
             kind::GET => {
                 let Some(reading) = blocking(move || tree.open(&body)).await? else {
@@ -200,6 +210,29 @@ impl Client<'_> {
                     .await
             }
             Err(error) => self.wire.send_error(&error).await,
+        }
+    }
+
+    async fn page(&mut self, body: Vec<u8>) -> io::Result<()> {
+        self.doing = Doing::Nothing;
+        let tree = self.agent.tree.clone();
+        let page = blocking(move || {
+            let (most, after) = body
+                .split_first_chunk()
+                .ok_or_else(|| broken("a request without a number"))?;
+            let most = u32::from_le_bytes(*most).clamp(1, PAGE);
+            tree.page(after, most as usize)
+        });
+        let page = match page.await {
+            Ok(page) => page,
+            Err(error) => return self.wire.send_error(&error).await,
+        };
+        for piece in entries::pieces(&page.names) {
+            self.wire.send(kind::ENTRIES, &[&piece.0]).await?;
+        }
+        match &page.next {
+            Some(next) => self.wire.send(kind::DONE, &[&[1], next]).await,
+            None => self.wire.send(kind::DONE, &[]).await,
         }
     }
 

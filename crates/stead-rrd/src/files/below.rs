@@ -24,6 +24,9 @@ pub(super) const DEPTH: usize = 32;
 /// The most bytes of a name: those that a path in Linux may have.
 pub(crate) const NAME_BYTES: usize = 4096;
 
+/// The largest file whose content is compared.
+pub const MOST_BYTES: usize = 256 << 20;
+
 /// A summary of a file's content: its size in bytes and its XXH3-128.
 pub(crate) type Sum = (u64, u128);
 

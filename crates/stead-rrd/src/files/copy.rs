@@ -31,10 +31,10 @@ const ALIVE: Duration = Duration::from_secs(10);
 /// A name is a path relative to the directory: parts with one slash between them, none of them
 /// `..`. Every error names the place and the file.
 #[derive(Clone, Debug)]
-pub struct Files(Kind);
+pub struct Files(pub(super) Kind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Directory(Tree),
     Agent(Arc<Remote>),
 }
@@ -183,24 +183,7 @@ impl Files {
         Ok(Copied { bytes, sum })
     }
 
-    /// Returns the content of a file of at most `most` bytes. A larger one is an error.
-    pub async fn read(&self, name: &[u8], most: usize) -> io::Result<Vec<u8>> {
-        let (mut source, _) = self.said(self.open(name).await)?;
-        let mut bytes = Vec::new();
-        loop {
-            let chunk = self.said(source.more(CHUNK).await)?;
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > most {
-                let text = format!("more than {most} bytes");
-                return self.said(Err(named(name, io::Error::other(text))));
-            }
-            if chunk.len() < CHUNK {
-                return Ok(bytes);
-            }
-        }
-    }
-
-    async fn open(&self, name: &[u8]) -> io::Result<(Origin<'_>, u32)> {
+    pub(super) async fn open(&self, name: &[u8]) -> io::Result<(Origin<'_>, u32)> {
         let name = checked(name)?;
         let none = named(
             &name,
@@ -220,7 +203,7 @@ impl Files {
         }
     }
 
-    async fn create(&self, name: &[u8], mode: u32) -> io::Result<Target<'_>> {
+    pub(super) async fn create(&self, name: &[u8], mode: u32) -> io::Result<Target<'_>> {
         let name = checked(name)?;
         match &self.0 {
             Kind::Directory(tree) => {
@@ -234,7 +217,7 @@ impl Files {
     }
 
     /// Adds to an error where it happened.
-    fn said<T>(&self, result: io::Result<T>) -> io::Result<T> {
+    pub(super) fn said<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| io::Error::new(error.kind(), format!("{self}: {error}")))
     }
 }
@@ -248,14 +231,14 @@ impl fmt::Display for Files {
     }
 }
 
-enum Origin<'a> {
+pub(super) enum Origin<'a> {
     /// `None` while a thread works with it.
     Directory(Option<Reading>),
     Agent(RemoteReading<'a>),
 }
 
 impl Origin<'_> {
-    async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
+    pub(super) async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
         match self {
             Origin::Directory(place) => work(place, move |reading| reading.more(want)).await,
             Origin::Agent(reading) => reading.more(want).await,
@@ -270,14 +253,14 @@ impl Origin<'_> {
     }
 }
 
-enum Target<'a> {
+pub(super) enum Target<'a> {
     /// `None` while a thread works with it.
     Directory(Option<Writing>),
     Agent(RemoteWriting<'a>),
 }
 
 impl Target<'_> {
-    async fn write(&mut self, bytes: Vec<u8>) -> io::Result<()> {
+    pub(super) async fn write(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         match self {
             Target::Directory(place) => work(place, move |writing| writing.write(&bytes)).await,
             Target::Agent(writing) => writing.write(&bytes).await,
@@ -291,14 +274,14 @@ impl Target<'_> {
         }
     }
 
-    async fn verify(&mut self) -> io::Result<Sum> {
+    pub(super) async fn verify(&mut self) -> io::Result<Sum> {
         match self {
             Target::Directory(place) => work(place, Writing::verify).await,
             Target::Agent(writing) => writing.verify().await,
         }
     }
 
-    async fn commit(self) -> io::Result<()> {
+    pub(super) async fn commit(self) -> io::Result<()> {
         match self {
             Target::Directory(place) => {
                 let writing = place.ok_or_else(fault)?;
@@ -310,7 +293,7 @@ impl Target<'_> {
 }
 
 /// Returns the name if it is valid.
-fn checked(name: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn checked(name: &[u8]) -> io::Result<Vec<u8>> {
     parts(name)?;
     Ok(name.to_vec())
 }

@@ -20,7 +20,8 @@ const WAIT: Duration = Duration::from_secs(1);
 pub(crate) struct Entries(pub(crate) Vec<u8>);
 
 impl Entries {
-    fn push(&mut self, name: &[u8], size: u64) {
+    /// Adds an entry.
+    pub(crate) fn push(&mut self, name: &[u8], size: u64) {
         self.0.extend_from_slice(&size.to_le_bytes());
         self.0.extend_from_slice(&(name.len() as u32).to_le_bytes());
         self.0.extend_from_slice(name);
@@ -39,6 +40,20 @@ impl Entries {
         }
         Some(())
     }
+}
+
+/// Returns these names as pieces, without sizes.
+pub(crate) fn pieces(names: &[Vec<u8>]) -> Vec<Entries> {
+    let mut pieces = vec![Entries::default()];
+    for name in names {
+        if pieces.last().is_none_or(|piece| piece.0.len() >= PIECE) {
+            pieces.push(Entries::default());
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(name, 0);
+        }
+    }
+    pieces
 }
 
 /// Lists the directory piece by piece. The task returns the result. It stops early if nobody takes

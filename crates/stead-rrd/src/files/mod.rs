@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! tree (a directory) \
-//!                     copy (Files: list, sum, copy, remove)
+//!     \--- paging     copy (Files: list, sum, copy, remove) -- whole (page, digest, read, put)
 //! wire -- remote ----/   |
 //!    \--- agent         rate
 //! ```
@@ -15,13 +15,17 @@ mod agent;
 mod below;
 mod copy;
 mod entries;
+mod paging;
 mod rate;
 mod remote;
 mod tree;
+mod whole;
 mod wire;
 mod writing;
 
 pub use agent::Agent;
+pub use below::MOST_BYTES;
 pub use copy::{Copied, Files};
+pub use paging::{in_order, Page};
 pub use rate::Rate;
 pub use tree::Listed;

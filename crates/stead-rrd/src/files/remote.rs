@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use super::below::Sum;
 use super::entries::Entries;
+use super::paging::Page;
 use super::tree::Listed;
-use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
+use super::wire::{broken, digest_from, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
+use crate::image::Digest;
 use crate::lock::lock;
 
 /// How many unused connections are kept; more are closed.
@@ -78,6 +80,41 @@ impl Remote {
             }
             frame = answer(&mut wire).await?;
         }
+    }
+
+    /// Returns the RRDs that come after this name.
+    pub(crate) async fn page(&self, after: &[u8], most: u32) -> io::Result<Page> {
+        let (mut wire, mut frame) = self
+            .begin(kind::PAGE, &[&most.to_le_bytes(), after])
+            .await?;
+        let mut page = Page::default();
+        loop {
+            match frame {
+                (kind::ENTRIES, body) => Entries(body)
+                    .read(&mut |name, _| page.names.push(name))
+                    .ok_or_else(|| broken("an answer that is not a list"))?,
+                (_, body) => {
+                    page.next = match &body[..] {
+                        [] => None,
+                        [1, next @ ..] => Some(next.to_vec()),
+                        _ => return Err(broken("an answer that is not the end of a page")),
+                    };
+                    self.keep(wire);
+                    return Ok(page);
+                }
+            }
+            frame = answer(&mut wire).await?;
+        }
+    }
+
+    pub(crate) async fn digest(&self, name: &[u8]) -> io::Result<Option<Digest>> {
+        let (wire, (_, body)) = self.begin(kind::DIGEST, &[name]).await?;
+        let digest = match &body[..] {
+            [] => None,
+            body => Some(digest_from(body)?),
+        };
+        self.keep(wire);
+        Ok(digest)
     }
 
     pub(crate) async fn sum(&self, name: &[u8]) -> io::Result<Option<Sum>> {

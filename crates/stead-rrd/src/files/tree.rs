@@ -20,13 +20,17 @@ use rustix::io::Errno;
 
 use super::below::{
     bottom, fill, missing, named, not_walked, open_dir, open_file, open_rrd, parts, rrd_bytes,
-    sum_of, Sum, DEPTH, TEMPORARY,
+    sum_of, Sum, DEPTH, MOST_BYTES, TEMPORARY,
 };
 use super::writing::Writing;
+use crate::image::Digest;
 
 /// How often the place for a new file is looked up again when somebody removes the empty directory
 /// for it at the same moment.
 const TRIES: usize = 100;
+
+/// How many bytes of a file are read at once.
+const PART: usize = 1 << 20;
 
 /// The result of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,6 +157,31 @@ impl Tree {
             .map_err(|error| named(name, error))
     }
 
+    /// Returns a summary of the content of a file, or `None` if it does not exist. A file that is
+    /// not an RRD has the summary of an empty file.
+    pub(crate) fn digest(&self, name: &[u8]) -> io::Result<Option<Digest>> {
+        let mut reading = match self.open(name) {
+            Ok(Some(reading)) => reading,
+            Ok(None) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Ok(Some(Digest::of(b"")))
+            }
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        loop {
+            let part = reading.more(PART).map_err(|error| named(name, error))?;
+            bytes.extend_from_slice(&part);
+            if bytes.len() > MOST_BYTES {
+                let text = format!("more than {MOST_BYTES} bytes: too large to be compared");
+                return Err(named(name, io::Error::other(text)));
+            }
+            if part.len() < PART {
+                return Ok(Some(Digest::of(&bytes)));
+            }
+        }
+    }
+
     /// Begins to write a file of this name, and makes its directories.
     pub(crate) fn create(&self, name: &[u8], mode: u32) -> io::Result<Writing> {
         let (parents, last) = parts(name)?;
@@ -199,7 +228,7 @@ impl Tree {
         Ok(())
     }
 
-    fn open_base(&self) -> io::Result<OwnedFd> {
+    pub(super) fn open_base(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::open(&self.base, flags, Mode::empty())
             .map_err(|error| at(&self.base, error.into()))
@@ -242,7 +271,7 @@ impl Reading {
 }
 
 /// Returns the type of a directory entry, or `None` if the entry is gone.
-fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Errno> {
+pub(super) fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Errno> {
     if entry.file_type() != FileType::Unknown {
         return Ok(Some(entry.file_type()));
     }
@@ -255,7 +284,11 @@ fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Er
 
 /// Opens a file of a listing. Returns `None` if it is gone or temporary; a stale temporary file is
 /// removed if `clean` is set.
-fn file_of(dir: BorrowedFd<'_>, name: &[u8], clean: bool) -> Result<Option<File>, Errno> {
+pub(super) fn file_of(
+    dir: BorrowedFd<'_>,
+    name: &[u8],
+    clean: bool,
+) -> Result<Option<File>, Errno> {
     if name.starts_with(TEMPORARY.as_bytes()) {
         if clean {
             remove_stale(dir, name);

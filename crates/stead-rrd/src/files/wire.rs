@@ -7,7 +7,9 @@
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
 //!
 //! list      -                        -> entries ... done (files u64, left out u64)
+//! page      names u32, after         -> entries ... done (nothing: the end, or 1, then where the next begins)
 //! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
+//! digest    name                     -> done (nothing, or a digest)
 //! get       name                     -> done (nothing, or mode u32); then more
 //! more      bytes u32                -> done (that many bytes; fewer only at the end of the file, which ends the get)
 //! put       mode u32, name           -> done; then data and verify
@@ -17,6 +19,8 @@
 //! remove    name                     -> done (1, or 0: no such file)
 //!
 //! any of these                       -> error (kind u8, text)
+//!
+//! digest    readable u8 (0 or 1), bytes u64, shape u128, last time i64 s and i64 us, content u128
 //! ```
 //!
 //! A `get` or `put` that is not finished is given up when another request comes or the connection
@@ -30,10 +34,11 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
+use crate::image::Digest;
 use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
-pub(crate) const HELLO: &[u8] = b"stead-rrd files 1\n";
+pub(crate) const HELLO: &[u8] = b"stead-rrd files 2\n";
 /// How many bytes of a file are sent in one frame.
 pub(crate) const CHUNK: usize = 128 << 10;
 /// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.
@@ -42,7 +47,9 @@ const BODY: usize = CHUNK + NAME_BYTES + 64;
 /// The kinds of frames.
 pub(crate) mod kind {
     pub(crate) const LIST: u8 = b'l';
+    pub(crate) const PAGE: u8 = b'n';
     pub(crate) const SUM: u8 = b's';
+    pub(crate) const DIGEST: u8 = b'i';
     pub(crate) const GET: u8 = b'g';
     pub(crate) const MORE: u8 = b'm';
     pub(crate) const PUT: u8 = b'p';
@@ -191,6 +198,41 @@ pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
         ))
     });
     found.ok_or_else(|| broken("an answer that is not a checksum"))
+}
+
+/// Encodes a digest for the wire.
+pub(crate) fn digest_bytes(digest: &Digest) -> Vec<u8> {
+    let (seconds, micros) = digest.last;
+    let mut all = vec![u8::from(digest.shape.is_some())];
+    all.extend_from_slice(&digest.bytes.to_le_bytes());
+    all.extend_from_slice(&digest.shape.unwrap_or_default().to_le_bytes());
+    all.extend_from_slice(&seconds.to_le_bytes());
+    all.extend_from_slice(&micros.to_le_bytes());
+    all.extend_from_slice(&digest.content.to_le_bytes());
+    all
+}
+
+/// Decodes a digest from the wire.
+pub(crate) fn digest_from(body: &[u8]) -> io::Result<Digest> {
+    let found = || {
+        let ([known], rest) = body.split_first_chunk()?;
+        let (bytes, rest) = rest.split_first_chunk()?;
+        let (shape, rest) = rest.split_first_chunk()?;
+        let (seconds, rest) = rest.split_first_chunk()?;
+        let (micros, rest) = rest.split_first_chunk()?;
+        let shape = u128::from_le_bytes(*shape);
+        Some(Digest {
+            bytes: u64::from_le_bytes(*bytes),
+            shape: match known {
+                0 => None,
+                1 => Some(shape),
+                _ => return None,
+            },
+            last: (i64::from_le_bytes(*seconds), i64::from_le_bytes(*micros)),
+            content: u128::from_le_bytes(rest.try_into().ok()?),
+        })
+    };
+    found().ok_or_else(|| broken("an answer that is not a digest"))
 }
 
 /// Returns the error for bytes of the other side that do not follow this protocol.

@@ -33,7 +33,8 @@ impl Collector for Numbers {
         self.backends(&mut families)?;
         self.log(&mut families)?;
         self.clients(&mut families)?;
-        self.moving(&mut families)
+        self.moving(&mut families)?;
+        self.checks(&mut families)
     }
 }
 
@@ -195,11 +196,36 @@ impl Numbers {
         ];
         families.plain(gauges)
     }
+
+    fn checks(&self, families: &mut Families) -> fmt::Result {
+        let check = &self.0.check;
+        let running = check.asked.is_some() || (check.slow.is_some() && check.waits.is_none());
+        let help = "1 while the copies of all files are compared, else 0";
+        families.plain([("check_running", help, u64::from(running))])?;
+        let help = "Files whose copies were compared since the start";
+        families.plain_counter("check_compared_files", help, check.compared)?;
+        let help = "Files whose copies were found to differ since the start";
+        families.plain_counter("check_differing_files", help, check.differing)?;
+        let Some(last) = &check.last else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("check_last_end_timestamp_seconds", "When the last whole check ended, in seconds since 1970", last.ended),
+            ("check_last_files", "Files that the last whole check looked at", last.files),
+            ("check_last_differing_files", "Files of these whose copies differed", last.differing),
+            ("check_last_misplaced_files", "Files of these that are only where the map does not place them", last.misplaced),
+            ("check_last_skipped_files", "Files of these that could not be compared", last.skipped),
+            ("check_last_stray_copies", "Copies where the map does not place them, besides the right ones", last.strays),
+        ];
+        families.plain(gauges)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passes::Pass;
     use crate::sample::sample;
     use crate::status::Progress;
 
@@ -216,6 +242,12 @@ mod tests {
             failed: 1,
             bytes: 77,
             ..Progress::default()
+        });
+        status.check.differing = 5;
+        status.check.last = Some(Pass {
+            ended: 1_700_000_100,
+            misplaced: 6,
+            ..Pass::default()
         });
         let text = encode(status).unwrap();
         for line in [
@@ -241,6 +273,10 @@ mod tests {
             "stead_rrd_map_next_epoch 7",
             "stead_rrd_move_running 1",
             "stead_rrd_move_carried_bytes 77",
+            "stead_rrd_check_running 0",
+            "stead_rrd_check_differing_files_total 5",
+            "stead_rrd_check_last_end_timestamp_seconds 1700000100",
+            "stead_rrd_check_last_misplaced_files 6",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::{watch, Semaphore};
 use tokio::task::JoinSet;
 
-use super::telling::{Tell, REASONS};
+use super::course::Checks;
+use super::telling::{Ends, Tell, REASONS};
 use crate::backend::Backend;
 use crate::epochs::Epochs;
 use crate::files::{Files, Rate};
 use crate::health::Health;
 use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
-use crate::refusals::is_missing;
+use crate::refusals::{has_no_file, is_missing};
 use crate::router::Router;
 use crate::state::{Intended, StateDir};
 use crate::status::Progress;
@@ -23,6 +25,10 @@ use crate::words::line_of;
 
 /// How many files are copied at the same time.
 const AT_ONCE: usize = 4;
+
+/// How often and after which pause a file is tried again whose writes somebody else holds.
+const TRIES: u32 = 200;
+const HELD: Duration = Duration::from_millis(50);
 
 /// Moves and repairs files.
 pub struct Mover {
@@ -34,10 +40,9 @@ pub struct Mover {
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
     /// the move that goes on until it is done or stopped, as the state directory has it
     pub(super) intended: Mutex<Option<Intended>>,
+    /// The checks of all copies.
+    pub(super) checks: Checks,
 }
-
-/// What the one move or repair that is running holds.
-pub(super) type Claim = tokio::sync::OwnedMutexGuard<()>;
 
 /// Every RRD file, and the backends that have it.
 pub(super) type Found = HashMap<Vec<u8>, Copies>;
@@ -52,6 +57,7 @@ impl Mover {
             busy: Arc::default(),
             latest: Mutex::default(),
             intended: Mutex::default(),
+            checks: Checks::default(),
         })
     }
 
@@ -62,33 +68,37 @@ impl Mover {
             .map(|tell| tell.sender.borrow().clone())
     }
 
-    /// Returns what the one move or repair that is running holds.
-    pub(super) fn claim(&self) -> Result<Claim, String> {
-        Arc::clone(&self.busy)
-            .try_lock_owned()
-            .map_err(|_| "files are already being moved or repaired".to_owned())
+    /// Returns an error while a move or a repair is running.
+    pub(super) fn rests(&self) -> Result<(), String> {
+        may_start(&lock(&self.latest))
     }
 
     pub(super) fn start<F>(
         &self,
-        busy: Claim,
         (tell, progress): (Tell, watch::Receiver<Progress>),
         work: impl FnOnce(Arc<Tell>) -> F,
-    ) -> watch::Receiver<Progress>
+    ) -> Result<watch::Receiver<Progress>, String>
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
         let tell = Arc::new(tell);
-        *lock(&self.latest) = Some(Arc::clone(&tell));
+        {
+            let mut latest = lock(&self.latest);
+            may_start(&latest)?;
+            *latest = Some(Arc::clone(&tell));
+        }
+        let busy = Arc::clone(&self.busy);
         let work = work(Arc::clone(&tell));
         tokio::spawn(async move {
+            let ends = Ends(Arc::clone(&tell));
+            // the router may be working on its repair queue just now
+            let busy = busy.lock_owned().await;
             if let Err(reason) = work.await {
                 tell.failed(0, reason);
             }
-            tell.change(|progress| progress.ended = true);
-            drop(busy);
+            drop((ends, busy));
         });
-        progress
+        Ok(progress)
     }
 
     /// Returns all files of the backends that are up and wanted, and these backends.
@@ -170,13 +180,7 @@ impl Mover {
             let mut bytes = 0;
             for target in targets {
                 let target = self.router.backends.get(*target);
-                // the target may still hold values in memory for an earlier file of that name: drop
-                // them
-                let forget = line_of(Verb::Forget, name);
-                target
-                    .ask(&forget, false)
-                    .await
-                    .map_err(|error| format!("{}: {error}", target.name()))?;
+                forget(&target, name).await?;
                 let copied = Files::copy(
                     &files_of(&source)?,
                     &files_of(&target)?,
@@ -197,7 +201,7 @@ impl Mover {
 
     /// Copies a file to a backend that should have it, from one that has it.
     pub(super) async fn give(&self, name: &[u8], id: BackendId) -> Result<u64, String> {
-        let held = Held::new(&self.router, name)?;
+        let held = Held::new(&self.router, name).await?;
         let copies = self.router.shared().layout().now(name);
         if !copies.contains(&id) {
             return Ok(0); // the file has moved away meanwhile
@@ -212,27 +216,50 @@ impl Mover {
     }
 }
 
+/// Lets a backend drop what it has in memory for a file that is replaced: values, and the last
+/// time.
+pub(super) async fn forget(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    let asked = backend.ask(&line_of(Verb::Forget, name), false).await;
+    let said = |error| format!("{}: {error}", backend.name());
+    asked.map(drop).map_err(said)
+}
+
 /// Checks that everything that was sent to the backend for this file is in the file.
 pub(super) async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
     files_of(backend)?;
-    for verb in [Verb::Flush, Verb::Pending] {
-        let reply = backend
-            .ask(&line_of(verb, name), false)
-            .await
-            .map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&reply.text).into_owned();
-        if verb == Verb::Flush && reply.is_error() {
-            return Err(text);
-        }
-        if reply.count > 0 {
-            return Err(format!(
-                "{} values wait after a FLUSH: something else writes the file, or it is \
-                suspended there",
-                reply.count
-            ));
-        }
+    match flush(backend, name).await? {
+        true => waiting(backend, name).await,
+        false => Err("no such file".to_owned()),
     }
-    Ok(())
+}
+
+/// Flushes a file. Returns whether it exists.
+pub(super) async fn flush(backend: &Backend, name: &[u8]) -> Result<bool, String> {
+    let reply = backend
+        .ask(&line_of(Verb::Flush, name), false)
+        .await
+        .map_err(|error| error.to_string())?;
+    match reply.is_error() {
+        false => Ok(true),
+        true if has_no_file(&reply.text) => Ok(false),
+        true => Err(String::from_utf8_lossy(&reply.text).into_owned()),
+    }
+}
+
+/// Checks that nothing waits for a file that was flushed.
+pub(super) async fn waiting(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    let reply = backend
+        .ask(&line_of(Verb::Pending, name), false)
+        .await
+        .map_err(|error| error.to_string())?;
+    match reply.count {
+        1.. => Err(format!(
+            "{} values wait after a FLUSH: something else writes the file, or it is \
+            suspended there",
+            reply.count
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Removes a file from a backend where it does not live any more.
@@ -262,6 +289,16 @@ pub(super) fn files_of(backend: &Backend) -> Result<Files, String> {
     })
 }
 
+/// Returns an error while this move or repair is running.
+fn may_start(latest: &Option<Arc<Tell>>) -> Result<(), String> {
+    match latest {
+        Some(tell) if !tell.sender.borrow().ended => {
+            Err("files are already being moved or repaired".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Holds the writes to a file until this is dropped.
 pub(super) struct Held<'a> {
     router: &'a Router,
@@ -269,11 +306,15 @@ pub(super) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    pub(super) fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
-        match router.sequence.hold(name) {
-            true => Ok(Held { router, name }),
-            false => Err("it is already being moved or copied".to_owned()),
+    /// Waits for a while if somebody else holds them, who works on this one file.
+    pub(super) async fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
+        for _ in 0..TRIES {
+            if router.sequence.hold(name) {
+                return Ok(Held { router, name });
+            }
+            tokio::time::sleep(HELD).await;
         }
+        Err("it is already being moved or copied".to_owned())
     }
 }
 

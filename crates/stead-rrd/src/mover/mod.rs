@@ -5,13 +5,30 @@
 //! copied, its new places are recorded durably, and then its writes continue at the new places. So
 //! no value is sent to a file while it is copied, and the copy lacks none. If the work stops half
 //! way, the file stays where it was.
+//!
+//! A check compares the copies of every file, in order, and puts what differs into the repair
+//! queue. Where it is, is kept on disk.
+//!
+//! ```text
+//! telling - course - carrying - moving
+//!                       | \---- looking, judging - mending - repairing
+//!            walking    |                  \------ comparing
+//!                  \----+---- checking -------------/
+//! ```
 
 mod carrying;
+mod checking;
+mod comparing;
+mod course;
+mod judging;
+mod looking;
+mod mending;
 mod moving;
 mod repairing;
 mod resuming;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod walking;
 
 pub use carrying::Mover;

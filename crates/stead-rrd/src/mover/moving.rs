@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::carrying::{remove, Claim, Held, Mover};
+use super::carrying::{remove, Held, Mover};
 use super::telling::Tell;
 use crate::clock::now;
 use crate::layout::{BackendId, Copies};
@@ -33,9 +33,8 @@ impl Mover {
     /// state directory has it: the move goes on until it is done or stopped, whoever listens.
     pub(super) fn begin_move(
         self: &Arc<Self>,
-        busy: Claim,
         rate: Option<u64>,
-    ) -> watch::Receiver<Progress> {
+    ) -> Result<watch::Receiver<Progress>, String> {
         let (from_epoch, to_epoch, done) = {
             let layout = self.router.shared().layout();
             let from = layout.settled().map().epoch();
@@ -47,7 +46,7 @@ impl Mover {
                     ended: true,
                     ..Progress::default()
                 });
-                return ended;
+                return Ok(ended);
             };
             (from, target.map().epoch(), layout.moved_count() as u64)
         };
@@ -61,9 +60,7 @@ impl Mover {
         });
         tell.0.limit(rate);
         let mover = Arc::clone(self);
-        self.start(busy, tell, move |tell| async move {
-            mover.move_all(&tell).await
-        })
+        self.start(tell, move |tell| async move { mover.move_all(&tell).await })
     }
 
     async fn move_all(self: &Arc<Self>, tell: &Arc<Tell>) -> Result<(), String> {
@@ -212,7 +209,7 @@ impl Mover {
 
     /// Moves a file from its old places to its new ones.
     async fn move_one(&self, name: &[u8], tell: &Tell) -> Result<(), String> {
-        let held = Held::new(&self.router, name)?;
+        let held = Held::new(&self.router, name).await?;
         let Some((old, new)) = self.router.shared().layout().to_move(name) else {
             return Ok(());
         };

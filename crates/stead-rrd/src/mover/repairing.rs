@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::carrying::{files_of, flushed, Held, Mover};
+use super::carrying::{files_of, Mover};
+use super::mending::Copied;
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::clock::now;
 use crate::health::Health;
-use crate::image::Image;
 use crate::layout::BackendId;
 use crate::refusals::has_no_file;
 use crate::repairs::{Due, Need};
@@ -26,13 +26,15 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// How often the queue is looked through for entries whose turn has come.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The largest file that is compared.
-const MOST_BYTES: usize = 256 << 20;
-
 impl Mover {
-    /// Starts to copy to this backend every file that it should have, from another that has it.
-    /// Files that the backend has already are copied, too.
-    pub fn start_repair(self: &Arc<Self>, node: &str) -> Result<watch::Receiver<Progress>, String> {
+    /// Starts to compare the copies of every file that this backend should have, and to make them
+    /// equal. With `replace`, the files of this backend are not looked at: all are replaced by the
+    /// copies of other backends.
+    pub fn start_repair(
+        self: &Arc<Self>,
+        node: &str,
+        replace: bool,
+    ) -> Result<watch::Receiver<Progress>, String> {
         let backend = self
             .router
             .backends
@@ -51,17 +53,15 @@ impl Mover {
             ..Progress::default()
         };
         let mover = Arc::clone(self);
-        let busy = self.claim()?;
-        Ok(
-            self.start(busy, Tell::new(progress), move |tell| async move {
-                mover.repair(&backend, &tell).await
-            }),
-        )
+        self.start(Tell::new(progress), move |tell| async move {
+            mover.repair(&backend, replace, &tell).await
+        })
     }
 
     async fn repair(
         self: &Arc<Self>,
         backend: &Arc<Backend>,
+        replace: bool,
         tell: &Arc<Tell>,
     ) -> Result<(), String> {
         let id = backend.id();
@@ -78,7 +78,14 @@ impl Mover {
         tell.change(|progress| progress.files = todo.len() as u64);
         self.each(todo, tell, |mover, name, _| {
             let tell = Arc::clone(tell);
-            async move { mover.give(&name, id).await.map(|bytes| tell.carried(bytes)) }
+            async move {
+                let bytes = match replace {
+                    true => mover.give(&name, id).await?,
+                    false => mover.mend_one(&name, id).await?,
+                };
+                tell.carried(bytes);
+                Ok(())
+            }
         })
         .await;
         match (tell.is_stopped(), tell.sender.borrow().failed) {
@@ -137,7 +144,10 @@ impl Mover {
                 }
                 let result = match need {
                     Need::Missing => self.fill(&name, place).await,
-                    Need::Doubtful => self.settle_doubt(&name).await,
+                    Need::Doubtful => {
+                        let copies = self.router.shared().layout().now(&name);
+                        self.mend(&name, &copies, None).await
+                    }
                 };
                 match result {
                     Ok(copied) => {
@@ -195,59 +205,17 @@ impl Mover {
             Some(false) => return Ok(Vec::new()), // nobody has made it
             None => return Err("no other server of the file is up".to_owned()),
         }
-        // it may have arrived meanwhile
+        // it may have arrived meanwhile, or it may be a file that is no RRD
         let flush = line_of(Verb::Flush, name);
         let asked = backend.ask(&flush, false).await;
-        if asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
-            return Ok(Vec::new());
-        }
-        let bytes = self.give(name, place).await?;
-        Ok(vec![(place, bytes)])
-    }
-
-    /// Compares all copies of a file, and replaces those that lack values by one that lacks none.
-    /// Returns what was copied: nothing if the copies are equal.
-    async fn settle_doubt(&self, name: &[u8]) -> Result<Vec<Copied>, String> {
-        let held = Held::new(&self.router, name)?;
-        let shared = self.router.shared();
-        let copies = shared.layout().now(name);
-        let mut images = Vec::new();
-        for place in &copies {
-            let backend = self.router.backends.get(*place);
-            let said = |error: String| format!("{}: {error}", backend.name());
-            flushed(&backend, name).await.map_err(said)?;
-            let read = files_of(&backend)?.read(name, MOST_BYTES).await;
-            let image = Image::read(&read.map_err(|error| error.to_string())?);
-            images.push(image.ok_or_else(|| {
-                said("its file cannot be compared with the others; run stead-rrd repair".into())
-            })?);
-        }
-        if images.iter().all(|image| *image == images[0]) {
-            return Ok(Vec::new());
-        }
-        let doubted: Vec<bool> = copies
-            .iter()
-            .map(|place| shared.repairs.has(name, *place))
-            .collect();
-        let Some(source) = best(&images, &doubted) else {
-            return Err(
-                "each copy has values that another one lacks, so none is replaced; choose the one \
-                to lose with stead-rrd repair"
-                    .to_owned(),
-            );
+        let bytes = match asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
+            true => self.mend_one(name, place).await?,
+            false => self.give(name, place).await?,
         };
-        let targets: Vec<BackendId> = (0..copies.len())
-            .filter(|at| images[*at] != images[source])
-            .map(|at| copies[at])
-            .collect();
-        let bytes = self.carry(name, &[copies[source]], &targets).await?;
-        for place in &copies {
-            shared.repairs.done(name, *place);
-        }
-        shared.known.forget(name);
-        drop(held);
-        let each = bytes / targets.len().max(1) as u64;
-        Ok(targets.into_iter().map(|target| (target, each)).collect())
+        Ok(match bytes {
+            0 => Vec::new(),
+            bytes => vec![(place, bytes)],
+        })
     }
 
     async fn look_or_say(&self) {
@@ -342,24 +310,9 @@ impl Mover {
     }
 }
 
-/// A backend that a file was copied to, and how many bytes the file has.
-type Copied = (BackendId, u64);
-
 /// What was done for one backend.
 #[derive(Default)]
 struct Done {
     files: u64,
     bytes: u64,
-}
-
-/// Returns the copy that lacks no value of any other: one that is not doubted if there is one, and
-/// of several the one that has come farthest.
-fn best(images: &[Image], doubted: &[bool]) -> Option<usize> {
-    let whole = |at: &usize| {
-        let mut others = images.iter();
-        others.all(|other| images[*at].lacks(other) == Some(0))
-    };
-    (0..images.len())
-        .filter(whole)
-        .max_by_key(|at| (!doubted[*at], images[*at].last(), std::cmp::Reverse(*at)))
 }

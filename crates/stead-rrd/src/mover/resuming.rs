@@ -44,9 +44,9 @@ impl Mover {
             let ended = ended.wait_for(|progress| progress.ended);
             let _ = tokio::time::timeout(STOPPING, ended).await;
         }
-        let busy = self.claim()?;
+        self.rests()?;
         self.intend_move(rate).await?;
-        Ok(self.begin_move(busy, rate))
+        self.begin_move(rate)
     }
 
     /// Stops the move or repair that is running, after the files in hand. A move stays stopped,
@@ -84,11 +84,12 @@ impl Mover {
                 let mut ended = running.sender.subscribe();
                 let _ = ended.wait_for(|progress| progress.ended).await;
                 self.wait_after(&running).await;
-            } else if let (Some(wanted), Ok(busy)) = (self.wanted(), self.claim()) {
+            } else if let (Some(wanted), Ok(())) = (self.wanted(), self.rests()) {
                 let epoch = wanted.epoch;
-                tracing::info!(epoch, "the move to epoch {epoch} goes on by itself");
-                self.begin_move(busy, wanted.rate);
-                continue;
+                if self.begin_move(wanted.rate).is_ok() {
+                    tracing::info!(epoch, "the move to epoch {epoch} goes on by itself");
+                    continue;
+                }
             }
             tokio::time::sleep(LOOK).await;
         }

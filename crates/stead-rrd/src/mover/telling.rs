@@ -1,7 +1,7 @@
 //! The progress of the work, as reported to its caller.
 
 use std::future::Future;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tokio::sync::watch;
@@ -20,6 +20,15 @@ pub(super) struct Tell {
     rate: Mutex<Rate>,
     /// whether somebody has told the work to stop
     stop: watch::Sender<bool>,
+}
+
+/// Reports the end of the work when it is dropped, even after a fault.
+pub(super) struct Ends(pub(super) Arc<Tell>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.change(|progress| progress.ended = true);
+    }
 }
 
 impl Tell {
@@ -72,10 +81,11 @@ impl Tell {
         self.change(|progress| progress.stopped = true);
     }
 
-    /// Returns whether to stop. A repair also stops when nobody listens any more.
+    /// Returns whether to stop. A repair or a check also stops when nobody listens any more.
     pub(super) fn is_stopped(&self) -> bool {
         let progress = self.sender.borrow();
-        progress.stopped || progress.repair.is_some() && self.sender.is_closed()
+        let listened_to = progress.repair.is_some() || progress.check.is_some();
+        progress.stopped || listened_to && self.sender.is_closed()
     }
 
     /// Waits, but not longer than until the work is told to stop.

@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
-use super::wording::{ago, many, percent, printable};
+use super::wording::{ago, differ, many, percent, printable};
 use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
 
 /// The width of the first column below the table: the longest verb, and two blanks.
 pub(super) const LABEL: usize = "suspendall".len() + 2;
+
+/// The label of the lines of the checks.
+const CHECK: &str = "check";
 
 impl Status {
     /// Returns the page. Its first line says whether all is well, or what is wrong.
@@ -175,6 +178,7 @@ impl Status {
         for verb in clients.verbs.iter().filter(|verb| verb.requests > 0) {
             let _ = writeln!(page, "{:<LABEL$}{}", printable(&verb.verb), requests(verb));
         }
+        self.checks(page);
         if let Some(moving) = &self.moving {
             let since = ago(self.now, moving.started);
             let when = if moving.ended {
@@ -186,6 +190,50 @@ impl Status {
             for reason in &moving.reasons {
                 let _ = writeln!(page, "{:LABEL$}{}", "", printable(reason));
             }
+        }
+    }
+}
+
+impl Status {
+    /// Adds the lines of the checks.
+    fn checks(&self, page: &mut String) {
+        let check = &self.check;
+        if let Some(asked) = &check.asked {
+            let since = ago(self.now, asked.started);
+            let _ = writeln!(page, "{CHECK:<LABEL$}for {since}: {}", asked.figures());
+        }
+        if let Some(slow) = check.slow.as_ref().filter(|_| check.every > 0) {
+            let waits = check.waits.as_deref();
+            let waits = waits.map_or(String::new(), |why| format!("; waits: {}", printable(why)));
+            let _ = writeln!(
+                page,
+                "{CHECK:<LABEL$}in the background for {}: {} compared, {}{waits}",
+                ago(self.now, slow.began),
+                many(slow.files - slow.skipped.min(slow.files), "file"),
+                differ(slow.differing)
+            );
+        }
+        match &check.last {
+            Some(last) => {
+                let skipped = match last.skipped {
+                    0 => String::new(),
+                    some => format!(", {} not compared", HumanCount(some)),
+                };
+                let _ = writeln!(
+                    page,
+                    "{CHECK:<LABEL$}the last one ended {} ago: {} compared, {}{skipped}",
+                    ago(self.now, last.ended),
+                    many(last.files - last.skipped.min(last.files), "file"),
+                    differ(last.differing)
+                );
+            }
+            None if check.every == 0 && check.asked.is_none() => {
+                let _ = writeln!(page, "{CHECK:<LABEL$}never (--check-every 0)");
+            }
+            None if check.slow.is_none() && check.asked.is_none() => {
+                let _ = writeln!(page, "{CHECK:<LABEL$}none so far");
+            }
+            None => {}
         }
     }
 }

@@ -64,6 +64,17 @@ impl Status {
                 many(moving.failed, "file")
             ));
         }
+        let last = self.check.last.as_ref();
+        if let Some(last) = last.filter(|last| last.misplaced > 0) {
+            let (files, them) = match last.misplaced {
+                1 => ("1 file is".to_owned(), "it"),
+                count => (format!("{} files are", HumanCount(count)), "them"),
+            };
+            problems.push(format!(
+                "{files} only where the map does not place {them}, so that nobody can read {them}: \
+                stead-rrd check names {them}"
+            ));
+        }
         if let (Some(next), false, true) = (self.next_epoch, self.is_moving(), self.move_goes_on) {
             let reason = self
                 .moving

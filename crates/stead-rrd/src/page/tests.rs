@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::drawing::LABEL;
 use crate::health::Health;
+use crate::passes::Pass;
 use crate::sample::sample;
-use crate::status::{Exposed, Progress, Status};
+use crate::status::{Exposed, Findings, Progress, Status};
 use crate::tally::Tally;
 use crate::verb::VERBS;
 
@@ -212,6 +213,86 @@ fn a_move_is_shown_and_is_no_trouble() {
     assert!(
         status.page().contains(
             "\nmove to epoch 8, ended, begun 60 seconds ago: 1,201 of 2,000 files, 3.00 MiB\n"
+        ),
+        "{}",
+        status.page()
+    );
+}
+
+#[test]
+fn checks_are_shown_with_what_they_have_found() {
+    let mut status = sample();
+    let last_line = |status: &Status| {
+        let page = status.page();
+        page.lines()
+            .rfind(|line| line.starts_with("check "))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(last_line(&status), "check       never (--check-every 0)");
+    status.check.every = 604_800;
+    assert_eq!(last_line(&status), "check       none so far");
+    status.check.slow = Some(Pass {
+        began: status.now - 3600,
+        files: 1201,
+        differing: 1,
+        ..Pass::default()
+    });
+    assert_eq!(
+        last_line(&status),
+        "check       in the background for 60 minutes: 1,201 files compared, 1 differs"
+    );
+    status.check.waits = Some("backend b1 is not up".to_owned());
+    assert!(last_line(&status).ends_with("1 differs; waits: backend b1 is not up"));
+    status.check.last = Some(Pass {
+        ended: status.now - 60,
+        files: 2000,
+        differing: 3,
+        skipped: 2,
+        ..Pass::default()
+    });
+    assert_eq!(
+        last_line(&status),
+        "check       the last one ended 60 seconds ago: 1,998 files compared, 3 differ, 2 not compared"
+    );
+    // what was found is in the repair queue, so it is no problem by itself
+    assert!(first_line(&status).starts_with("all is well"));
+    status
+        .check
+        .last
+        .iter_mut()
+        .for_each(|last| last.misplaced = 1);
+    assert_eq!(
+        first_line(&status),
+        "not well: 1 file is only where the map does not place it, so that nobody can read it: \
+        stead-rrd check names it"
+    );
+    status
+        .check
+        .last
+        .iter_mut()
+        .for_each(|last| last.misplaced = 4);
+    assert!(first_line(&status).starts_with("not well: 4 files are only where"));
+    let asked = Progress {
+        files: 2000,
+        done: 1201,
+        failed: 2,
+        bytes: 3 << 20,
+        rate: 1 << 20,
+        started: status.now - 60,
+        check: Some(Findings {
+            differing: 4,
+            strays: 1,
+            ..Findings::default()
+        }),
+        ..Progress::default()
+    };
+    assert_eq!(asked.title(), "check");
+    status.check.asked = Some(asked);
+    assert!(
+        status.page().contains(
+            "\ncheck       for 60 seconds: 1,201 of about 2,000 files compared, 4 differ, \
+        2 not compared, 1 copy where the map places none, 3.00 MiB, 1.00 MiB/s\n"
         ),
         "{}",
         status.page()

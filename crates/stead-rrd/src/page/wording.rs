@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
-use crate::status::Progress;
+use crate::status::{Findings, Progress};
 
 pub(super) fn ago(now: u64, then: u64) -> String {
     HumanDuration(Duration::from_secs(now.saturating_sub(then))).to_string()
@@ -37,16 +37,22 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Progress {
-    /// Returns a title like `move to epoch 8` or `repair of b1`.
+    /// Returns a title like `move to epoch 8`, `repair of b1` or `check`.
     pub fn title(&self) -> String {
         match &self.repair {
+            None if self.check.is_some() => "check".to_owned(),
             Some(name) => format!("repair of {}", printable(name)),
             None => format!("move to epoch {}", self.to_epoch),
         }
     }
 
     /// Returns figures like `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
+    ///
+    /// Those of a check are like `12 of about 2,000 files compared, 1 differs, 3.10 MiB`.
     pub fn figures(&self) -> String {
+        if let Some(check) = &self.check {
+            return self.figures_of(check);
+        }
         // While the work goes on, all known files are done in two cases: before the servers were
         // listed, and while they are listed again.
         let mut text = match !self.ended && self.done + self.failed >= self.files {
@@ -61,6 +67,45 @@ impl Progress {
             let _ = write!(text, ", {}/s", HumanBytes(self.rate));
         }
         text
+    }
+
+    fn figures_of(&self, check: &Findings) -> String {
+        let about = match self.files > self.done + self.failed {
+            // as many as there were in the last pass
+            true => format!(" of about {}", HumanCount(self.files)),
+            false => String::new(),
+        };
+        let files = if self.done == 1 && about.is_empty() {
+            "file"
+        } else {
+            "files"
+        };
+        let mut text = format!(
+            "{}{about} {files} compared, {}",
+            HumanCount(self.done),
+            differ(check.differing)
+        );
+        if self.failed > 0 {
+            let _ = write!(text, ", {} not compared", HumanCount(self.failed));
+        }
+        if check.strays > 0 {
+            let strays = many(check.strays, "copy").replace("copys", "copies");
+            let _ = write!(text, ", {strays} where the map places none");
+        }
+        let _ = write!(text, ", {}", HumanBytes(self.bytes));
+        if !self.ended && self.rate > 0 {
+            let _ = write!(text, ", {}/s", HumanBytes(self.rate));
+        }
+        text
+    }
+}
+
+/// Returns how many differ, in words.
+pub(super) fn differ(count: u64) -> String {
+    match count {
+        0 => "none differs".to_owned(),
+        1 => "1 differs".to_owned(),
+        count => format!("{} differ", HumanCount(count)),
     }
 }
 

@@ -1,0 +1,146 @@
+//! What an RRD file contains, as far as two copies of one file can be compared by it.
+
+use super::parts::{Extent, Parts, UNKNOWN};
+
+/// What an RRD file contains.
+#[derive(Debug, PartialEq)]
+pub struct Image {
+    /// the version and the step, and the definitions of the columns and archives
+    definitions: Vec<u8>,
+    columns: usize,
+    /// the last time, in seconds and microseconds
+    last: (i64, i64),
+    /// everything that goes into rows to come, as bits
+    prepared: Vec<u64>,
+    archives: Vec<Archive>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Archive {
+    /// the number of the newest row since 1970
+    newest: i64,
+    /// the bits of the rows, newest first; every unknown value has the same bits
+    values: Vec<u64>,
+}
+
+impl Image {
+    /// Reads the content of a file. Returns `None` if this program cannot read it.
+    pub fn read(bytes: &[u8]) -> Option<Image> {
+        let parts = Parts::of(bytes)?;
+        let values = |archive: &Extent| {
+            let rows = (0..archive.rows).map(|back| parts.row_at(archive, back));
+            let columns = |at: usize| (0..parts.columns).map(move |column| at + 8 * column);
+            rows.flat_map(columns).map(|at| parts.value(at)).collect()
+        };
+        let archives = parts.archives.iter().map(|archive| Archive {
+            newest: archive.newest,
+            values: values(archive),
+        });
+        Some(Image {
+            definitions: parts.definitions().concat(),
+            columns: parts.columns,
+            last: parts.last,
+            prepared: parts.prepared(),
+            archives: archives.collect(),
+        })
+    }
+
+    /// Returns the last time, in seconds and microseconds.
+    pub fn last(&self) -> (i64, i64) {
+        self.last
+    }
+
+    /// Returns how many values another copy knows that are unknown here, of the time that this copy
+    /// still remembers. Returns `None` if the two are not copies of one file.
+    pub fn lacks(&self, other: &Image) -> Option<usize> {
+        if self.definitions != other.definitions {
+            return None;
+        }
+        let columns = self.columns;
+        let mut lacking = 0;
+        for (ours, theirs) in self.archives.iter().zip(&other.archives) {
+            let ahead = ours.newest - theirs.newest;
+            for (back, row) in theirs.values.chunks(columns).enumerate() {
+                let ours = match usize::try_from(back as i64 + ahead) {
+                    Ok(at) if at >= ours.values.len() / columns => break, // not kept here any more
+                    Ok(at) => ours.values.get(at * columns..(at + 1) * columns),
+                    Err(_) => None, // newer
+                };
+                lacking += row
+                    .iter()
+                    .enumerate()
+                    .filter(|(column, value)| {
+                        **value != UNKNOWN
+                            && ours.is_none_or(|ours| ours.get(*column) == Some(&UNKNOWN))
+                    })
+                    .count();
+            }
+        }
+        Some(lacking)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parts::{ARCHIVE, COLUMN, HEAD};
+    use super::super::samples::file;
+    use super::*;
+
+    const NAN: f64 = f64::NAN;
+
+    #[test]
+    fn where_an_archive_begins_makes_no_difference() {
+        let whole = Image::read(&file(1000, [1.0, 2.0, 3.0, 4.0], 0)).unwrap();
+        for turn in 1..4 {
+            let other = Image::read(&file(1000, [1.0, 2.0, 3.0, 4.0], turn)).unwrap();
+            assert_eq!(whole, other);
+        }
+        assert_ne!(
+            whole,
+            Image::read(&file(1000, [1.0, 2.0, 3.0, 5.0], 0)).unwrap()
+        );
+        assert_ne!(
+            whole,
+            Image::read(&file(1001, [1.0, 2.0, 3.0, 4.0], 0)).unwrap()
+        );
+    }
+
+    #[test]
+    fn what_another_copy_knows_is_counted_by_its_time() {
+        let read = |last, rows| Image::read(&file(last, rows, 1)).unwrap();
+        let whole = read(1000, [1.0, 2.0, 3.0, 4.0]);
+        let holes = read(1000, [NAN, 2.0, NAN, 4.0]);
+        assert_eq!(
+            (holes.lacks(&whole), whole.lacks(&holes)),
+            (Some(2), Some(0))
+        );
+        // two rows behind: it lacks these, and what it keeps longer is not missed by the other
+        let late = read(980, [9.0, 9.0, 1.0, 2.0]);
+        assert_eq!((late.lacks(&whole), whole.lacks(&late)), (Some(2), Some(0)));
+        // each has what the other lacks
+        let crossed = read(1000, [1.0, NAN, 3.0, NAN]);
+        assert_eq!(
+            (crossed.lacks(&holes), holes.lacks(&crossed)),
+            (Some(2), Some(2))
+        );
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_not_read() {
+        let good = file(1000, [1.0; 4], 0);
+        for size in 0..good.len() {
+            assert_eq!(Image::read(&good[..size]), None, "{size}");
+        }
+        for (at, byte) in [(0, b'X'), (7, b'9'), (16, 1), (24, 255), (39, 255)] {
+            let mut bad = good.clone();
+            bad[at] = byte;
+            assert_eq!(Image::read(&bad), None, "{at}");
+        }
+        // times and periods beyond all reason, whose differences would overflow
+        for (at, number) in [(40, u64::MAX >> 1), (HEAD + COLUMN + ARCHIVE, 1 << 63)] {
+            let mut bad = good.clone();
+            bad[at..at + 8].copy_from_slice(&number.to_ne_bytes());
+            assert_eq!(Image::read(&bad), None, "{at}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! How far the checks have come, for those who watch, and for the next start of the router.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use super::telling::Tell;
+use crate::passes::Passes;
+
+/// The checks of all copies.
+#[derive(Default)]
+pub(super) struct Checks {
+    pub(super) passes: Mutex<Passes>,
+    /// held by the check that somebody has asked for
+    pub(super) asked: Arc<tokio::sync::Mutex<()>>,
+    /// the progress of that check, or of the last one
+    pub(super) latest: Mutex<Option<Arc<Tell>>>,
+    /// how many seconds after the beginning of a pass the next one begins; 0: never
+    pub(super) every: AtomicU64,
+    /// why the check in the background waits
+    pub(super) waits: Mutex<Option<String>>,
+    /// how many files were compared since the start
+    pub(super) compared: AtomicU64,
+    /// how many differences were found since the start
+    pub(super) differing: AtomicU64,
+}

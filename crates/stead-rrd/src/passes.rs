@@ -1,0 +1,73 @@
+//! How far the checks have come: passes over all files, in which the copies of each are compared.
+//! They are kept on disk, so that a pass continues after a restart.
+
+use serde::{Deserialize, Serialize};
+
+/// One pass over all files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+    /// When it ended; 0 while it goes on.
+    pub ended: u64,
+    /// How many files it has looked at.
+    pub files: u64,
+    /// How many of these have copies that differ, lack a copy, or are only where the map does not
+    /// place them.
+    pub differing: u64,
+    /// How many of these are only where the map does not place them.
+    pub misplaced: u64,
+    /// How many could not be compared.
+    pub skipped: u64,
+    /// How many copies there are where the map does not place them, besides the right ones.
+    pub strays: u64,
+    /// The size of all copies that were compared.
+    pub bytes: u64,
+    /// The last name that it has looked at. Empty at the beginning.
+    #[serde(default)]
+    pub after: Vec<u8>,
+}
+
+/// All passes that are worth remembering.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passes {
+    /// The one that somebody has asked for and that has not ended.
+    pub asked: Option<Pass>,
+    /// The slow one in the background.
+    pub slow: Option<Pass>,
+    /// The last one that has ended.
+    pub last: Option<Pass>,
+}
+
+impl Passes {
+    /// Reads what [`text`](Passes::text) has written.
+    pub fn read(text: &[u8]) -> Result<Passes, String> {
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+
+    /// Returns the text for the disk.
+    pub fn text(&self) -> Result<Vec<u8>, String> {
+        serde_json::to_vec(self).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_come_back_with_any_name() {
+        let pass = Pass {
+            began: 7,
+            after: b"c/\xff \"x\"".to_vec(),
+            ..Pass::default()
+        };
+        let passes = Passes {
+            asked: None,
+            slow: Some(pass),
+            last: None,
+        };
+        assert_eq!(Passes::read(&passes.text().unwrap()), Ok(passes));
+        assert!(Passes::read(b"{").is_err());
+    }
+}

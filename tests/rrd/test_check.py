@@ -1,0 +1,548 @@
+"""Copies are compared: what differs is found, said and repaired, and no value is lost."""
+
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import urllib.request
+
+import pytest
+from rrd_copies import dumped
+from rrd_feed import START, Feed, lost
+from rrd_feed import create as create_feed
+from rrd_servers import Client, free_port, wait_for
+from test_repairs import page, status
+
+FILES = 24
+SOURCES = (
+    f"-b {START} -s 1 DS:in:GAUGE:5:U:U DS:out:GAUGE:5:U:U "
+    "RRA:AVERAGE:0.5:1:2000 RRA:MAX:0.5:10:300 RRA:LAST:0.5:60:100"
+)
+
+
+def names(files=FILES):
+    """Returns files in directories of different depth. One does not end in .rrd."""
+    depths = ("", "deep/er/")
+    return ["site00/no-suffix"] + [
+        f"site{number:02}/{depths[number % 2]}v.rrd" for number in range(1, files)
+    ]
+
+
+def update(client, name, seconds):
+    values = " ".join(f"{START + at}:{at}:{2 * at}" for at in seconds)
+    assert client.ask(f"UPDATE {name} {values}").startswith(b"0 "), name
+
+
+def stead_rrd(cluster, *arguments):
+    """Runs the program. Returns its exit code and its output."""
+    done = subprocess.run(
+        [cluster.programs["stead-rrd"], *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(cluster, *options):
+    """Runs `stead-rrd check`. Returns its exit code and its result."""
+    code, out, said = stead_rrd(cluster, "check", "--json", cluster.state, *options)
+    assert code in (0, 1) and not said, (code, out, said)
+    return code, json.loads(out)
+
+
+def found(result):
+    """Returns the findings as {file: text}."""
+    return dict(line.split(": ", 1) for line in result["check"]["lines"])
+
+
+def flush(address, name):
+    with Client(address) as client:
+        assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+
+
+def dumps(cluster, name):
+    """Returns the dumps of all copies, after a FLUSH."""
+    flush(cluster.unix, name)
+    return {
+        backend: dumped(server.base / name)
+        for backend, server in cluster.backends.items()
+        if (server.base / name).exists()
+    }
+
+
+@pytest.fixture
+def filled(cluster):
+    """Returns a cluster with files. Two backends offer theirs through agents."""
+    cluster.stop_router()
+    for name in ("a2", "b2"):
+        cluster.backends[name].start_agent(cluster.programs)
+    cluster.publish()
+    cluster.start_router("--check-every", "0")
+    with Client(cluster.unix) as client:
+        for name in names():
+            assert client.ask(f"CREATE {name} {SOURCES}").startswith(b"0 ")
+            update(client, name, range(1, 31))
+    return cluster
+
+
+def rows(dump):
+    """Returns the rows of a dump as {(archive, time): values}, and the rest of it."""
+    archives, found = -1, {}
+    rest = []
+    for line in dump.decode().splitlines():
+        archives += "<rra>" in line
+        row = re.search(r"/ (\d+) --> <row>(.*)</row>", line)
+        if row:
+            found[archives, int(row[1])] = re.findall(r"<v>(.*?)</v>", row[2])
+        else:
+            rest.append(line)
+    return found, rest
+
+
+def with_holes(cluster, name, start=0):
+    """Gives each copy of a file values that the other one does not get."""
+    places = cluster.located([name])[name]
+    first, second = (cluster.backends[place].address for place in places)
+    for address, since in ((first, start + 31), (second, start + 71)):
+        seconds = range(since, since + 30)
+        with Client(address) as direct:
+            update(direct, name, seconds)
+        with Client(cluster.unix) as client:
+            update(client, name, range(seconds[-1] + 1, seconds[-1] + 11))
+            # it is acknowledged when one copy has it; a FLUSH waits for both
+            assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+
+
+def test_copies_with_gaps_are_merged_and_no_value_is_lost(filled, record_property):
+    assert check(filled)[0] == 0
+    holes = names()[::3]
+    before = {}
+    for name in holes:
+        with_holes(filled, name)
+        before[name] = [rows(dump) for dump in dumps(filled, name).values()]
+    # the control: each copy lacks what only the other one got
+    for (first, _), (second, _) in before.values():
+        lacks = [
+            sum(b != "NaN" == a for key in one for a, b in zip(one[key], other[key]))
+            for one, other in ((first, second), (second, first))
+        ]
+        assert min(lacks) >= 30, lacks
+    code, result = check(filled)
+    assert code == 1 and result["failed"] == 0, result
+    assert found(result).keys() == set(holes)
+    for text in found(result).values():
+        assert re.fullmatch(
+            r"\w+ lacks \d+ values, \w+ lacks \d+ values: they are merged", text
+        ), text
+    wait_for(lambda: status(filled)[1], "all to be well")
+    # the reference: a file that rrdtool has made of all updates
+    whole = filled.place / "whole.rrd"
+    subprocess.run(["rrdtool", "create", whole, *SOURCES.split()], check=True)
+    every = [f"{START + at}:{at}:{2 * at}" for at in range(1, 111)]
+    subprocess.run(["rrdtool", "update", whole, *every], check=True)
+    reference, _ = rows(dumped(whole))
+    values = 0
+    for name in holes:
+        one, other = dumps(filled, name).values()
+        assert one == other, name
+        after, head = rows(one)
+        # every row, also the coarser ones, of which each copy had a part
+        assert after == reference
+        # what goes into rows to come is that of one of them; both have come equally far
+        assert head in [head for _, head in before[name]]
+        values += sum(value != "NaN" for row in after.values() for value in row)
+    code, result = check(filled)
+    assert (code, found(result)) == (0, {})
+    # the file goes on
+    with Client(filled.unix) as client:
+        for name in holes:
+            update(client, name, range(111, 121))
+    for name in holes:
+        one, other = dumps(filled, name).values()
+        assert one == other and [float(v) for v in rows(one)[0][0, START + 120]] == [
+            120,
+            240,
+        ]
+    assert check(filled)[0] == 0
+    record_property("merged", f"{len(holes)} files, {values} values, 0 lost")
+
+
+def test_updates_that_come_while_copies_are_merged_are_not_lost(filled):
+    for name in names():
+        with_holes(filled, name)
+    # the files of the feed are others; these are updated, too
+    create_feed(filled, 4)
+    at = 111
+    with Feed(filled, 4) as feed:
+        process = subprocess.Popen(
+            [filled.programs["stead-rrd"], "check", filled.state],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with Client(filled.unix) as client:
+            while at < 600 and (process.poll() is None or not status(filled)[1]):
+                for name in names():
+                    update(client, name, [at])
+                at += 1
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == 1, out
+        assert f"{FILES} differ" in out, out
+    wait_for(lambda: status(filled)[1], "all to be well")
+    for name in names():
+        one, other = dumps(filled, name).values()
+        assert one == other, name
+        after, _ = rows(one)
+        for second in range(1, at):
+            assert [float(v) for v in after[0, START + second]] == [second, 2 * second]
+    assert lost(filled, feed.acknowledged)[0] == []
+    assert check(filled)[0] == 0
+
+
+class Hammer(Feed):
+    """Sends many updates before it reads their answers, until the times are used up."""
+
+    def run(self):
+        with Client(self.cluster.unix) as client:
+            for at in range(START + 1, START + 99_000, 20):
+                if self.ended:
+                    return
+                sent = [(f, t) for t in range(at, at + 20) for f in self.acknowledged]
+                client.send("".join(f"UPDATE {f} {t}:{t - START}\n" for f, t in sent))
+                for file, time in sent:
+                    assert client.reply().startswith(b"0 "), (file, time)
+                    self.acknowledged[file].append(time)
+
+
+@pytest.mark.parametrize(("files", "feeder"), [(2, Hammer), (40, Feed)])
+def test_a_check_under_load_raises_no_false_alarm(
+    filled, files, feeder, record_property
+):
+    """Few files get many updates each; many files get some each."""
+    filled.stop_router()
+    filled.start_router("--check-every", "0", "--log-level", "debug")
+    create_feed(filled, files)
+    with feeder(filled, files) as feed:
+        wait_for(lambda: feed.count() > 500, "the load")
+        looks, again = 0, []
+
+        def enough():
+            nonlocal looks, again
+            code, result = check(filled, "--restart")
+            assert code == 0, result
+            assert result["done"] == FILES + files
+            looks += result["done"]
+            again = filled.router_said(r"(\S+) is looked at again")
+            # the control: without the second look there would be false alarms
+            return len(again) >= 5 or (looks >= 500 and feeder is Feed)
+
+        wait_for(enough, "copies that seem to differ")
+        # and a real difference is seen under the same load
+        name = names()[5]
+        with_holes(filled, name)
+        code, result = check(filled, "--restart")
+        assert code == 1 and list(found(result)) == [name], result
+        count = feed.count()
+    wait_for(lambda: status(filled)[1], "all to be well")
+    missing, _ = lost(filled, feed.acknowledged)
+    assert not missing and not feed.refused, feed.refused
+    assert check(filled)[0] == 0
+    record_property(
+        f"load on {files} files",
+        f"{looks} files compared during {count} updates, {len(again)} looked at again, "
+        "0 false alarms",
+    )
+
+
+def test_damaged_and_misplaced_files_are_said(filled):
+    every = filled.located(names())
+    for name in names():
+        flush(filled.unix, name)
+    torn, empty, extra, lonely = names()[:4]
+    place = {name: every[name][0] for name in every}
+    base = {name: filled.backends[place[name]].base for name in every}
+    before = dumps(filled, torn)
+    for name in (torn, empty):
+        # rrdcached must not know the file, or it would write it from memory
+        with Client(filled.backends[place[name]].address) as direct:
+            direct.ask(f"FORGET {name}")
+    whole = (base[torn] / torn).read_bytes()
+    (base[torn] / torn).write_bytes(whole[: len(whole) // 2])
+    (base[empty] / empty).write_bytes(b"")
+
+    def elsewhere(name):
+        other = next(b for b in filled.backends if b not in every[name])
+        target = filled.backends[other].base / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(base[name] / name, target)
+        return other, target
+
+    other, target = elsewhere(extra)
+    wrong, _ = elsewhere(lonely)
+    for copy in every[lonely]:
+        (filled.backends[copy].base / lonely).unlink()
+    code, result = check(filled)
+    said = found(result)
+    assert code == 1 and result["check"]["differing"] == 3, result
+    assert result["check"]["strays"] == 1
+    assert f"the file on {place[torn]} is no whole RRD" in said[torn]
+    assert f"the file on {place[empty]} is no whole RRD" in said[empty]
+    assert said[extra] == f"also on {other}, where the map does not place it"
+    assert said[lonely].startswith(f"only {wrong} has it, where the map does not place")
+    wait_for(lambda: "1 file is only where the map does not" in page(filled), "a word")
+    wait_for(lambda: "being co" not in page(filled), "the repair queue to be done")
+    for name in (torn, empty):
+        one, other = dumps(filled, name).values()
+        assert one == other
+    assert dumps(filled, torn) == before
+    target.unlink()
+    for copy in every[lonely]:
+        shutil.copy(
+            filled.backends[wrong].base / lonely, filled.backends[copy].base / lonely
+        )
+    (filled.backends[wrong].base / lonely).unlink()
+    code, result = check(filled)
+    assert (code, found(result)) == (0, {}), result
+    assert status(filled)[1], page(filled)
+
+
+def test_a_missing_copy_is_said_and_made(filled):
+    name = names()[0]
+    one, other = filled.located([name])[name]
+    file = filled.backends[one].base / name
+
+    def attempt():
+        with Client(filled.backends[one].address) as direct:
+            direct.ask(f"FORGET {name}")
+        file.unlink()
+        code, result = check(filled)
+        wait_for(file.exists, "the copy to be there")
+        wait_for(lambda: status(filled)[1], "all to be well")
+        return code and found(result)
+
+    # a router that was just started looks for missing files itself, and may be faster
+    said = wait_for(attempt, "the check to find it")
+    assert said == {name: f"{one} has no such file, {other} is whole"}
+    first, second = dumps(filled, name).values()
+    assert first == second
+    assert check(filled)[0] == 0
+
+
+def test_copies_of_different_shapes_are_left_to_the_operator(filled):
+    name = names()[7]
+    places = filled.located([name])[name]
+    flush(filled.unix, name)
+    file = filled.backends[places[1]].base / name
+    subprocess.run(["rrdtool", "tune", file, "--heartbeat", "in:77"], check=True)
+    code, result = check(filled)
+    assert code == 1 and "different columns" in found(result)[name], result
+    wait_for(lambda: "--replace" in page(filled), "the status to say it")
+    code, out, _ = stead_rrd(filled, "repair", filled.state, places[1])
+    assert code == 1 and "different columns" in out, out
+    code, out, _ = stead_rrd(filled, "repair", filled.state, places[1], "--replace")
+    assert code == 0, out
+    wait_for(lambda: status(filled)[1], "all to be well")
+    assert check(filled)[0] == 0
+    one, other = dumps(filled, name).values()
+    assert one == other and b"<minimal_heartbeat>77<" not in other
+
+
+def test_a_repair_takes_the_most_complete_copy(filled):
+    """The copy on the server that is repaired has values that the other one lacks."""
+    name = names()[3]
+    places = filled.located([name])[name]
+    with_holes(filled, name)
+    code, out, _ = stead_rrd(filled, "repair", filled.state, places[0])
+    assert code == 0, out
+    one, other = dumps(filled, name).values()
+    after, _ = rows(one)
+    assert one == other
+    for at in range(1, 111):
+        assert [float(v) for v in after[0, START + at]] == [at, 2 * at], at
+    assert check(filled)[0] == 0
+
+
+def large(cluster, count=60):
+    """Makes files that a check at 1 MiB a second takes a minute for."""
+    with Client(cluster.unix) as client:
+        for number in range(count):
+            said = client.ask(
+                f"CREATE large/{number:03}.rrd -b {START} -s 1 DS:v:GAUGE:5:U:U "
+                "RRA:LAST:0.5:1:60000"
+            )
+            assert said.startswith(b"0 ")
+    return count
+
+
+def started(cluster, *options):
+    return subprocess.Popen(
+        [cluster.programs["stead-rrd"], "check", cluster.state, *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def running(cluster):
+    """Returns the check that somebody has asked for, from the status."""
+    return status(cluster)[0]["check"]["asked"]
+
+
+def test_a_check_that_was_stopped_continues(filled):
+    every = FILES + large(filled)
+    with started(filled, "--rate", "1") as process:
+        wait_for(lambda: (running(filled) or {"done": 0})["done"] > 30, "some files")
+        assert "check       for " in page(filled)
+        code, out, said = stead_rrd(filled, "check", filled.state)
+        assert code == 75 and "already running" in said, (code, out, said)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 130 and "continue" in said, said
+    wait_for(lambda: running(filled) is None, "it to end")
+    code, result = check(filled)
+    assert code == 0 and result["done"] == every, result
+    assert result["check"]["continued"] and result["check"]["whole"]
+    # it did not look at all of them again
+    all_bytes = check(filled)[1]["bytes"]
+    assert 0 < result["bytes"] < all_bytes, (result, all_bytes)
+    last = status(filled)[0]["check"]["last"]
+    assert last["files"] == every and last["ended"] >= last["began"] > 0
+
+
+def test_a_check_survives_a_kill_of_the_router(filled):
+    every = FILES + large(filled)
+    name = names()[2]
+    with_holes(filled, name)
+    place = filled.state / "checks"
+    with started(filled, "--rate", "1") as process:
+        wait_for(
+            lambda: (
+                place.exists()
+                and (json.loads(place.read_text())["asked"] or {}).get("files", 0) > 30
+            ),
+            "the place to be stored",
+        )
+        filled.stop_router(signal.SIGKILL)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 69, said
+    filled.start_router("--check-every", "0")
+    code, result = check(filled)
+    assert result["done"] == every and result["check"]["continued"], result
+    # what was found before the kill counts
+    assert code == 1 and result["check"]["differing"] == 1, result
+    wait_for(lambda: status(filled)[1], "all to be well")
+    one, other = dumps(filled, name).values()
+    assert one == other
+    code, result = check(filled)
+    assert code == 0 and result["check"]["continued"] is None, result
+    # a damaged place is no reason not to start
+    filled.stop_router()
+    place.write_text("{")
+    filled.start_router("--check-every", "0")
+    assert check(filled)[0] == 0
+    assert filled.router_said("the file `checks` is damaged")
+
+
+def test_kills_while_copies_are_merged_lose_nothing(filled, record_property):
+    """The router is killed at any moment of a check and of the repairs after it."""
+    choice, there, killed = random.Random(21), list(range(1, 31)), 0
+    for start in range(0, 500, 100):
+        for name in names():
+            with_holes(filled, name, start)
+        there += [*range(start + 31, start + 61), *range(start + 62, start + 101)]
+        there += range(start + 102, start + 111)
+        with started(filled) as process:
+            time.sleep(choice.random() * 2)  # what is done by then does not matter
+            killed += process.poll() is None or not status(filled)[1]
+            filled.stop_router(signal.SIGKILL)
+            process.communicate(timeout=120)
+        filled.start_router("--check-every", "0")
+        check(filled)
+        wait_for(lambda: status(filled)[1], "all to be well")
+        assert check(filled)[0] == 0
+    for name in names():
+        one, other = dumps(filled, name).values()
+        assert one == other, name
+        after, _ = rows(one)
+        for at in there:
+            # the first second after a time without values is unknown
+            if at % 100 != 31 or at == 31:
+                assert [float(v) for v in after[0, START + at]] == [at, 2 * at], at
+    assert killed
+    record_property("killed", f"5 kills, {killed} of them before all was well, 0 lost")
+
+
+def test_a_server_that_dies_during_a_check_is_said(filled):
+    large(filled)
+    away = filled.backends["b1"]
+    with started(filled, "--rate", "1", "--json") as process:
+        wait_for(lambda: (running(filled) or {"done": 0})["done"] > 5, "some files")
+        away.stop(signal.SIGKILL)
+        out, said = process.communicate(timeout=240)
+        assert process.returncode == 1, (out, said)
+    result = json.loads(out)
+    assert result["check"]["differing"] == 0, result
+    assert result["failed"] > 0 and "b1 is not up" in str(result["reasons"]), result
+    away.start()
+    wait_for(lambda: status(filled)[1], "all to be well")
+    assert check(filled, "--restart")[0] == 0
+
+
+def metrics(address):
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
+        text = answer.read().decode()
+    return dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
+
+
+def test_the_check_in_the_background_finds_and_repairs(filled):
+    filled.stop_router()
+    address = f"127.0.0.1:{free_port()}"
+    filled.start_router(
+        "--check-every", "0.00002", "--check-rate", "64", "--metrics", address
+    )
+
+    def ended(since):
+        last = status(filled)[0]["check"]["last"]
+        return last if last and last["began"] > since else None
+
+    last = wait_for(lambda: ended(0), "a whole pass")
+    assert (last["files"], last["differing"], last["skipped"]) == (FILES, 0, 0)
+    assert "check       the last one ended " in page(filled)
+    holes = names()[:2]
+    for name in holes:
+        with_holes(filled, name)
+    wait_for(
+        lambda: float(metrics(address)["stead_rrd_check_differing_files_total"]) >= 2,
+        "both to be found",
+    )
+    wait_for(lambda: status(filled)[1], "all to be well")
+    for name in holes:
+        one, other = dumps(filled, name).values()
+        assert one == other
+    now = int(time.time())
+    last = wait_for(lambda: ended(now), "one more pass")
+    assert last["differing"] == 0
+    found = metrics(address)
+    assert float(found["stead_rrd_check_last_files"]) == FILES
+    assert float(found["stead_rrd_check_last_end_timestamp_seconds"]) >= last["ended"]
+    # it waits while a server is away, and says so
+    filled.backends["a1"].stop(signal.SIGKILL)
+    wait_for(lambda: "waits: backend a1 is not up" in page(filled), "the check to wait")
+    filled.backends["a1"].start()
+    now = int(time.time())
+    wait_for(lambda: ended(now), "it to go on")
+
+
+def test_a_check_while_files_move_is_refused(filled):
+    filled.publish(["a1", "a2", "b1"])
+    wait_for(lambda: status(filled)[0]["next_epoch"], "the new map")
+    code, _, said = stead_rrd(filled, "check", filled.state)
+    assert code == 75 and "check them when they have moved" in said, said
+    assert stead_rrd(filled, "move", filled.state)[0] == 0
+    assert check(filled)[0] == 0
