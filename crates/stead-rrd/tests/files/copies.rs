@@ -351,3 +351,33 @@ fn a_place_is_a_directory_or_an_address() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_file_that_is_put_is_whole_and_says_the_same_each_way() {
+    let place = Place::new().await;
+    let large = rrd(400_000, 7);
+    let (_, first) = &place.ways[0];
+    let mut digests = Vec::new();
+    for (number, (_, files)) in place.ways.iter().enumerate() {
+        let name = format!("d/{number}.rrd");
+        assert_eq!(files.digest(name.as_bytes()).await.unwrap(), None);
+        files.put(name.as_bytes(), 0o640, &large).await.unwrap();
+        let read = first.read(name.as_bytes(), 1 << 20).await.unwrap();
+        assert_eq!(read, (large.clone(), 0o640));
+        for (_, way) in &place.ways {
+            digests.push(way.digest(name.as_bytes()).await.unwrap().unwrap());
+        }
+        // what is no RRD is not put, and the place keeps what it had
+        assert!(files.put(name.as_bytes(), 0o640, b"text").await.is_err());
+        assert_eq!(files.read(name.as_bytes(), 1 << 20).await.unwrap().0, large);
+    }
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
+    // a file that is no RRD any more has a digest without a shape
+    std::fs::write(place.path().join("d/0.rrd"), b"").unwrap();
+    for (_, files) in &place.ways {
+        assert_eq!(files.digest(b"d/0.rrd").await.unwrap().unwrap().shape, None);
+        let page = files.page(b"", 100).await.unwrap();
+        assert_eq!(page.names.len(), place.ways.len() - 1);
+    }
+    assert!(!has_temporary(place.path()));
+}

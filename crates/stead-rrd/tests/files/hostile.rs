@@ -43,6 +43,9 @@ async fn names_that_are_none_are_refused_before_anything_is_touched() {
             let mut errors = vec![
                 files.sum(name).await.unwrap_err(),
                 files.remove(name).await.unwrap_err(),
+                files.digest(name).await.unwrap_err(),
+                files.put(name, 0o644, &rrd(10, 0)).await.unwrap_err(),
+                files.read(name, 100).await.unwrap_err(),
             ];
             errors.push(
                 Files::copy(files, &other.ways[0].1, name, &Rate::default())
@@ -67,6 +70,7 @@ async fn names_that_are_none_are_refused_before_anything_is_touched() {
         let mut raw = Raw::greeted(&process.address);
         for (kind, mode) in [
             (b's', &b""[..]),
+            (b'i', b""),
             (b'g', b""),
             (b'r', b""),
             (b'p', b"\0\0\0\0"),
@@ -429,4 +433,32 @@ async fn what_is_no_agent_is_told_from_one() {
     }
     assert_eq!(fs::read(target.path().join("a")).unwrap(), rrd(100, 2));
     assert_eq!(contents(target.path()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_page_shows_nothing_outside_the_base_whatever_it_begins_after() {
+    let place = Place::new().await;
+    put(place.path(), "a/b", &rrd(10, 0));
+    symlink("/etc", place.path().join("0")).unwrap();
+    let process = Process::start(place.path(), None, &[]).unwrap();
+    let mut raw = Raw::greeted(&process.address);
+    for name in NAMES {
+        for (_, files) in &place.ways {
+            let page = files.page(name, 10).await.unwrap();
+            assert!(
+                page.names.iter().all(|found| found == b"a/b"),
+                "{}",
+                name.escape_ascii()
+            );
+            assert_eq!(page.next, None);
+        }
+        let (mut answer, _) = raw.ask(b'n', &[&u32::MAX.to_le_bytes(), name].concat());
+        while answer == b'e' {
+            answer = raw.answer().unwrap().0;
+        }
+        assert_eq!(answer, b'+');
+    }
+    // a page without a number of names, and one of none
+    assert_eq!(raw.ask(b'n', b"\0\0").0, b'!');
+    assert_eq!(raw.ask(b'n', b"\0\0\0\0").0, b'e');
 }
