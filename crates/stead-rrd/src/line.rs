@@ -24,7 +24,7 @@ pub struct CommandLine {
 #[derive(Subcommand)]
 pub enum Task {
     /// Serve clients: route their requests to the backends of a map
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Read and write the RRD files beside an rrdcached for the router, which moves files
     Files(FilesOptions),
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1

@@ -67,7 +67,7 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
             say::start(serve.saying.log_format, serve.saying.log_level);
             runtime
                 .block_on(serve_until_told(
-                    serve,
+                    *serve,
                     matches.subcommand_matches("serve").unwrap_or(matches),
                 ))
                 .map(|()| 0)

@@ -179,7 +179,8 @@ impl Ticket {
 
     fn heard(&self, mut answers: MutexGuard<'_, Answers>) {
         let open = answers.undecided > 0 && answers.expected > 0;
-        if answers.givers > 0 || open && !(self.early && !answers.crowded) {
+        let waits = !self.early || answers.crowded;
+        if answers.givers > 0 || open && waits {
             return;
         }
         let Some(done) = answers.done.take() else {
