@@ -28,6 +28,8 @@
 //! | shape | the columns of a file and their types, which decide what an UPDATE of it must look like |
 //! | repair queue | copies that a backend lacks, or that may lack values, until they are whole |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
+//! | pair | two routers: the primary, which serves clients, and the standby, which has a copy of its log |
+//! | term | the time of one primary; each promotion begins a new one |
 //! | state | the directory that the router keeps between two runs |
 //! | status | what the router reports about itself, for people and for monitoring |
 //!
@@ -35,10 +37,11 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health image layout lock path record refusals reply unflushed verb
+//! clock dirs exit health image layout lock path record refusals reply role term unflushed verb
 //! | batch create log repairs state suspended tally words
 //! | connection fetch shape status values writes
 //! | control known metrics page request socket ticket
+//! | pair
 //! | files operate say shared
 //! | backend line
 //! | router
@@ -73,6 +76,7 @@ pub mod metrics;
 pub mod mover;
 pub mod operate;
 pub mod page;
+pub mod pair;
 pub mod path;
 pub mod record;
 pub mod refusals;
@@ -80,6 +84,7 @@ pub mod repairs;
 pub mod reply;
 pub mod report;
 pub mod request;
+pub mod role;
 pub mod router;
 #[cfg(test)]
 mod sample;
@@ -91,6 +96,7 @@ pub mod state;
 pub mod status;
 pub mod suspended;
 pub mod tally;
+pub mod term;
 pub mod ticket;
 pub mod unflushed;
 pub mod values;

@@ -1,4 +1,4 @@
-//! The verbs that talk to a running router: `status`, `move`, `repair`.
+//! The verbs that talk to a running router: `status`, `move`, `repair`, `promote`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,17 @@ pub struct Repair {
     /// The name of the backend in the map
     #[arg(value_name = "NODE")]
     node: String,
+}
+
+/// The options of `stead-rrd promote`.
+#[derive(Args)]
+pub struct Promote {
+    /// The --state directory of the standby
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Promote it even if acknowledged updates may be lost, or there may be two primaries
+    #[arg(long)]
+    force: bool,
 }
 
 /// Prints the status of the router. The exit code says whether all is well.
@@ -108,6 +119,18 @@ pub async fn repair(told: &Repair) -> Result<u8, Failure> {
         ));
     }
     work(&told.directory, &Command::Repair(told.node.clone())).await
+}
+
+/// Makes a standby the primary.
+pub async fn promote(told: &Promote) -> Result<u8, Failure> {
+    let request = Command::Promote(told.force);
+    let mut asked = Asked::of(&told.directory, &request)
+        .await
+        .map_err(unavailable)?;
+    match asked.next().await.map_err(unavailable)? {
+        Answer::Promoted(text) => print(&format!("{}\n", printable(&text))).map(|()| WELL),
+        other => Err(unexpected(&other)),
+    }
 }
 
 async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {

@@ -15,6 +15,7 @@ use crate::control::Operable;
 use crate::health::Health;
 use crate::layout::{BackendId, Layout};
 use crate::mover::Mover;
+use crate::pair::start_again;
 use crate::repairs::Counts;
 use crate::router::Router;
 use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
@@ -80,6 +81,7 @@ impl Report {
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
+            pair: shared.options.pair.as_ref().map(|pair| pair.status()),
         }
     }
 
@@ -155,5 +157,22 @@ impl Operable for Report {
 
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_repair(node)
+    }
+
+    async fn promote(&self, force: bool) -> Result<String, String> {
+        match (&self.router.shared().options.pair, force) {
+            (Some(pair), true) => pair.force(),
+            (Some(_), false) => Err(
+                "this router is the primary already; --force lets it go on without its standby"
+                    .to_owned(),
+            ),
+            (None, _) => {
+                Err("this router has no other one beside it: it runs without --standby".to_owned())
+            }
+        }
+    }
+
+    fn start_again(&self) {
+        start_again()
     }
 }

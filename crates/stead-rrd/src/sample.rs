@@ -64,5 +64,6 @@ pub(crate) fn sample() -> Status {
         }),
         clients: tally.read(),
         moving: None,
+        pair: None,
     }
 }

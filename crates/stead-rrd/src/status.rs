@@ -8,7 +8,9 @@ use std::future::Future;
 use serde::{Deserialize, Serialize};
 use stead::Map;
 
+use crate::clock::now;
 use crate::health::Health;
+use crate::role::{Lost, Role};
 use crate::tally::Clients;
 
 /// A source of the status: the router.
@@ -42,6 +44,60 @@ pub struct Status {
     pub clients: Clients,
     /// The running move or repair, or the last one.
     pub moving: Option<Progress>,
+    /// `None`: the router has no other one beside it.
+    #[serde(default)]
+    pub pair: Option<PairStatus>,
+}
+
+impl Status {
+    /// Returns the status of a router that serves nobody.
+    pub fn empty(started: u64) -> Status {
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            now: now(),
+            started,
+            fleet: String::new(),
+            epoch: 0,
+            next_epoch: None,
+            exposed: Exposed::default(),
+            backends: Vec::new(),
+            log: None,
+            clients: Clients::default(),
+            moving: None,
+            pair: None,
+        }
+    }
+}
+
+/// The other router of a pair, and what this one is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairStatus {
+    /// What this router is.
+    pub role: Role,
+    /// The number of its term.
+    pub term: u64,
+    /// Where the other router listens for this one.
+    pub peer: String,
+    /// What the primary does without the standby.
+    pub lost: Lost,
+    /// Whether the standby knows that.
+    pub agreed: bool,
+    /// Whether the log flows from the primary to the standby.
+    pub connected: bool,
+    /// Since when it does, or does not.
+    pub since: u64,
+    /// Why it does not.
+    pub reason: Option<String>,
+    /// Whether this router serves clients.
+    pub serving: bool,
+    /// The record after which a primary has gone on alone.
+    pub alone: Option<u64>,
+    /// Whether the standby has everything that was answered, and may be promoted.
+    pub in_sync: bool,
+    /// How many records the standby lacks.
+    pub behind: u64,
+    /// How many records this router has discarded so far that a later primary did not have.
+    pub discarded: u64,
 }
 
 /// Fractions of all places where files can lie, from 0 to 1.

@@ -16,6 +16,8 @@ pub enum Command {
     Move(Option<u64>),
     /// Copy to a backend every file that it should have.
     Repair(String),
+    /// Make a standby the primary, or a primary go on without its standby; `true`: by force.
+    Promote(bool),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,8 +46,10 @@ impl Command {
             }
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
             ("repair", node) => Ok(Command::Repair(node.to_owned())),
+            ("promote", "") => Ok(Command::Promote(false)),
+            ("promote", "force") => Ok(Command::Promote(true)),
             _ => Err(format!(
-                "{line:?} is not a request: ask for status, move or repair"
+                "{line:?} is not a request: ask for status, move, repair or promote"
             )),
         }
     }
@@ -57,6 +61,8 @@ impl Command {
             Command::Move(None) => "move\n".to_owned(),
             Command::Move(Some(rate)) => format!("move {{\"rate\":{rate}}}\n"),
             Command::Repair(node) => format!("repair {node}\n"),
+            Command::Promote(false) => "promote\n".to_owned(),
+            Command::Promote(true) => "promote force\n".to_owned(),
         }
     }
 }
@@ -72,6 +78,8 @@ pub enum Answer {
     Progress(Progress),
     /// The end of the work.
     End(Progress),
+    /// This router is the primary from now on.
+    Promoted(String),
     /// The error that is sent in place of any other answer.
     Error(String),
 }

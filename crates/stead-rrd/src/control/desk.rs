@@ -32,13 +32,36 @@ pub trait Operable: Source {
     /// Moves files to where the newest map places them, at most this many bytes a second.
     fn start_move(
         &self,
-        rate: Option<u64>,
-    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+        _rate: Option<u64>,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send {
+        let why = self.refusal().unwrap_or_default();
+        async move { Err(why) }
+    }
+
     /// Copies to a backend every file that it should have.
     fn start_repair(
         &self,
-        node: &str,
-    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+        _node: &str,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send {
+        let why = self.refusal().unwrap_or_default();
+        async move { Err(why) }
+    }
+
+    /// Makes this router the primary of its pair. After the answer was sent,
+    /// [`start_again`](Operable::start_again) is called.
+    fn promote(&self, _force: bool) -> impl Future<Output = Result<String, String>> + Send {
+        async {
+            Err("this router has no other one beside it: it runs without --standby".to_owned())
+        }
+    }
+
+    /// Lets the promotion take effect.
+    fn start_again(&self) {}
+
+    /// Returns why this router moves and repairs nothing.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The router's side of the control socket. The socket is removed when this is dropped.
@@ -131,6 +154,15 @@ async fn serve<W: Operable>(
         }
         Ok(Command::Move(rate)) => work.start_move(rate).await,
         Ok(Command::Repair(node)) => work.start_repair(&node).await,
+        Ok(Command::Promote(force)) => match work.promote(force).await {
+            Ok(text) => {
+                // the caller may have left; the term is on disk all the same
+                let _ = say(to, &Answer::Promoted(text)).await;
+                work.start_again();
+                return Ok(());
+            }
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
     match started {

@@ -4,6 +4,7 @@
 //! >  status                      <  {"status":{...}}
 //! >  move {"rate":1048576}       <  {"progress":{...}}   again and again, and at the end {"end":{...}}
 //! >  repair b1                   <  the same
+//! >  promote                     <  {"promoted":"..."}
 //! ```
 //!
 //! A connection carries one request, and each answer is one line of JSON. `{"error":"..."}` can

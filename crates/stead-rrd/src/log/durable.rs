@@ -47,6 +47,7 @@ impl Durable {
         let frontier = watch::Sender::new(Frontier {
             newest: books.newest,
             broken: None,
+            unsure: None,
         });
         let core = Arc::new(Core {
             dir: dir.to_owned(),

@@ -40,6 +40,7 @@ impl Log for Memory {
         self.frontier.send_replace(Frontier {
             newest: number,
             broken: None,
+            unsure: None,
         });
         Ok(number)
     }
@@ -134,7 +135,8 @@ mod tests {
             *log.frontier().borrow(),
             Frontier {
                 newest: 3,
-                broken: None
+                broken: None,
+                unsure: None,
             }
         );
         log.confirm("a", 2).unwrap();

@@ -28,6 +28,7 @@ fn router() -> Router {
         idle: None,
         overwrite: false,
         create: Some(Arc::new(Templates::load(&file).unwrap())),
+        pair: None,
     };
     let map = stead::build(&fleet, None).unwrap();
     Router::new(map, Arc::new(Memory::default()), options).unwrap()

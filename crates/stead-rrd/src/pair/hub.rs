@@ -1,0 +1,557 @@
+//! The primary's side of a pair: its log as the router sees it, and what is known of the standby.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{mpsc, Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{watch, Notify};
+
+use super::again::start_again;
+use super::saved::Saved;
+use crate::clock::now;
+use crate::connection::Address;
+use crate::lock::lock;
+use crate::log::{Durable, Extent, Frontier, Log, Record};
+use crate::role::{Lost, Role};
+use crate::state::{Change, Mirror, StateDir};
+use crate::status::PairStatus;
+use crate::term::{Claim, Term};
+
+/// The most bytes of records that wait in memory to be sent; beyond, they are read from the log.
+const QUEUE_BYTES: usize = 64 << 20;
+
+/// The most bytes of records that are sent at once.
+const SEND_BYTES: usize = 1 << 20;
+
+/// How long a change of the state waits for the standby before it fails.
+const CHANGE: Duration = Duration::from_secs(10);
+
+/// For how long after the standby or the agents were asked this router may believe that nobody
+/// else is the primary.
+pub(super) const LEASE: Duration = Duration::from_secs(3);
+
+/// What a pair is made of.
+pub struct Facts {
+    /// The state directory, which keeps the router's role.
+    pub state: Arc<StateDir>,
+    /// The log of this router.
+    pub log: Arc<Durable>,
+    /// Where the other router listens for this one.
+    pub peer: Address,
+    /// What the primary is to do without the standby.
+    pub lost: Lost,
+}
+
+/// The primary's side of a pair. It is the log of the router: its records count as durable when
+/// the standby has them, too.
+pub struct Pair {
+    pub(super) state: Arc<StateDir>,
+    pub(super) log: Arc<Durable>,
+    pub(super) peer: Address,
+    pub(super) wanted: Lost,
+    pub(super) saved: Mutex<Saved>,
+    frontier: watch::Sender<Frontier>,
+    pub(super) link: Mutex<Link>,
+    /// held while a record is added, so that the queue has the order of the log
+    taking: Mutex<()>,
+    /// notified when something has to be sent
+    pub(super) bell: Notify,
+    /// notified when the link or the right to go on alone has changed
+    changed: Condvar,
+    pub(super) positions_changed: AtomicBool,
+    pub(super) names_changed: AtomicBool,
+    /// whether the router may serve clients
+    open: watch::Sender<bool>,
+    claim: Arc<Claim>,
+}
+
+/// The connection to the standby.
+pub(super) struct Link {
+    pub joined: bool,
+    /// since when it is joined or not, in seconds since 1970
+    pub since: u64,
+    /// when it was lost
+    pub lost: Instant,
+    /// why it is not joined
+    pub reason: Option<String>,
+    /// the records up to this one are on the standby's disk
+    pub acked: u64,
+    /// whether the standby has been told that it has everything that was answered
+    pub synced: bool,
+    /// the newest record that was added
+    pub appended: u64,
+    /// whether this router goes on without the standby
+    pub alone: bool,
+    pub deposed: bool,
+    pub queue: VecDeque<(u64, Vec<u8>)>,
+    queued_bytes: usize,
+    pub changes: VecDeque<Sent>,
+    next_change: u64,
+    /// how many changes were begun and ended while nobody had to be told
+    pub begun: u64,
+    pub ended: u64,
+    /// why the connection must be opened again
+    pub reset: Option<&'static str>,
+    pub lease: Option<Instant>,
+    agents: Option<Instant>,
+}
+
+/// A change that the standby has to get.
+pub(super) struct Sent {
+    pub number: u64,
+    pub change: Change,
+    pub done: mpsc::Sender<()>,
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pair({})", self.peer)
+    }
+}
+
+impl Pair {
+    /// Returns the primary's side of a pair. It begins its term on disk: a new one if an earlier
+    /// run has gone on alone, since the standby may have records of that run which this router has
+    /// lost.
+    pub fn new(facts: Facts, mut saved: Saved) -> io::Result<Arc<Pair>> {
+        let newest = facts.log.newest();
+        if saved.history.is_empty() {
+            saved.begin_term(0);
+        } else if saved.alone.is_some() && !saved.unused {
+            saved.begin_term(newest);
+        }
+        saved.unused = false;
+        saved.store(facts.state.dir())?;
+        let is_alone = saved.alone.is_some();
+        let link = Link {
+            joined: false,
+            since: now(),
+            lost: Instant::now(),
+            reason: None,
+            acked: 0,
+            synced: false,
+            appended: newest,
+            alone: is_alone,
+            deposed: false,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            changes: VecDeque::new(),
+            next_change: 0,
+            begun: 0,
+            ended: 0,
+            reset: None,
+            lease: None,
+            agents: None,
+        };
+        let claim = Arc::new(Claim::new(saved.term));
+        Ok(Arc::new(Pair {
+            state: facts.state,
+            log: facts.log,
+            peer: facts.peer,
+            wanted: facts.lost,
+            saved: Mutex::new(saved),
+            frontier: watch::Sender::new(Frontier {
+                newest: if is_alone { newest } else { 0 },
+                ..Frontier::default()
+            }),
+            link: Mutex::new(link),
+            taking: Mutex::new(()),
+            bell: Notify::new(),
+            changed: Condvar::new(),
+            positions_changed: AtomicBool::new(false),
+            names_changed: AtomicBool::new(false),
+            open: watch::Sender::new(is_alone),
+            claim,
+        }))
+    }
+
+    /// Returns the claim that the agents are told.
+    pub fn claim(&self) -> &Arc<Claim> {
+        &self.claim
+    }
+
+    /// Reports whether the router may serve clients: it has found out that nobody else is the
+    /// primary.
+    pub fn open(&self) -> watch::Receiver<bool> {
+        self.open.subscribe()
+    }
+
+    /// Returns whether what this router reads is current: nobody else can have become the primary.
+    pub fn is_current(&self) -> bool {
+        let link = self.link();
+        let valid = |until: Option<Instant>| until.is_some_and(|until| Instant::now() < until);
+        !link.deposed && (link.alone || valid(link.lease) || valid(link.agents))
+    }
+
+    /// Records that most agents have confirmed the term of this router, when asked at this time.
+    pub fn confirmed_by_agents(&self, asked: Instant) {
+        self.link().agents = Some(asked + LEASE);
+    }
+
+    pub(super) fn link(&self) -> MutexGuard<'_, Link> {
+        lock(&self.link)
+    }
+
+    /// Publishes how far the log has come.
+    pub(super) fn publish(&self) {
+        let local = self.log.frontier().borrow().clone();
+        let link = self.link();
+        if link.deposed {
+            return;
+        }
+        let newest = match link.alone {
+            true => local.newest,
+            false => local.newest.min(link.acked),
+        };
+        let unsure = (!link.joined && !link.alone && self.wanted == Lost::Refuse)
+            .then(|| self.refusal(&link).into());
+        self.frontier.send_if_modified(|frontier| {
+            let before = frontier.clone();
+            frontier.newest = frontier.newest.max(newest);
+            frontier.broken = local.broken;
+            frontier.unsure = unsure;
+            *frontier != before
+        });
+    }
+
+    fn refusal(&self, link: &Link) -> String {
+        let reason = link.reason.as_deref().unwrap_or("not connected yet");
+        let peer = &self.peer;
+        format!("the standby {peer} does not take the log ({reason}); try again later")
+    }
+
+    /// Makes the link one that carries everything.
+    pub(super) fn joined(&self) {
+        let mut link = self.link();
+        (link.joined, link.synced, link.reason) = (true, false, None);
+        (link.since, link.reset) = (now(), None);
+        self.names_changed.store(true, Ordering::Relaxed);
+        drop(link);
+        self.publish();
+        self.changed.notify_all();
+    }
+
+    /// Records that the link is lost, or still not there.
+    pub(super) fn lost(&self, reason: String) {
+        let mut link = self.link();
+        if link.joined {
+            (link.lost, link.since) = (Instant::now(), now());
+            let (peer, mode) = (&self.peer, self.wanted);
+            tracing::warn!(%peer, error = reason, "the standby {peer} is lost: {reason} \
+                (--standby-lost {mode})");
+        }
+        link.joined = false;
+        link.reason = Some(reason);
+        link.queue.clear();
+        link.queued_bytes = 0;
+        link.changes.clear(); // their callers notice it
+        drop(link);
+        self.publish();
+        self.changed.notify_all();
+    }
+
+    /// Goes on alone if that is the mode, the standby knows it, and the standby is away for long.
+    pub(super) fn go_alone(&self) -> io::Result<()> {
+        let mut saved = lock(&self.saved);
+        let mut link = self.link();
+        let may = self.wanted == Lost::Alone && saved.lost == Lost::Alone && saved.met;
+        if !may || link.alone || link.joined || link.deposed || link.lost.elapsed() < LEASE {
+            return Ok(());
+        }
+        if !*self.open.borrow() {
+            // the standby may have records of an earlier run that this router has lost: so a new
+            // term begins, in a new run
+            let confirmed = self.log.positions().into_values().min();
+            saved.promote(link.appended);
+            saved.alone = confirmed.or(saved.alone);
+            saved.store(self.state.dir())?;
+            tracing::error!("the standby cannot be reached, and this router goes on alone");
+            start_again();
+        }
+        // on disk before any backend gets a record that only this router has
+        let after = self.published();
+        saved.alone = Some(after);
+        saved.store(self.state.dir())?;
+        link.alone = true;
+        drop((link, saved));
+        tracing::error!(
+            record = after,
+            "the standby is lost, and this router goes on alone: \
+            whatever it takes after record {after} is on this machine only"
+        );
+        self.publish();
+        self.open.send_replace(true);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Stops going on alone. From then on, nothing counts as durable that the standby lacks.
+    pub(super) fn not_alone(&self) -> io::Result<()> {
+        let mut saved = lock(&self.saved);
+        self.link().alone = false;
+        if saved.alone.take().is_some() {
+            saved.store(self.state.dir())?;
+        }
+        Ok(())
+    }
+
+    /// Records that the standby has everything that was answered.
+    pub(super) fn synced(&self) {
+        self.link().synced = true;
+        self.open
+            .send_if_modified(|open| !std::mem::replace(open, true));
+    }
+
+    /// Returns the newest record that counts as durable.
+    pub(super) fn published(&self) -> u64 {
+        self.frontier.borrow().newest
+    }
+
+    /// Stops being the primary, because somebody has heard of this term. The program starts again
+    /// as a standby. Never returns.
+    pub fn step_down(&self, higher: Term) -> ! {
+        // keep these locks: nothing is published, taken or answered any more
+        let mut saved = lock(&self.saved);
+        self.link().deposed = true;
+        let _link = self.link();
+        saved.step_down(higher);
+        tracing::error!(
+            term = higher.number,
+            "another router is the primary since {higher}: this \
+            one stops and becomes its standby"
+        );
+        if let Err(error) = saved.store(self.state.dir()) {
+            tracing::error!(%error, "cannot record that this router is a standby: {error}");
+            std::process::exit(crate::exit::IO.into());
+        }
+        start_again()
+    }
+
+    /// Lets this router go on alone in a new term, whatever the standby does. The caller then
+    /// starts the program again.
+    pub fn force(&self) -> Result<String, String> {
+        let mut saved = lock(&self.saved);
+        let link = self.link();
+        if link.joined {
+            return Err("this router is the primary, and the standby is connected".to_owned());
+        }
+        saved.promote(link.appended);
+        let stored = saved.store(self.state.dir());
+        stored.map_err(|error| error.to_string())?;
+        Ok(format!(
+            "forced: this router goes on alone in {}; if the other one has been promoted, there \
+            are two primaries until they see each other, and what one of them has taken is lost",
+            saved.term
+        ))
+    }
+
+    /// Returns the state of the pair.
+    pub fn status(&self) -> PairStatus {
+        let saved = lock(&self.saved);
+        let link = self.link();
+        PairStatus {
+            role: Role::Primary,
+            term: saved.term.number,
+            peer: self.peer.to_string(),
+            lost: self.wanted,
+            agreed: saved.lost == self.wanted,
+            connected: link.joined,
+            since: link.since,
+            reason: link.reason.clone(),
+            serving: *self.open.borrow(),
+            alone: saved.alone,
+            in_sync: link.joined && link.synced,
+            behind: match link.joined || link.acked > 0 {
+                true => link.appended.saturating_sub(link.acked),
+                false => 0,
+            },
+            discarded: saved.discarded,
+        }
+    }
+
+    /// Returns records to send from this number on, as a body of a frame without its number. It is
+    /// empty if there is nothing to send now.
+    pub(super) fn take(&self, next: u64) -> io::Result<(u64, Vec<u8>)> {
+        let mut body = Vec::new();
+        let mut count = 0;
+        {
+            let mut link = self.link();
+            while link.queue.front().is_some_and(|(number, _)| *number < next) {
+                link.unqueue();
+            }
+            while link
+                .queue
+                .front()
+                .is_some_and(|(number, _)| *number == next + count)
+                && body.len() < SEND_BYTES
+            {
+                if let Some(record) = link.unqueue() {
+                    super::packing::push(&mut body, &record);
+                    count += 1;
+                }
+            }
+        }
+        if count == 0 && self.log.newest() >= next {
+            for record in self.log.read(next - 1) {
+                super::packing::push(&mut body, &record?.1);
+                count += 1;
+                if body.len() >= SEND_BYTES {
+                    break;
+                }
+            }
+        }
+        Ok((count, body))
+    }
+
+    /// Returns the positions of the backends.
+    pub(super) fn positions(&self) -> BTreeMap<String, u64> {
+        self.log.positions()
+    }
+}
+
+impl Link {
+    fn unqueue(&mut self) -> Option<Vec<u8>> {
+        let (_, record) = self.queue.pop_front()?;
+        self.queued_bytes -= record.len();
+        Some(record)
+    }
+}
+
+impl Log for Pair {
+    fn append(&self, record: &[u8]) -> io::Result<u64> {
+        let _taking = lock(&self.taking);
+        {
+            let link = self.link();
+            if self.wanted == Lost::Refuse && !link.joined && !link.alone {
+                return Err(io::Error::new(
+                    io::ErrorKind::NotConnected,
+                    self.refusal(&link),
+                ));
+            }
+        }
+        let number = self.log.append(record)?;
+        let mut link = self.link();
+        link.appended = number;
+        if link.joined {
+            if link.queued_bytes + record.len() > QUEUE_BYTES {
+                link.queue.clear();
+                link.queued_bytes = 0;
+            }
+            link.queued_bytes += record.len();
+            link.queue.push_back((number, record.to_vec()));
+            drop(link);
+            self.bell.notify_one();
+        }
+        Ok(number)
+    }
+
+    fn frontier(&self) -> watch::Receiver<Frontier> {
+        self.frontier.subscribe()
+    }
+
+    fn extent(&self) -> Extent {
+        self.log.extent()
+    }
+
+    fn follow(&self, backends: &[&str]) -> io::Result<()> {
+        self.log.follow(backends)?;
+        // the standby hears of them before it gets any later record
+        self.names_changed.store(true, Ordering::Release);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    fn confirm(&self, backend: &str, through: u64) -> io::Result<()> {
+        self.log.confirm(backend, through)?;
+        self.positions_changed.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn confirmed(&self, backend: &str) -> u64 {
+        self.log.confirmed(backend)
+    }
+
+    fn newest(&self) -> u64 {
+        self.published()
+    }
+
+    fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
+        let published = |record: &io::Result<Record>| match record {
+            Ok((number, _)) => *number <= self.published(),
+            Err(_) => true,
+        };
+        Box::new(self.log.read(after).take_while(published))
+    }
+}
+
+impl Mirror for Pair {
+    fn change(&self, change: &Change) -> io::Result<()> {
+        let until = Instant::now() + CHANGE;
+        loop {
+            let mut link = self.link();
+            if link.alone && !link.joined {
+                link.begun += 1;
+                return Ok(());
+            }
+            if link.joined && link.reset.is_none() {
+                let (done, wait) = mpsc::channel();
+                link.next_change += 1;
+                let number = link.next_change;
+                link.begun += 1;
+                link.changes.push_back(Sent {
+                    number,
+                    change: change.clone(),
+                    done,
+                });
+                drop(link);
+                self.bell.notify_one();
+                match wait.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                    Ok(()) => return Ok(()),
+                    Err(mpsc::RecvTimeoutError::Disconnected) => self.link().ended += 1,
+                    Err(mpsc::RecvTimeoutError::Timeout) => {
+                        let mut link = self.link();
+                        link.ended += 1;
+                        link.reset = Some("it does not store a change of the state");
+                        self.bell.notify_one();
+                        return Err(self.no_standby());
+                    }
+                }
+                continue;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(self.no_standby());
+            }
+            let waited = self.changed.wait_timeout(link, left);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn done(&self, is_here: bool) {
+        let mut link = self.link();
+        link.ended += 1;
+        if !is_here {
+            link.reset = Some("it has a change of the state that could not be stored here");
+            self.bell.notify_one();
+        }
+    }
+}
+
+impl Pair {
+    fn no_standby(&self) -> io::Error {
+        let text = format!(
+            "the standby {} has not stored this change of the state, so it is not made; try again \
+            when it is back",
+            self.peer
+        );
+        io::Error::new(io::ErrorKind::NotConnected, text)
+    }
+
+    /// Returns the directory that keeps the role.
+    pub fn dir(&self) -> PathBuf {
+        self.state.dir().to_owned()
+    }
+}
