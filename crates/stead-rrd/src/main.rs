@@ -398,6 +398,11 @@ async fn route(
     if let Some(metrics) = bind_metrics(serve).await? {
         tokio::spawn(metrics.run(Arc::clone(&report)));
     }
+    if router.shared().options.pair.is_some() {
+        // before anything is written in this term
+        router.claim().await;
+        tokio::spawn(Arc::clone(&router).keep_claim());
+    }
     router.start();
     tokio::spawn(control.run(Arc::clone(&report)));
     let (end, ending) = watch::channel(false);

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Instant;
 
 use super::feeding::needed;
+use super::fencing::is_risky;
 use super::server::Backend;
 use super::standing::BATCH_LINES;
 use crate::connection::Connection;
@@ -55,6 +56,9 @@ impl Backend {
                 }
                 // a newer record was offered; every offered record is durable, so the log has it
                 continue;
+            }
+            if stretch.sent.iter().any(|sent| is_risky(sent.verb)) {
+                self.fenced().await?;
             }
             let failures = self
                 .in_time(connection.batch(&stretch.text, stretch.sent.len()))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::fencing::is_risky;
 use crate::ticket::Ticket;
 
 /// The lines of one ticket that are for this backend.
@@ -34,6 +35,12 @@ impl Work {
             Lines::All => self.ticket.writes.len(),
             Lines::These(these) => these.len(),
         }
+    }
+
+    /// Returns whether this could destroy what another router has written.
+    pub(super) fn is_risky(&self) -> bool {
+        let writes = &self.ticket.writes;
+        self.lines().any(|line| is_risky(writes.verb(line)))
     }
 
     /// Returns roughly how much memory this work keeps. Each backend that has a ticket counts it.

@@ -162,10 +162,9 @@ impl Mover {
                 // the target may still hold values in memory for an earlier file of that name: drop
                 // them
                 let forget = line_of(Verb::Forget, name);
-                target
-                    .ask(&forget, false)
-                    .await
-                    .map_err(|error| format!("{}: {error}", target.name()))?;
+                let said = |error| format!("{}: {error}", target.name());
+                target.fenced().await.map_err(said)?;
+                target.ask(&forget, false).await.map_err(said)?;
                 let copied = Files::copy(
                     &files_of(&source)?,
                     &files_of(&target)?,
@@ -227,6 +226,7 @@ pub(super) async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String
 /// Removes a file from a backend where it does not live any more.
 pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String> {
     let forget = line_of(Verb::Forget, name);
+    backend.fenced().await.map_err(|error| error.to_string())?;
     let reply = backend
         .ask(&forget, false)
         .await
