@@ -2,8 +2,15 @@
 copies are equal, and there is one primary.
 """
 
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+
 import pytest
-from rrd_pair import Load, Pair, create, files_of, judged
+from rrd_pair import Load, Pair, Relay, create, files_of, judged
 from rrd_servers import Client, wait_for
 
 
@@ -46,3 +53,389 @@ def test_the_primary_dies_with_its_disk_and_the_standby_goes_on(pair, record_pro
     pair.a.start()
     pair.a.is_so("in sync", role="standby", in_sync=True, connected=True)
     pair.b.is_so("in sync", role="primary", in_sync=True, alone=None)
+
+
+def only_one(before, after):
+    """Checks that the old primary acknowledged nothing after the new one did."""
+    assert before.when and after.when and before.when[-1] < after.when[0]
+
+
+def promoted(pair, old, new, *options):
+    code, said = new.promote(*options)
+    assert code == 0 and "promoted" in said, said
+    return said
+
+
+def back_as_standby(old, new):
+    """Waits until the old primary is a standby in sync, and returns what it has
+    discarded.
+    """
+    old.is_so("a standby in sync", role="standby", in_sync=True, connected=True)
+    new.is_so("not alone any more", role="primary", alone=None, in_sync=True)
+    return old.status()["pair"]["discarded"]
+
+
+@pytest.mark.parametrize(
+    "other, servers", [(True, False), (False, True), (True, True)]
+)
+def test_the_primary_is_cut_off(pair, record_property, other, servers):
+    """From the standby, from the servers, or from both."""
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(300, "updates")
+        pair.cut(pair.a, other=other, servers=servers)
+        if other:
+            pair.a.is_so("lost the standby", connected=False)
+            count = old.count()
+            # clients wait for the standby: whatever is acknowledged was on its way
+            with Client(pair.a.unix) as client:
+                client.socket.settimeout(3)
+                with pytest.raises(OSError):
+                    client.ask(f"UPDATE {files_of('a')[0]} N:1")
+            assert old.count() == count
+        else:
+            old.more(50, "updates that only the logs have")
+        if other and servers:
+            # nobody can tell this router that it is still the primary
+            with Client(pair.a.unix) as client:
+                wait_for(
+                    lambda: b"try again later" in client.ask(f"LAST {files_of('a')[0]}"),
+                    "reads to be refused",
+                )
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        new.more(300, "updates through the new primary")
+        pair.heal()
+        discarded = back_as_standby(pair.a, pair.b)
+        new.more(100, "updates with the standby")
+    only_one(old, new)
+    # what the old primary took while it was cut off from the standby
+    assert discarded > 0 or not other
+    what = " and ".join(["B"] * other + ["the servers"] * servers)
+    record_property("discarded", f"{what}: {discarded}")
+    assert judged(pair, [old, new], record_property, f"A cut off from {what}") == (0, 0)
+
+
+def test_a_primary_that_stood_still_is_none_when_it_wakes_up(pair, record_property):
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(300, "updates")
+        os.kill(pair.a.process.pid, signal.SIGSTOP)
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        new.more(300, "updates through the new primary")
+        os.kill(pair.a.process.pid, signal.SIGCONT)
+        back_as_standby(pair.a, pair.b)
+    only_one(old, new)
+    assert judged(pair, [old, new], record_property, "A stood still") == (0, 0)
+
+
+@pytest.mark.parametrize("wiped", [False, True])
+def test_the_standby_dies_and_comes_back(pair, record_property, wiped):
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        pair.a.is_so("lost the standby", connected=False)
+        count = load.count()
+        status = pair.a.status()
+        assert status["pair"]["alone"] is None
+        # reads go on, since the agents confirm the term
+        with Client(pair.a.unix) as client:
+            for _ in range(50):
+                assert client.ask(f"LAST {files_of('a')[0]}").startswith(b"0 ")
+                time.sleep(0.1)
+        assert load.count() == count
+        if wiped:
+            pair.b.wipe()
+        pair.b.start()
+        load.more(300, "updates with the standby back")
+        pair.b.is_so("in sync", in_sync=True, connected=True)
+        pair.a.kill()
+    pair.a.wipe()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    fault = f"B killed{', its disk wiped' * wiped} and back, then A killed"
+    assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_writes_are_refused_without_the_standby_if_that_is_the_mode(
+    pair_that, record_property
+):
+    pair = pair_that("refuse")
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        wait_for(lambda: load.refused, "writes to be refused")
+        with Client(pair.a.unix) as client:
+            said = client.ask(f"UPDATE {files_of('a')[0]} N:1")
+            assert b"the standby" in said and b"try again later" in said, said
+            said = client.batch([f"UPDATE {files_of('a')[0]} N:1"])
+            assert b"the standby" in said, said
+        pair.b.start()
+        count = load.count()
+        load.more(300, "updates with the standby back")
+        assert load.count() > count
+    assert all(
+        said.startswith(b"-1 ") and b"standby" in said for said in load.refused
+    )
+    assert judged(pair, [load], record_property, "B killed, mode refuse") == (0, 0)
+
+
+def test_alone_is_said_and_the_standby_must_be_forced_and_loses(
+    pair_that, record_property
+):
+    """The control: without the log of the standby, the same fault must lose."""
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    pair.b.is_so("in sync", connected=True)
+    code, said = pair.b.promote()
+    assert code == 75 and "--force" in said and "alone" in said, said
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        wait_for(lambda: pair.a.status()["pair"]["alone"] is not None, "A to be alone")
+        load.more(300, "updates alone")
+        page = run_status(pair.a)
+        assert page.startswith("not well: ") and "goes on alone" in page
+        # the servers get nothing of it, because they are cut off
+        for relay in pair.servers_of():
+            relay.cut_off(pair.a.process.pid)
+        load.more(300, "updates that only A has")
+        pair.a.kill()
+    pair.a.wipe()
+    pair.heal()
+    pair.b.start()
+    wait_for(lambda: pair.b.status(), "B to run")
+    code, said = pair.b.promote()
+    assert code == 75 and "lost" in said, said
+    said = promoted(pair, pair.a, pair.b, "--force")
+    assert "by force" in said
+    pair.ready(pair.b)
+    lost, _ = judged(pair, [load], record_property, "control: A alone, then wiped")
+    assert lost > 0
+
+
+def test_a_primary_alone_goes_on_alone_after_a_restart_and_joins_again(
+    pair_that, record_property
+):
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(100, "updates")
+        pair.b.kill()
+        load.more(300, "updates alone")
+        pair.a.kill()
+        pair.a.start()
+        load.more(300, "updates alone, after a restart")
+        assert pair.a.status()["pair"]["alone"] is not None
+        pair.b.start()
+        pair.b.is_so("connected", connected=True)
+        pair.a.is_so("not alone", alone=None, in_sync=True)
+        load.more(300, "updates with the standby")
+    assert judged(pair, [load], record_property, "alone, restarted, joined") == (0, 0)
+
+
+def run_status(router):
+    return subprocess.run(
+        [router.pair.programs["stead-rrd"], "status", router.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+
+@pytest.mark.parametrize("times", [20 if os.environ.get("STEAD_RRD_LONG") else 3])
+def test_promote_under_load(pair, record_property, times):
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    old, new, discarded = pair.a, pair.b, 0
+    loads = {router: [] for router in (old, new)}
+    prefix = {pair.a: "a", pair.b: "b"}
+    with Load(old, files_of("a")) as a, Load(new, files_of("b")) as b:
+        load = {pair.a: a, pair.b: b}
+        for _ in range(times):
+            load[old].more(200, f"updates through {old.name}")
+            promoted(pair, old, new)
+            loads[old].append(load[old].count())
+            pair.ready(new)
+            load[new].more(200, f"updates through {new.name}")
+            discarded += back_as_standby(old, new)
+            # nothing since the promotion
+            assert load[old].count() == loads[old][-1], prefix[old]
+            old, new = new, old
+    terms = [router.status()["pair"]["term"] for router in (old, new)]
+    assert terms == [times + 1] * 2
+    record_property("discarded", f"{times} promotions: {discarded}")
+    assert judged(
+        pair, [a, b], record_property, f"{times} promotions under load"
+    ) == (0, 0)
+
+
+def test_a_move_is_under_way_at_the_promotion(pair, record_property):
+    names = files_of("a", 60)
+    create(pair.a, names)
+    pair.publish(["a1", "b1", "b2"])
+    with Load(pair.a, names[:20]) as load:
+        load.more(100, "updates")
+        wait_for(
+            lambda: pair.a.status()["next_epoch"] is not None, "A to see the new map"
+        )
+        pair.b.is_so("the move is known", connected=True)
+        assert pair.b.status()["next_epoch"] is not None
+        command = [pair.programs["stead-rrd"], "move", pair.a.state, "--rate", "1"]
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as move:
+            wait_for(
+                lambda: (
+                    (moving := pair.a.status()["moving"])
+                    and 2 <= moving["done"] < moving["files"] - 2
+                ),
+                "half of a move",
+            )
+            pair.a.kill()
+            move.wait()
+    pair.a.wipe()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    with Load(pair.b, files_of("a", 60)[20:40]) as later:
+        later.more(100, "updates through the new primary")
+        subprocess.run(
+            [pair.programs["stead-rrd"], "move", pair.b.state],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        later.more(100, "updates after the move")
+    assert pair.b.status()["next_epoch"] is None
+    assert not list(pair.backends["a2"].base.rglob("*.rrd"))
+    rest = Load(pair.b, names[40:])
+    assert judged(
+        pair, [load, later, rest], record_property, "A killed in a move"
+    ) == (0, 0)
+
+
+def test_another_version_and_another_program_are_refused_clearly(programs, place):
+    pair = Pair(programs, place)
+    said = []
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(str(pair.b.own))
+    other.listen()
+
+    def answer():
+        for line in (b"stead-rrd pair 2\n", b"-1 Unknown command: stead-rrd\n"):
+            for _ in range(2):
+                one, _ = other.accept()
+                with one:
+                    said.append(one.recv(100))
+                    one.sendall(line)
+        other.close()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    try:
+        for name, server in pair.backends.items():
+            server.address = f"unix:{server.directory}/s"
+            for key in (name, f"{name}.files"):
+                pair.relays[key] = Relay(place / key, place / "none")
+        pair.relays["A"] = Relay(place / "to-B", pair.b.own)
+        pair.relays["B"] = Relay(place / "to-A", pair.a.own)
+        pair.publish()
+        pair.a.start()
+        wait_for(
+            lambda: pair.a.said(
+                r"speaks version 2 of the protocol of pairs, and this router version 1: "
+                r"upgrade the older one"
+            ),
+            "the other version to be named",
+        )
+        wait_for(
+            lambda: pair.a.said(
+                r"not the other router of a pair: it says \"-1 Unknown command"
+            ),
+            "the other program to be named",
+        )
+        answering.join()
+        assert said[0] == b"stead-rrd pair 1\n"
+        # the standby refuses them, too, and lives on
+        pair.b.own.unlink()
+        pair.b.start()
+        wait_for(lambda: pair.b.status(), "B to run")
+        for line, words in (
+            (b"stead-rrd pair 2\n", b"speaks version 2"),
+            (b"BATCH\n", b"not the other router of a pair"),
+            (b"stead-rrd pair 1\n\xff\xff\xff\xff?", b"a frame of 4294967295 bytes"),
+            (b"stead-rrd pair 1\n\x02\x00\x00\x00h{}", b"a strange frame"),
+            (b"stead-rrd pair 1\n\x02\x00\x00\x00r{}", b"unexpected kind"),
+        ):
+            with socket.socket(socket.AF_UNIX) as one:
+                one.settimeout(60)
+                one.connect(str(pair.b.own))
+                one.sendall(line)
+                heard = b""
+                while more := one.recv(4096):
+                    heard += more
+                assert heard.startswith(b"stead-rrd pair 1\n") and words in heard, heard
+        assert pair.b.status()["pair"]["role"] == "standby"
+    finally:
+        for router in (pair.a, pair.b):
+            router.kill()
+        for relay in pair.relays.values():
+            relay.close()
+
+
+def test_a_standby_serves_nobody_and_says_so(pair):
+    with Client(pair.b.unix) as client:
+        for line in ("PING", "FETCH x AVERAGE", "UPDATE x N:1", "BATCH"):
+            said = client.ask(line)
+            assert said.startswith(b"-1 this router serves nobody now"), said
+    for verb, more in (("move", []), ("repair", ["a1"])):
+        done = subprocess.run(
+            [pair.programs["stead-rrd"], verb, pair.b.state, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 75 and "is the standby" in done.stderr, done
+    assert run_status(pair.b).startswith("all is well: a standby in sync")
+    assert run_status(pair.a).startswith("all is well: 4 backends up, standby in sync")
+    code, said = pair.a.promote()
+    assert code == 75 and "primary already" in said
+    # its state is not that of a router without another one
+    pair.b.kill()
+    done = subprocess.run(
+        [
+            pair.programs["stead-rrd"],
+            "serve",
+            *("--map", pair.map, "--base", pair.base, "--state", pair.b.state),
+            *("--listen", pair.b.unix),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64 and "one of two routers" in done.stderr, done
+
+
+def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_property):
+    """A is started again with an empty disk before B is promoted."""
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.a.kill()
+    pair.a.wipe()
+    pair.a.start()
+    wait_for(
+        lambda: pair.a.said("the primary has lost its state: promote the standby"),
+        "A to be told",
+    )
+    assert not pair.a.status()["pair"]["serving"]
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    back_as_standby(pair.a, pair.b)
+    assert judged(
+        pair, [load], record_property, "A back with an empty disk before the promotion"
+    ) == (0, 0)
