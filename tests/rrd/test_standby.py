@@ -340,7 +340,7 @@ def test_another_version_and_another_program_are_refused_clearly(programs, place
         for name, server in pair.backends.items():
             server.address = f"unix:{server.directory}/s"
             for key in (name, f"{name}.files"):
-                pair.relays[key] = Relay(place / key, place / "none")
+                pair.relays[key] = Relay(place / f"r.{key}", place / "none")
         pair.relays["A"] = Relay(place / "to-B", pair.b.own)
         pair.relays["B"] = Relay(place / "to-A", pair.a.own)
         pair.publish()

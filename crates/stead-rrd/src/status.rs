@@ -92,7 +92,7 @@ pub struct PairStatus {
     pub serving: bool,
     /// The record after which a primary has gone on alone.
     pub alone: Option<u64>,
-    /// Whether the standby has everything that was answered, and may be promoted.
+    /// Whether the standby has everything that was answered.
     pub in_sync: bool,
     /// How many records the standby lacks.
     pub behind: u64,

@@ -154,7 +154,7 @@ impl Numbers {
             ("pair_serving", "1 when this router serves clients", u64::from(pair.serving)),
             ("pair_term", "The term; each promotion begins a new one", pair.term),
             ("pair_connected", "1 when the log flows from the primary to the standby", u64::from(pair.connected)),
-            ("pair_in_sync", "1 when the standby has everything that was answered, and may be promoted", u64::from(pair.in_sync)),
+            ("pair_in_sync", "1 when the standby has everything that was answered", u64::from(pair.in_sync)),
             ("pair_alone", "1 when this primary goes on without its standby", u64::from(pair.alone.is_some())),
             ("pair_behind_records", "Records of the log that the standby lacks", pair.behind),
         ];

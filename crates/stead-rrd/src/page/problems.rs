@@ -171,7 +171,7 @@ impl Status {
         if pair.role == Role::Standby && !pair.in_sync {
             problems.push(
                 "this standby cannot be promoted without --force: it does not have everything \
-                that the primary may have answered, or the primary may go on alone"
+                that the primary may have answered"
                     .to_owned(),
             );
         }

@@ -339,6 +339,9 @@ impl Pair {
             return Err("this router is the primary, and the standby is connected".to_owned());
         }
         saved.promote(link.appended);
+        if *self.open.borrow() {
+            saved.alone = Some(self.published());
+        }
         let stored = saved.store(self.state.dir());
         stored.map_err(|error| error.to_string())?;
         Ok(format!(

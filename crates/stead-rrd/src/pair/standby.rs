@@ -164,7 +164,8 @@ impl Standby {
             reason: primary.reason.clone(),
             serving: false,
             alone: None,
-            in_sync: self.risk(&saved).is_none(),
+            // a primary that may go on alone has perhaps done so
+            in_sync: saved.in_sync && (saved.lost != Lost::Alone || primary.joined),
             behind: primary.published.saturating_sub(newest),
             discarded: saved.discarded,
         }
