@@ -104,14 +104,19 @@ class Router:
         self.process, self.options = None, []
         self.said_in = pair.place / f"router-{name}"
 
-    def start(self, *options):
+    def start(self, *options, single=False):
+        """Starts the router, or, with `single`, as one that has no other beside it."""
+        pair = [
+            *("--standby", self.pair.relays[self.name].address),
+            *("--pair", f"unix:{self.own}", "--role", self.role),
+            *("--standby-lost", self.pair.lost),
+        ]
         command = [
             self.pair.programs["stead-rrd"],
             "serve",
             *("--map", self.pair.map, "--base", self.pair.base),
             *("--state", self.state, "--listen", self.unix),
-            *("--standby", self.pair.relays[self.name].address),
-            *("--pair", f"unix:{self.own}", "--role", self.role),
+            *([] if single else pair),
             *self.pair.options,
             *options,
         ]
@@ -175,8 +180,9 @@ class Pair(Cluster):
     def __init__(self, programs, place, lost="wait", flush_after="2"):
         super().__init__(programs, place)
         self.relays = {}
-        self.options = ["--flush-after", flush_after, "--standby-lost", lost]
-        self.options += ["--timeout", "5", "--log-size", "256"]
+        self.lost = lost
+        self.options = ["--flush-after", flush_after, "--timeout", "5"]
+        self.options += ["--log-size", "256"]
         self.a, self.b = Router(self, "A", "primary"), Router(self, "B", "standby")
 
     def node(self, name):
@@ -199,14 +205,18 @@ class Pair(Cluster):
             self.relays["A"] = Relay(self.place / "to-B", self.b.own)
             self.relays["B"] = Relay(self.place / "to-A", self.a.own)
             self.publish()
-            self.b.start()
-            self.a.start()
-            self.ready(self.a)
-            self.b.is_so("in sync", in_sync=True, connected=True)
+            self.begin()
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def begin(self):
+        """Starts both routers."""
+        self.b.start()
+        self.a.start()
+        self.ready(self.a)
+        self.b.is_so("in sync", in_sync=True, connected=True)
 
     def __exit__(self, *_):
         for relay in self.relays.values():
@@ -225,7 +235,7 @@ class Pair(Cluster):
             status = router.status()
             return (
                 status
-                and status["pair"]["serving"]
+                and (not status["pair"] or status["pair"]["serving"])
                 and status["backends"]
                 and all(one["state"] == "up" for one in status["backends"])
             )

@@ -439,3 +439,51 @@ def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_pr
     assert judged(
         pair, [load], record_property, "A back with an empty disk before the promotion"
     ) == (0, 0)
+
+
+class Single(Pair):
+    """Begins with the first router only, as one that has no other beside it."""
+
+    def begin(self):
+        self.a.start(single=True)
+        self.ready(self.a)
+
+
+def test_a_router_that_ran_alone_gets_a_standby_and_mistakes_lose_nothing(
+    programs, place, record_property
+):
+    with Single(programs, place, flush_after="3600") as pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(300, "updates")
+            pair.a.kill()
+        # its log is not that of a standby
+        pair.a.role = "standby"
+        pair.a.start()
+        assert pair.a.process.wait() == 74
+        assert "start this router with --role primary" in pair.a.said()
+        # both are primaries
+        pair.a.role = pair.b.role = "primary"
+        pair.a.start()
+        pair.b.start()
+        for router in (pair.a, pair.b):
+            wait_for(
+                lambda router=router: router.said("the other router is a primary, too"),
+                f"{router.name} to name the mistake",
+            )
+            status = router.status()
+            assert status["pair"]["role"] == "primary", status
+            assert not status["pair"]["serving"], status
+        pair.b.kill()
+        pair.b.wipe()
+        pair.b.role = "standby"
+        pair.b.start()
+        pair.ready(pair.a)
+        pair.b.is_so("in sync", in_sync=True, connected=True)
+        assert pair.b.status()["log"]["newest"] > 300
+        pair.a.kill()
+        pair.a.wipe()
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        fault = "a single router got a standby, and died with its disk"
+        assert judged(pair, [load], record_property, fault) == (0, 0)

@@ -20,6 +20,7 @@ pub struct CommandLine {
 
 /// The verbs.
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant)] // only one exists
 pub enum Task {
     /// Serve clients: route their requests to the backends of a map
     Serve(Serve),

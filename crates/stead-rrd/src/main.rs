@@ -215,7 +215,10 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         .map_err(|error| Failure(IO, format!("--pair {own}: {error}")))?;
     let saved = saved.unwrap_or_else(|| Saved::new(serve.role));
     if saved.role == Role::Standby {
-        let standby = Standby::open(state, bound, saved, peer).map_err(failed)?;
+        let standby = Standby::open(Arc::clone(&state), bound, saved.clone(), peer);
+        let standby = standby.map_err(failed)?;
+        // from now on the directory says that it is a standby
+        saved.store(state.dir()).map_err(failed)?;
         tokio::spawn(Arc::clone(&standby).listen(socket));
         let never = std::future::pending();
         return stand_by(

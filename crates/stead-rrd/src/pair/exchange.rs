@@ -14,6 +14,9 @@ use crate::term::Term;
 /// How long the other side may take to say who it is.
 pub(super) const GREETING: Duration = Duration::from_secs(5);
 
+/// How many connections at --pair may be open at once.
+pub(super) const STRANGERS: usize = 16;
+
 /// Who a router is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
@@ -26,6 +29,9 @@ pub(super) struct Hello {
     /// The newest record that may have been answered.
     pub published: u64,
     pub history: History,
+    /// Of a primary: whether it has ever had a standby, or was promoted. Before that, it has no
+    /// authority over another primary.
+    pub met: bool,
     /// The checksum of its state.
     pub digest: u64,
 }

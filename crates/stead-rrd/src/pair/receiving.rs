@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, Semaphore};
 
-use super::exchange::{bye, introduce, say, Hello, Ready};
+use super::exchange::{bye, introduce, say, Hello, Ready, STRANGERS};
 use super::frame::{broken, kind, number, push, read, within};
 use super::packing::records;
 use super::saved::Saved;
@@ -29,13 +29,18 @@ const SILENT: Duration = Duration::from_secs(5);
 impl Standby {
     /// Takes connections of primaries. The newest one is obeyed. Never returns.
     pub async fn listen(self: Arc<Self>, socket: Socket) {
+        let room = Arc::new(Semaphore::new(STRANGERS));
         loop {
             let Ok(stream) = socket.accept().await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
+            let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
+                continue; // strangers, who have a few seconds to say who they are
+            };
             let standby = Arc::clone(&self);
             tokio::spawn(async move {
+                let _permit = permit;
                 let (from, mut to) = tokio::io::split(stream);
                 let mut from = BufReader::new(from);
                 match standby.meet(&mut from, &mut to).await {
@@ -70,7 +75,7 @@ impl Standby {
                 "the other router is a standby, too: promote one of them",
             ));
         }
-        if hello.term < ours.term {
+        if hello.term.number < ours.term.number {
             return Err(broken(format!(
                 "the other router is the primary of {}, and this one knows {}",
                 hello.term, ours.term
@@ -90,6 +95,7 @@ impl Standby {
             newest: log.as_ref().map_or(0, |log| log.appended()),
             published: 0,
             history: saved.history.clone(),
+            met: saved.met,
             digest: self.state.digest()?,
         })
     }
@@ -160,7 +166,7 @@ impl Standby {
     /// primary does not have is discarded.
     fn prepare(&self, hello: &Hello) -> io::Result<(Arc<Durable>, Ready)> {
         let mut saved = lock(&self.saved);
-        if lock(&self.primary).promoted || hello.term < saved.term {
+        if lock(&self.primary).promoted || hello.term.number < saved.term.number {
             return Err(broken(format!("this router knows {}", saved.term)));
         }
         let published = lock(&self.primary).published;
@@ -170,6 +176,13 @@ impl Standby {
                 log has lost records; promote this router",
                 hello.newest
             )));
+        }
+        {
+            let mut log = lock(&self.log);
+            if log.is_none() {
+                // an earlier connection failed to prepare it
+                *log = Some(Arc::new(Durable::open(&self.dir, self.size)?));
+            }
         }
         let log = lock(&self.log).clone();
         let newest = log.as_ref().map_or(0, |log| log.appended());

@@ -14,6 +14,9 @@ use crate::term::{random, Term};
 
 const NAME: &str = "pair";
 
+/// The version of the file.
+const VERSION: u32 = 1;
+
 /// What a router of a pair knows about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +50,7 @@ impl Saved {
     /// Returns what is known at the very first start.
     pub fn new(role: Role) -> Saved {
         Saved {
-            version: 1,
+            version: VERSION,
             me: random(),
             role,
             term: Term::default(),
@@ -77,6 +80,13 @@ impl Saved {
             );
             io::Error::new(io::ErrorKind::InvalidData, text)
         })?;
+        if saved.version != VERSION {
+            let text = format!(
+                "{}: made by another version of stead-rrd; use that one",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
         Ok(Some(saved))
     }
 

@@ -8,8 +8,9 @@ use std::sync::{mpsc, Arc};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
+use tokio::sync::Semaphore;
 
-use super::exchange::{bye, hear, introduce, Hello, Ready};
+use super::exchange::{bye, hear, introduce, Hello, Ready, STRANGERS};
 use super::frame::{broken, kind, number, push, read, within};
 use super::hub::{Pair, LEASE};
 use crate::connection::{Address, Stream};
@@ -106,14 +107,7 @@ impl Pair {
         };
         let hello = self.hello(digest);
         let other = introduce(&mut from, &mut to, &hello).await?;
-        if other.term > hello.term {
-            self.step_down(other.term);
-        }
-        if other.role == Role::Primary {
-            return Err(broken(
-                "the other router is the primary of an older term; it becomes a standby now",
-            ));
-        }
+        self.compare(&hello, &other)?;
         let ready: Ready = hear(&mut from, kind::READY, PREPARE).await?;
         {
             let mut saved = lock(&self.saved);
@@ -153,6 +147,33 @@ impl Pair {
         ended
     }
 
+    /// Steps down if the other router is the primary of a later term, or obeys one. An error says
+    /// why it does not take the log.
+    fn compare(&self, ours: &Hello, other: &Hello) -> io::Result<()> {
+        let is_primary = other.role == Role::Primary;
+        if is_primary && !(ours.met && other.met) && (ours.newest > 0 || !other.met) {
+            return Err(broken(
+                "the other router is a primary, too: start the one that is to be the standby with \
+                an empty --state and --role standby",
+            ));
+        }
+        // a standby of this term obeys this router, or refuses it by itself; a router that is new
+        // yields to any primary
+        let is_later = match is_primary {
+            true => other.term > ours.term || !ours.met,
+            false => other.term.number > ours.term.number,
+        };
+        if is_later {
+            self.step_down(other.term);
+        }
+        match is_primary {
+            true => Err(broken(
+                "the other router is the primary of an older term; it becomes a standby now",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Returns who this router is.
     fn hello(&self, digest: u64) -> Hello {
         let saved = lock(&self.saved);
@@ -165,6 +186,7 @@ impl Pair {
             newest: link.appended,
             published: self.published(),
             history: saved.history.clone(),
+            met: saved.met,
             digest,
         }
     }
@@ -333,22 +355,25 @@ impl Pair {
 
     /// Listens for another primary. The one of the older term stops.
     async fn listen(self: Arc<Self>, socket: Socket) {
+        let room = Arc::new(Semaphore::new(STRANGERS));
         loop {
             let Ok(stream) = socket.accept().await else {
                 tokio::time::sleep(RETRY).await;
                 continue;
             };
+            let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
+                continue; // strangers, who have a few seconds to say who they are
+            };
             let pair = Arc::clone(&self);
             tokio::spawn(async move {
+                let _permit = permit;
                 let (from, mut to) = tokio::io::split(stream);
                 let hello = pair.hello(0);
                 let other = introduce(&mut BufReader::new(from), &mut to, &hello).await;
-                match other {
-                    Ok(other) if other.term > hello.term => pair.step_down(other.term),
-                    Ok(_) => bye(&mut to, "this router is the primary").await,
+                match other.and_then(|other| pair.compare(&hello, &other)) {
+                    Ok(()) => {}
                     Err(error) => {
-                        tracing::warn!(%error, "somebody at --pair is no router of this pair: \
-                            {error}");
+                        tracing::debug!(%error, "a connection to --pair is refused: {error}");
                         bye(&mut to, &error.to_string()).await;
                     }
                 }

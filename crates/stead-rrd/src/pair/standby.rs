@@ -62,6 +62,14 @@ impl Standby {
         if let Some(notice) = log.notice() {
             tracing::warn!("{notice}");
         }
+        let (oldest, newest) = (log.extent().oldest, log.newest());
+        if saved.history.is_empty() && newest >= oldest {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the log there is that of a router that was no standby, and a standby would begin \
+                it anew: start this router with --role primary, or give it an empty --state",
+            ));
+        }
         Ok(Arc::new(Standby {
             state,
             dir,

@@ -106,7 +106,7 @@ impl Router {
     }
 
     /// Asks the first backend of the file that is up to date. If that one fails or has no such
-    /// file, or takes longer than `short`, asks the next.
+    /// file, or takes longer than `short`, asks the next. The answer is current when it comes.
     async fn first_of<F>(
         &self,
         name: &[u8],
@@ -116,9 +116,22 @@ impl Router {
     where
         F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
-        if let Err(reply) = self.checked() {
-            return reply;
-        }
+        let reply = match self.checked() {
+            Ok(()) => self.first_answer(name, short, ask).await,
+            Err(reply) => return reply,
+        };
+        self.checked().err().unwrap_or(reply)
+    }
+
+    async fn first_answer<F>(
+        &self,
+        name: &[u8],
+        short: Duration,
+        ask: impl Fn(Arc<Backend>) -> F,
+    ) -> Reply
+    where
+        F: Future<Output = io::Result<Reply>> + Send + 'static,
+    {
         let mut refused = None;
         let copies = {
             let layout = self.shared().layout();
