@@ -8,15 +8,9 @@ use std::io;
 use std::time::Duration;
 
 use super::server::Backend;
-use crate::verb::Verb;
 
 /// How long the agent may take to say whether it knows a higher term.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Returns whether a late line of this verb could destroy what another router has written.
-pub(super) fn is_risky(verb: Verb) -> bool {
-    matches!(verb, Verb::Create | Verb::Forget)
-}
 
 impl Backend {
     /// Returns when nobody else was the primary a moment ago: the agent beside the server says so,

@@ -5,9 +5,9 @@ use std::io;
 use std::time::Instant;
 
 use super::feeding::needed;
-use super::fencing::is_risky;
 use super::server::Backend;
 use super::standing::BATCH_LINES;
+use super::work::is_risky;
 use crate::connection::Connection;
 use crate::health::Health;
 use crate::known::Doubt;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::fencing::is_risky;
 use crate::ticket::Ticket;
+use crate::verb::Verb;
 
 /// The lines of one ticket that are for this backend.
 pub struct Work {
@@ -47,4 +47,9 @@ impl Work {
     pub(super) fn size(&self) -> usize {
         self.ticket.writes.bytes() + 100 * self.count()
     }
+}
+
+/// Returns whether a late line of this verb could destroy what another router has written.
+pub(super) fn is_risky(verb: Verb) -> bool {
+    matches!(verb, Verb::Create | Verb::Forget)
 }
