@@ -46,9 +46,10 @@ def test_the_primary_dies_with_its_disk_and_the_standby_goes_on(pair, record_pro
     create(pair.b, files_of("b"))
     with Load(pair.b, files_of("b")) as later:
         later.more(300, "updates of the new primary")
-    assert judged(
-        pair, [load, later], record_property, "A killed, its disk wiped"
-    ) == (0, 0)
+    assert judged(pair, [load, later], record_property, "A killed, its disk wiped") == (
+        0,
+        0,
+    )
     # it comes back with an empty disk, and becomes the standby
     pair.a.start()
     pair.a.is_so("in sync", role="standby", in_sync=True, connected=True)
@@ -75,9 +76,7 @@ def back_as_standby(old, new):
     return old.status()["pair"]["discarded"]
 
 
-@pytest.mark.parametrize(
-    "other, servers", [(True, False), (False, True), (True, True)]
-)
+@pytest.mark.parametrize("other, servers", [(True, False), (False, True), (True, True)])
 def test_the_primary_is_cut_off(pair, record_property, other, servers):
     """From the standby, from the servers, or from both."""
     create(pair.a, files_of("a"))
@@ -100,7 +99,9 @@ def test_the_primary_is_cut_off(pair, record_property, other, servers):
             # nobody can tell this router that it is still the primary
             with Client(pair.a.unix) as client:
                 wait_for(
-                    lambda: b"try again later" in client.ask(f"LAST {files_of('a')[0]}"),
+                    lambda: (
+                        b"try again later" in client.ask(f"LAST {files_of('a')[0]}")
+                    ),
                     "reads to be refused",
                 )
         promoted(pair, pair.a, pair.b)
@@ -179,9 +180,7 @@ def test_writes_are_refused_without_the_standby_if_that_is_the_mode(
         count = load.count()
         load.more(300, "updates with the standby back")
         assert load.count() > count
-    assert all(
-        said.startswith(b"-1 ") and b"standby" in said for said in load.refused
-    )
+    assert all(said.startswith(b"-1 ") and b"standby" in said for said in load.refused)
     assert judged(pair, [load], record_property, "B killed, mode refuse") == (0, 0)
 
 
@@ -270,9 +269,10 @@ def test_promote_under_load(pair, record_property, times):
     terms = [router.status()["pair"]["term"] for router in (old, new)]
     assert terms == [times + 1] * 2
     record_property("discarded", f"{times} promotions: {discarded}")
-    assert judged(
-        pair, [a, b], record_property, f"{times} promotions under load"
-    ) == (0, 0)
+    assert judged(pair, [a, b], record_property, f"{times} promotions under load") == (
+        0,
+        0,
+    )
 
 
 def test_a_move_is_under_way_at_the_promotion(pair, record_property):
@@ -313,9 +313,10 @@ def test_a_move_is_under_way_at_the_promotion(pair, record_property):
     assert pair.b.status()["next_epoch"] is None
     assert not list(pair.backends["a2"].base.rglob("*.rrd"))
     rest = Load(pair.b, names[40:])
-    assert judged(
-        pair, [load, later, rest], record_property, "A killed in a move"
-    ) == (0, 0)
+    assert judged(pair, [load, later, rest], record_property, "A killed in a move") == (
+        0,
+        0,
+    )
 
 
 def test_another_version_and_another_program_are_refused_clearly(programs, place):
