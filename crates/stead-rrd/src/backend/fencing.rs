@@ -1,5 +1,5 @@
-//! Two routers: what could destroy the writes of the other one is not sent before it is certain that
-//! this router is still the primary.
+//! Two routers: what could destroy the writes of the other one is not sent before it is certain
+//! that this router is still the primary.
 //!
 //! An UPDATE is sent without that: the standby has it, too, and a server refuses it when it comes
 //! again or late.

@@ -1,5 +1,5 @@
-//! Two routers. The primary serves clients; the standby keeps a copy of the primary's log and state,
-//! and can take its place.
+//! Two routers. The primary serves clients; the standby keeps a copy of the primary's log and
+//! state, and can take its place.
 //!
 //! ```text
 //! clients --> primary: log --> published up to what both have --> backends, answers

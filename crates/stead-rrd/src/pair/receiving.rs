@@ -1,5 +1,5 @@
-//! The standby's connection to its primary: it takes the log and the state, and acknowledges what is
-//! on its disk.
+//! The standby's connection to its primary: it takes the log and the state, and acknowledges what
+//! is on its disk.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
