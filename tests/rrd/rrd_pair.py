@@ -13,6 +13,7 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.request
 
 from rrd_feed import START, there
 from rrd_servers import Client, Cluster, wait_for
@@ -116,6 +117,7 @@ class Router:
             "serve",
             *("--map", self.pair.map, "--base", self.pair.base),
             *("--state", self.state, "--listen", self.unix),
+            *("--metrics", "127.0.0.1:0"),
             *([] if single else pair),
             *self.pair.options,
             *options,
@@ -147,6 +149,12 @@ class Router:
             check=False,
         )
         return json.loads(done.stdout) if done.stdout else None
+
+    def metrics(self):
+        """Returns the metrics."""
+        found = self.said(r"metrics at (http://\S+)")
+        with urllib.request.urlopen(found[-1]) as answer:
+            return answer.read().decode()
 
     def is_so(self, what, **expected):
         """Waits until the status of the pair has these values."""

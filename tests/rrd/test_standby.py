@@ -3,11 +3,13 @@ copies are equal, and there is one primary.
 """
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from rrd_pair import Load, Pair, Relay, create, files_of, judged
@@ -403,6 +405,18 @@ def test_a_standby_serves_nobody_and_says_so(pair):
         assert done.returncode == 75 and "is the standby" in done.stderr, done
     assert run_status(pair.b).startswith("all is well: a standby in sync")
     assert run_status(pair.a).startswith("all is well: 4 backends up, standby in sync")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "rrd.md").read_text()
+    rows = set(re.findall(r"^\| `(stead_rrd_pair_\w+)", page, re.MULTILINE))
+    for router, primary in ((pair.a, 1), (pair.b, 0)):
+        metrics = dict(
+            line.rsplit(" ", 1)
+            for line in router.metrics().splitlines()
+            if line.startswith("stead_rrd_pair_")
+        )
+        assert set(metrics) == rows
+        assert metrics["stead_rrd_pair_primary"] == f"{primary}"
+        assert metrics["stead_rrd_pair_serving"] == f"{primary}"
+        assert metrics["stead_rrd_pair_in_sync"] == "1"
     code, said = pair.a.promote()
     assert code == 75 and "primary already" in said
     # its state is not that of a router without another one
