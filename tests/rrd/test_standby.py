@@ -502,3 +502,55 @@ def test_a_router_that_ran_alone_gets_a_standby_and_mistakes_lose_nothing(
         pair.ready(pair.b)
         fault = "a single router got a standby, and died with its disk"
         assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_nothing_risky_is_sent_by_a_router_that_may_not_be_the_primary(
+    programs, place, record_property
+):
+    """A server that comes back would get a CREATE from the log. The router can reach
+    it, but neither the other router nor an agent.
+    """
+    with Pair(programs, place, flush_after="3600") as pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(100, "updates")
+        server = pair.backends["a1"]
+        server.stop(signal.SIGKILL)
+        pair.cut(pair.a)
+        for name in pair.backends:
+            pair.relays[f"{name}.files"].cut_off(pair.a.process.pid)
+        time.sleep(4)  # the time for which an earlier answer counts
+        server.start()
+
+        def reason():
+            status = pair.a.status()
+            one = next(one for one in status["backends"] if one["name"] == "a1")
+            assert one["state"] != "up"
+            return "cannot find out whether it is still the primary" in (
+                one["reason"] or ""
+            )
+
+        wait_for(reason, "the server to get nothing")
+        pair.heal()
+        pair.a.is_so("joined again", connected=True, in_sync=True)
+        pair.ready(pair.a)
+        assert judged(
+            pair, [load], record_property, "A cannot ask whether it is the primary"
+        ) == (0, 0)
+
+
+def test_a_map_is_taken_up_only_when_the_standby_has_it(pair):
+    pair.b.kill()
+    pair.a.is_so("lost the standby", connected=False)
+    pair.publish(["a1", "b1", "b2"])
+    wait_for(
+        lambda: pair.a.said("has not stored this change of the state"),
+        "the map to be refused",
+    )
+    assert pair.a.status()["next_epoch"] is None
+    pair.b.start()
+    for router in (pair.a, pair.b):
+        wait_for(
+            lambda router=router: router.status()["next_epoch"] == 2,
+            f"{router.name} to know the new map",
+        )

@@ -1,10 +1,9 @@
 //! The primary's side of a pair: its log as the router sees it, and what is known of the standby.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{mpsc, Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{mpsc, Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{watch, Notify};
@@ -14,20 +13,11 @@ use super::saved::Saved;
 use crate::clock::now;
 use crate::connection::Address;
 use crate::lock::lock;
-use crate::log::{Durable, Extent, Frontier, Log, Record};
+use crate::log::{Durable, Frontier, Log};
 use crate::role::{Lost, Role};
-use crate::state::{Change, Mirror, StateDir};
+use crate::state::{Change, StateDir};
 use crate::status::PairStatus;
 use crate::term::{Claim, Term};
-
-/// The most bytes of records that wait in memory to be sent; beyond, they are read from the log.
-const QUEUE_BYTES: usize = 64 << 20;
-
-/// The most bytes of records that are sent at once.
-const SEND_BYTES: usize = 1 << 20;
-
-/// How long a change of the state waits for the standby before it fails.
-const CHANGE: Duration = Duration::from_secs(10);
 
 /// For how long after the standby or the agents were asked this router may believe that nobody
 /// else is the primary.
@@ -53,14 +43,14 @@ pub struct Pair {
     pub(super) peer: Address,
     pub(super) wanted: Lost,
     pub(super) saved: Mutex<Saved>,
-    frontier: watch::Sender<Frontier>,
+    pub(super) frontier: watch::Sender<Frontier>,
     pub(super) link: Mutex<Link>,
     /// held while a record is added, so that the queue has the order of the log
-    taking: Mutex<()>,
+    pub(super) taking: Mutex<()>,
     /// notified when something has to be sent
     pub(super) bell: Notify,
     /// notified when the link or the right to go on alone has changed
-    changed: Condvar,
+    pub(super) changed: Condvar,
     pub(super) positions_changed: AtomicBool,
     pub(super) names_changed: AtomicBool,
     /// whether the router may serve clients
@@ -87,9 +77,9 @@ pub(super) struct Link {
     pub alone: bool,
     pub deposed: bool,
     pub queue: VecDeque<(u64, Vec<u8>)>,
-    queued_bytes: usize,
+    pub queued_bytes: usize,
     pub changes: VecDeque<Sent>,
-    next_change: u64,
+    pub next_change: u64,
     /// how many changes were begun and ended while nobody had to be told
     pub begun: u64,
     pub ended: u64,
@@ -217,7 +207,7 @@ impl Pair {
         });
     }
 
-    fn refusal(&self, link: &Link) -> String {
+    pub(super) fn refusal(&self, link: &Link) -> String {
         let reason = link.reason.as_deref().unwrap_or("not connected yet");
         let peer = &self.peer;
         format!("the standby {peer} does not take the log ({reason}); try again later")
@@ -338,12 +328,14 @@ impl Pair {
         if link.joined {
             return Err("this router is the primary, and the standby is connected".to_owned());
         }
-        saved.promote(link.appended);
+        let mut next = saved.clone();
+        next.promote(link.appended);
         if *self.open.borrow() {
-            saved.alone = Some(self.published());
+            next.alone = Some(self.published());
         }
-        let stored = saved.store(self.state.dir());
+        let stored = next.store(self.state.dir());
         stored.map_err(|error| error.to_string())?;
+        *saved = next;
         Ok(format!(
             "forced: this router goes on alone in {}; if the other one has been promoted, there \
             are two primaries until they see each other, and what one of them has taken is lost",
@@ -373,188 +365,5 @@ impl Pair {
             },
             discarded: saved.discarded,
         }
-    }
-
-    /// Returns records to send from this number on, as a body of a frame without its number. It is
-    /// empty if there is nothing to send now.
-    pub(super) fn take(&self, next: u64) -> io::Result<(u64, Vec<u8>)> {
-        let mut body = Vec::new();
-        let mut count = 0;
-        {
-            let mut link = self.link();
-            while link.queue.front().is_some_and(|(number, _)| *number < next) {
-                link.unqueue();
-            }
-            while link
-                .queue
-                .front()
-                .is_some_and(|(number, _)| *number == next + count)
-                && body.len() < SEND_BYTES
-            {
-                if let Some(record) = link.unqueue() {
-                    super::packing::push(&mut body, &record);
-                    count += 1;
-                }
-            }
-        }
-        if count == 0 && self.log.newest() >= next {
-            for record in self.log.read(next - 1) {
-                super::packing::push(&mut body, &record?.1);
-                count += 1;
-                if body.len() >= SEND_BYTES {
-                    break;
-                }
-            }
-        }
-        Ok((count, body))
-    }
-
-    /// Returns the positions of the backends.
-    pub(super) fn positions(&self) -> BTreeMap<String, u64> {
-        self.log.positions()
-    }
-}
-
-impl Link {
-    fn unqueue(&mut self) -> Option<Vec<u8>> {
-        let (_, record) = self.queue.pop_front()?;
-        self.queued_bytes -= record.len();
-        Some(record)
-    }
-}
-
-impl Log for Pair {
-    fn append(&self, record: &[u8]) -> io::Result<u64> {
-        let _taking = lock(&self.taking);
-        {
-            let link = self.link();
-            if self.wanted == Lost::Refuse && !link.joined && !link.alone {
-                return Err(io::Error::new(
-                    io::ErrorKind::NotConnected,
-                    self.refusal(&link),
-                ));
-            }
-        }
-        let number = self.log.append(record)?;
-        let mut link = self.link();
-        link.appended = number;
-        if link.joined {
-            if link.queued_bytes + record.len() > QUEUE_BYTES {
-                link.queue.clear();
-                link.queued_bytes = 0;
-            }
-            link.queued_bytes += record.len();
-            link.queue.push_back((number, record.to_vec()));
-            drop(link);
-            self.bell.notify_one();
-        }
-        Ok(number)
-    }
-
-    fn frontier(&self) -> watch::Receiver<Frontier> {
-        self.frontier.subscribe()
-    }
-
-    fn extent(&self) -> Extent {
-        self.log.extent()
-    }
-
-    fn follow(&self, backends: &[&str]) -> io::Result<()> {
-        self.log.follow(backends)?;
-        // the standby hears of them before it gets any later record
-        self.names_changed.store(true, Ordering::Release);
-        self.bell.notify_one();
-        Ok(())
-    }
-
-    fn confirm(&self, backend: &str, through: u64) -> io::Result<()> {
-        self.log.confirm(backend, through)?;
-        self.positions_changed.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    fn confirmed(&self, backend: &str) -> u64 {
-        self.log.confirmed(backend)
-    }
-
-    fn newest(&self) -> u64 {
-        self.published()
-    }
-
-    fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
-        let published = |record: &io::Result<Record>| match record {
-            Ok((number, _)) => *number <= self.published(),
-            Err(_) => true,
-        };
-        Box::new(self.log.read(after).take_while(published))
-    }
-}
-
-impl Mirror for Pair {
-    fn change(&self, change: &Change) -> io::Result<()> {
-        let until = Instant::now() + CHANGE;
-        loop {
-            let mut link = self.link();
-            if link.alone && !link.joined {
-                link.begun += 1;
-                return Ok(());
-            }
-            if link.joined && link.reset.is_none() {
-                let (done, wait) = mpsc::channel();
-                link.next_change += 1;
-                let number = link.next_change;
-                link.begun += 1;
-                link.changes.push_back(Sent {
-                    number,
-                    change: change.clone(),
-                    done,
-                });
-                drop(link);
-                self.bell.notify_one();
-                match wait.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                    Ok(()) => return Ok(()),
-                    Err(mpsc::RecvTimeoutError::Disconnected) => self.link().ended += 1,
-                    Err(mpsc::RecvTimeoutError::Timeout) => {
-                        let mut link = self.link();
-                        link.ended += 1;
-                        link.reset = Some("it does not store a change of the state");
-                        self.bell.notify_one();
-                        return Err(self.no_standby());
-                    }
-                }
-                continue;
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(self.no_standby());
-            }
-            let waited = self.changed.wait_timeout(link, left);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
-        }
-    }
-
-    fn done(&self, is_here: bool) {
-        let mut link = self.link();
-        link.ended += 1;
-        if !is_here {
-            link.reset = Some("it has a change of the state that could not be stored here");
-            self.bell.notify_one();
-        }
-    }
-}
-
-impl Pair {
-    fn no_standby(&self) -> io::Error {
-        let text = format!(
-            "the standby {} has not stored this change of the state, so it is not made; try again \
-            when it is back",
-            self.peer
-        );
-        io::Error::new(io::ErrorKind::NotConnected, text)
-    }
-
-    /// Returns the directory that keeps the role.
-    pub fn dir(&self) -> PathBuf {
-        self.state.dir().to_owned()
     }
 }

@@ -22,11 +22,13 @@ mod exchange;
 mod frame;
 mod history;
 mod hub;
+mod mirroring;
 mod packing;
 mod receiving;
 mod saved;
 mod sending;
 mod standby;
+mod taking;
 mod waiting;
 
 pub use again::start_again;

@@ -18,7 +18,7 @@ use super::standby::{Standby, PAUSE};
 use crate::clock::now;
 use crate::connection::Stream;
 use crate::lock::lock;
-use crate::log::{Durable, Log};
+use crate::log::{durable, Durable, Log};
 use crate::role::Role;
 use crate::socket::Socket;
 use crate::state::Change;
@@ -144,6 +144,9 @@ impl Standby {
     ) -> io::Result<Infallible> {
         self.left("another connection".to_owned());
         let (log, ready) = self.prepare(hello)?;
+        // the primary takes everything before that for stored here
+        durable(&*log, ready.next - 1).await?;
+        lock(&self.primary).heard = Some(Instant::now());
         say(to, kind::READY, &ready).await?;
         {
             let mut primary = lock(&self.primary);

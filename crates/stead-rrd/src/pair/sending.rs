@@ -98,6 +98,7 @@ impl Pair {
 
     /// Connects the standby and feeds it until the connection is lost.
     async fn session(&self) -> io::Result<std::convert::Infallible> {
+        let begun_at = Instant::now();
         let stream = within(CONNECT, Stream::connect(&self.peer)).await?;
         let (from, mut to) = tokio::io::split(stream);
         let mut from = BufReader::new(from);
@@ -125,7 +126,12 @@ impl Pair {
                 return Err(broken("the state has changed meanwhile; once more"));
             }
         }
-        self.link().acked = ready.next - 1;
+        {
+            let mut link = self.link();
+            link.acked = ready.next - 1;
+            // a standby that is ready has not been promoted since this was begun
+            link.lease = Some(begun_at + LEASE);
+        }
         self.joined();
         let peer = &self.peer;
         tracing::info!(%peer, record = ready.next, "the standby {peer} takes the log from record \

@@ -13,6 +13,7 @@ use super::saved::Saved;
 use crate::clock::now;
 use crate::connection::Address;
 use crate::control::Operable;
+use crate::exit::IO;
 use crate::lock::lock;
 use crate::log::{Durable, Log, Size};
 use crate::role::{Lost, Role};
@@ -127,34 +128,53 @@ impl Standby {
             primary.obeyed.take().inspect(AbortHandle::abort);
         }
         // nothing of the primary is obeyed or acknowledged any more
-        let _turn = self.turn.lock().await;
-        let log = lock(&self.log).clone();
-        let log = log.ok_or("the log of this standby is not open; its messages say why")?;
-        let appended = log.appended();
-        crate::log::durable(&*log, appended)
-            .await
-            .map_err(|error| error.to_string())?;
-        let (text, heard) = {
-            let mut saved = lock(&self.saved);
-            let risk = self.risk(&saved);
-            saved.promote(appended);
-            let stored = saved.store(self.state.dir());
-            stored.map_err(|error| error.to_string())?;
-            let term = saved.term;
-            let text = match risk {
-                Some(risk) => format!(
-                    "promoted by force: this router is the primary in {term}, although {risk}"
-                ),
-                None => format!("promoted: this router is the primary in {term}"),
-            };
-            (text, lock(&self.primary).heard)
-        };
+        let turn = self.turn.lock().await;
+        let settled = self.settled_log().await;
+        let appended = settled.inspect_err(|_| lock(&self.primary).promoted = false)?;
+        let text = self.begin_term(appended)?;
         tracing::warn!(record = appended, "{text}");
         // until then, the old primary may believe that it is the only one, and answer reads
+        let heard = lock(&self.primary).heard;
         if let Some(heard) = heard {
             tokio::time::sleep((heard + LEASE).saturating_duration_since(Instant::now())).await;
         }
+        drop(turn);
         Ok(text)
+    }
+
+    /// Returns the last record of the log, when all are on disk.
+    async fn settled_log(&self) -> Result<u64, String> {
+        let log = lock(&self.log).clone();
+        let log = log.ok_or("the log of this standby is not open; its messages say why")?;
+        let appended = log.appended();
+        let durable = crate::log::durable(&*log, appended).await;
+        durable
+            .map(|()| appended)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Records on disk that this router is the primary.
+    fn begin_term(&self, appended: u64) -> Result<String, String> {
+        let mut saved = lock(&self.saved);
+        if saved.role == Role::Primary {
+            return Err("this router has just been promoted".to_owned());
+        }
+        let risk = self.risk(&saved);
+        let mut next = saved.clone();
+        next.promote(appended);
+        if let Err(error) = next.store(self.state.dir()) {
+            // it is not known what the disk says, so only a new start can find out
+            tracing::error!(%error, "cannot record that this router is the primary: {error}");
+            std::process::exit(IO.into());
+        }
+        *saved = next;
+        let term = saved.term;
+        Ok(match risk {
+            Some(risk) => {
+                format!("promoted by force: this router is the primary in {term}, although {risk}")
+            }
+            None => format!("promoted: this router is the primary in {term}"),
+        })
     }
 
     fn pair(&self) -> PairStatus {
