@@ -401,9 +401,10 @@ async fn route(
     if let Some(metrics) = bind_metrics(serve).await? {
         tokio::spawn(metrics.run(Arc::clone(&report)));
     }
-    if router.shared().options.pair.is_some() {
+    if let Some(pair) = &router.shared().options.pair {
         // before anything is written in this term
         router.claim().await;
+        tokio::time::sleep_until(pair.serves_from().into()).await;
         tokio::spawn(Arc::clone(&router).keep_claim());
     }
     router.start();

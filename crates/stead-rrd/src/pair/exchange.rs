@@ -32,6 +32,8 @@ pub(super) struct Hello {
     /// Of a primary: whether it has ever had a standby, or was promoted. Before that, it has no
     /// authority over another primary.
     pub met: bool,
+    /// Of a primary: whether it answers without the standby.
+    pub alone: bool,
     /// The checksum of its state.
     pub digest: u64,
 }

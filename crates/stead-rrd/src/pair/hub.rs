@@ -21,7 +21,10 @@ use crate::term::{Claim, Term};
 
 /// For how long after the standby or the agents were asked this router may believe that nobody
 /// else is the primary.
-pub(super) const LEASE: Duration = Duration::from_secs(3);
+pub(super) const LEASE: Duration = Duration::from_secs(2);
+
+/// How long the standby must be away before a primary goes on alone.
+const AWAY: Duration = Duration::from_secs(3);
 
 /// What a pair is made of.
 pub struct Facts {
@@ -56,6 +59,8 @@ pub struct Pair {
     /// whether the router may serve clients
     open: watch::Sender<bool>,
     claim: Arc<Claim>,
+    /// whether this run begins the term
+    is_new: bool,
 }
 
 /// The connection to the standby.
@@ -113,7 +118,7 @@ impl Pair {
         } else if saved.alone.is_some() && !saved.unused {
             saved.begin_term(newest);
         }
-        saved.unused = false;
+        let is_new = std::mem::replace(&mut saved.unused, false);
         saved.store(facts.state.dir())?;
         let is_alone = saved.alone.is_some();
         let link = Link {
@@ -155,6 +160,7 @@ impl Pair {
             names_changed: AtomicBool::new(false),
             open: watch::Sender::new(is_alone),
             claim,
+            is_new,
         }))
     }
 
@@ -174,6 +180,12 @@ impl Pair {
         let link = self.link();
         let valid = |until: Option<Instant>| until.is_some_and(|until| Instant::now() < until);
         !link.deposed && (link.alone || valid(link.lease) || valid(link.agents))
+    }
+
+    /// Returns when this router may serve clients after it has told its term to the agents. An old
+    /// primary may believe for so long that it is the only one, if agents have told it so.
+    pub fn serves_from(&self) -> Instant {
+        Instant::now() + if self.is_new { LEASE } else { Duration::ZERO }
     }
 
     /// Records that most agents have confirmed the term of this router, when asked at this time.
@@ -248,7 +260,7 @@ impl Pair {
         let mut saved = lock(&self.saved);
         let mut link = self.link();
         let may = self.wanted == Lost::Alone && saved.lost == Lost::Alone && saved.met;
-        if !may || link.alone || link.joined || link.deposed || link.lost.elapsed() < LEASE {
+        if !may || link.alone || link.joined || link.deposed || link.lost.elapsed() < AWAY {
             return Ok(());
         }
         if !*self.open.borrow() {

@@ -29,6 +29,8 @@ mod saved;
 mod sending;
 mod standby;
 mod taking;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 pub use again::start_again;

@@ -96,6 +96,7 @@ impl Standby {
             published: 0,
             history: saved.history.clone(),
             met: saved.met,
+            alone: false,
             digest: self.state.digest()?,
         })
     }
@@ -167,7 +168,7 @@ impl Standby {
 
     /// Makes the log a beginning of the primary's log, and records what the primary says. What the
     /// primary does not have is discarded.
-    fn prepare(&self, hello: &Hello) -> io::Result<(Arc<Durable>, Ready)> {
+    pub(super) fn prepare(&self, hello: &Hello) -> io::Result<(Arc<Durable>, Ready)> {
         let mut saved = lock(&self.saved);
         if lock(&self.primary).promoted || hello.term.number < saved.term.number {
             return Err(broken(format!("this router knows {}", saved.term)));
@@ -204,7 +205,7 @@ impl Standby {
         };
         let digest = self.state.digest()?;
         let is_whole = common.is_some_and(|common| common >= hello.published);
-        let in_sync = saved.in_sync && is_whole && digest == hello.digest;
+        let in_sync = saved.in_sync && is_whole && digest == hello.digest && !hello.alone;
         let mut next = Saved {
             term: hello.term,
             lost: hello.lost,

@@ -104,6 +104,9 @@ impl Pair {
         let mut from = BufReader::new(from);
         let (begun, digest) = {
             let link = self.link();
+            if link.begun != link.ended {
+                return Err(broken("the state is being changed; once more"));
+            }
             (link.begun, self.state.digest()?)
         };
         let hello = self.hello(digest);
@@ -193,6 +196,7 @@ impl Pair {
             published: self.published(),
             history: saved.history.clone(),
             met: saved.met,
+            alone: link.alone,
             digest,
         }
     }

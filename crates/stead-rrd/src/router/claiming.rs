@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::hub::Router;
 
 /// How often the agents are told.
-const EVERY: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(500);
 
 /// How long an agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
