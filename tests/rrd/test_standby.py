@@ -554,3 +554,25 @@ def test_a_map_is_taken_up_only_when_the_standby_has_it(pair):
             lambda router=router: router.status()["next_epoch"] == 2,
             f"{router.name} to know the new map",
         )
+
+
+@pytest.mark.parametrize("promote", [False, True])
+def test_both_routers_die(pair, record_property, promote):
+    """Both come back, or the standby only, which then is promoted."""
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        pair.a.kill()
+    pair.b.start()
+    if promote:
+        pair.a.wipe()
+        wait_for(pair.b.status, "B to run")
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+    else:
+        pair.a.start()
+        pair.ready(pair.a)
+        pair.a.is_so("in sync", in_sync=True, term=1)
+    fault = f"both killed, {'B alone comes back' if promote else 'both come back'}"
+    assert judged(pair, [load], record_property, fault) == (0, 0)

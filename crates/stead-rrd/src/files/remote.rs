@@ -181,7 +181,14 @@ impl Remote {
             .map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
         let mut wire = Wire::open(stream, self.limit).await?;
         if let Some(claim) = &self.claim {
-            let (_, body) = ask(&mut wire, kind::TERM, &[&bytes_of(claim.term())]).await?;
+            let term = bytes_of(claim.term());
+            let answer = ask(&mut wire, kind::TERM, &[&term]).await;
+            let (_, body) = answer.map_err(|error| match error {
+                NoAnswer::Said(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    broken("this agent knows no terms, which two routers need: upgrade it")
+                }
+                error => error.into(),
+            })?;
             heard(claim, &body)?;
         }
         Ok(wire)
