@@ -92,6 +92,10 @@ impl Log for Pair {
             link.queue.push_back((number, record.to_vec()));
             drop(link);
             self.bell.notify_one();
+        } else if self.wanted == Lost::Refuse && !link.alone {
+            // the standby was lost a moment ago: whoever waits for this record is told, too
+            drop(link);
+            self.frontier.send_modify(|_| {});
         }
         Ok(number)
     }
