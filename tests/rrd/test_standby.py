@@ -3,6 +3,7 @@ copies are equal, and there is one primary.
 """
 
 import os
+import random
 import re
 import signal
 import socket
@@ -576,3 +577,78 @@ def test_both_routers_die(pair, record_property, promote):
         pair.a.is_so("in sync", in_sync=True, term=1)
     fault = f"both killed, {'B alone comes back' if promote else 'both come back'}"
     assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_random_faults_one_after_the_other(pair, record_property):
+    """The same faults in an order that nobody has thought of."""
+    chance = random.Random(20)
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    primary, standby = pair.a, pair.b
+    promotions, done = 0, []
+
+    def cut():
+        pair.cut(primary)
+        time.sleep(chance.random() * 3)
+        pair.heal()
+
+    def stand_still():
+        one = chance.choice([primary, standby])
+        os.kill(one.process.pid, signal.SIGSTOP)
+        time.sleep(chance.random() * 4)
+        os.kill(one.process.pid, signal.SIGCONT)
+
+    def kill_the_standby():
+        standby.kill()
+        if chance.random() < 0.5:
+            standby.wipe()
+            standby.role = "standby"
+        standby.start()
+
+    def kill_both():
+        standby.kill()
+        primary.kill()
+        for one in chance.sample([primary, standby], 2):
+            one.start()
+            time.sleep(chance.random())
+
+    def promote():
+        promoted(pair, primary, standby)
+
+    def kill_and_promote():
+        primary.kill()
+        if chance.random() < 0.5:
+            primary.wipe()
+        promoted(pair, primary, standby)
+        primary.start()
+
+    def kill_a_server():
+        server = chance.choice(list(pair.backends.values()))
+        server.stop(signal.SIGKILL)
+        time.sleep(chance.random() * 2)
+        server.start()
+
+    faults = [cut, stand_still, kill_the_standby, kill_both, promote]
+    faults += [kill_and_promote, kill_a_server]
+    with Load(pair.a, files_of("a")) as a, Load(pair.b, files_of("b")) as b:
+        load = {pair.a: a, pair.b: b}
+        for _ in range(60 if os.environ.get("STEAD_RRD_LONG") else 6):
+            load[primary].more(30, f"updates through {primary.name} after {done[-1:]}")
+            standby.is_so("in sync", role="standby", in_sync=True, connected=True)
+            fault = chance.choice(faults)
+            done.append(fault.__name__)
+            fault()
+            if fault in (promote, kill_and_promote):
+                primary, standby = standby, primary
+                promotions += 1
+        load[primary].more(30, "updates at the end")
+        back_as_standby(standby, primary)
+    pair.ready(primary)
+    # who acknowledged, in the order of time
+    order = sorted([(at, "a") for at in a.when] + [(at, "b") for at in b.when])
+    changes = sum(
+        one[1] != other[1] for one, other in zip(order, order[1:], strict=False)
+    )
+    assert changes <= promotions
+    fault = f"{len(done)} random faults, {promotions} promotions"
+    assert judged(pair, [a, b], record_property, fault) == (0, 0), done
