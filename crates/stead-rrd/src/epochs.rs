@@ -5,8 +5,10 @@
 //! files over. A third map waits until then.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +43,8 @@ pub struct Epochs {
     router: Arc<Router>,
     state: Arc<StateDir>,
     path: PathBuf,
+    /// whether a map could not be taken up because the standby is away
+    unmade: AtomicBool,
     /// notified when the router should look at the file again
     pub again: Arc<tokio::sync::Notify>,
 }
@@ -53,6 +57,7 @@ impl Epochs {
             router,
             state,
             path: path.to_owned(),
+            unmade: AtomicBool::new(false),
             again: Arc::default(),
         }
     }
@@ -114,9 +119,7 @@ impl Epochs {
         };
         if plan.moves.is_empty() {
             let placement = self.router.backends.place(map)?;
-            self.state
-                .settle_on(placement.map())
-                .map_err(|error| error.to_string())?;
+            self.made(self.state.settle_on(placement.map()))?;
             let ids = placement.all().to_vec();
             self.router.shared().layout_mut().replace(placement);
             self.router.backends.follow()?;
@@ -126,11 +129,18 @@ impl Epochs {
             return Ok(Adopted::Settled);
         }
         let placement = self.router.backends.place(map)?;
-        self.state
-            .move_to(placement.map())
-            .map_err(|error| error.to_string())?;
+        self.made(self.state.move_to(placement.map()))?;
         self.enter(placement, Default::default())?;
         Ok(Adopted::Target)
+    }
+
+    /// Notes when a change of the state was not made because the standby is away.
+    fn made(&self, made: io::Result<()>) -> Result<(), String> {
+        made.map_err(|error| {
+            let is_away = error.kind() == io::ErrorKind::NotConnected;
+            self.unmade.store(is_away, Ordering::Relaxed);
+            error.to_string()
+        })
     }
 
     fn enter(
@@ -167,6 +177,9 @@ impl Epochs {
             if found.is_some() && found != seen {
                 seen = found;
                 self.look().await;
+                if self.unmade.swap(false, Ordering::Relaxed) {
+                    seen = None; // try again
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}

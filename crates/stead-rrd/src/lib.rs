@@ -31,6 +31,8 @@
 //! | pass | a check from the first name to the last |
 //! | stray | a copy at a backend where the map does not place it |
 //! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
+//! | pair | two routers: the primary, which serves clients, and the standby, which has a copy of its log |
+//! | term | the time of one primary; each promotion begins a new one |
 //! | state | the directory that the router keeps between two runs |
 //! | identity | the certificate and key of this process, and the CA that it trusts |
 //! | status | what the router reports about itself, for people and for monitoring |
@@ -39,10 +41,12 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health image layout lock passes path record refusals reply unflushed verb
+//! clock dirs exit health image layout lock passes path record refusals reply role term unflushed
+//! verb
 //! | batch create log repairs state suspended tally tls words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
+//! | pair
 //! | files operate say shared
 //! | backend line
 //! | router
@@ -77,6 +81,7 @@ pub mod metrics;
 pub mod mover;
 pub mod operate;
 pub mod page;
+pub mod pair;
 pub mod passes;
 pub mod path;
 pub mod policy;
@@ -86,6 +91,7 @@ pub mod repairs;
 pub mod reply;
 pub mod report;
 pub mod request;
+pub mod role;
 pub mod router;
 #[cfg(test)]
 mod sample;
@@ -97,6 +103,7 @@ pub mod state;
 pub mod status;
 pub mod suspended;
 pub mod tally;
+pub mod term;
 pub mod ticket;
 pub mod tls;
 pub mod unflushed;

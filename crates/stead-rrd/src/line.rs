@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::log::Durability;
-use crate::operate::{Ask, Check, Move, Repair};
+use crate::operate::{Ask, Check, Move, Promote, Repair};
 use crate::policy::Answer;
+use crate::role::{Lost, Role};
 use crate::say::{Format, Least};
 use crate::tls::Paths;
 
@@ -39,6 +40,8 @@ pub enum Task {
     /// Let a running router compare all copies of all files; the exit code is 1 if some differ.
     /// Ctrl-C stops it, and the same command continues later
     Check(Check),
+    /// Make a standby the primary of its pair
+    Promote(Promote),
 }
 
 /// The options of `stead-rrd serve`.
@@ -107,6 +110,25 @@ pub struct Serve {
     /// How many seconds a client may send nothing before it is disconnected; 0 means for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub idle: u64,
+    /// Run as one of two routers: where the other one's --pair is, unix:/path or host:port
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        requires = "pair",
+        conflicts_with = "no_log"
+    )]
+    pub standby: Option<String>,
+    /// Where this router listens for the other one of the two: unix:/path or host:port
+    #[arg(long, value_name = "ADDRESS", requires = "standby")]
+    pub pair: Option<String>,
+    /// What this router is at its very first start, `primary` or `standby`; later, its state says
+    /// which it is
+    #[arg(long, value_enum, value_name = "ROLE", default_value_t = Role::Primary, hide_possible_values = true, requires = "standby")]
+    pub role: Role,
+    /// What the primary does without its standby: `wait` lets clients wait, `refuse` answers writes
+    /// with an error, `alone` goes on
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = Lost::Wait, hide_possible_values = true, requires = "standby")]
+    pub standby_lost: Lost,
     /// Let CREATE replace a file that exists, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,

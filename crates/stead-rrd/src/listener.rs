@@ -1,5 +1,6 @@
 //! The sockets that clients connect to.
 
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::client::{serve, Allowed};
 use crate::connection::Address;
+use crate::pair::refuse_clients;
 use crate::policy::Policy;
 use crate::router::Router;
 use crate::socket::Socket;
@@ -51,7 +53,7 @@ impl Room {
 
 /// A socket that accepts clients.
 pub struct Listener {
-    socket: Socket,
+    socket: Arc<Socket>,
     allowed: Arc<Allowed>,
     policy: Policy,
 }
@@ -67,7 +69,7 @@ impl Listener {
     ) -> io::Result<Listener> {
         let socket = Socket::bind(address, public).await?;
         Ok(Listener {
-            socket,
+            socket: Arc::new(socket),
             allowed: Arc::new(allowed),
             policy,
         })
@@ -76,6 +78,11 @@ impl Listener {
     /// Returns the address, with the port that the system chose if port 0 was requested.
     pub fn address(&self) -> io::Result<String> {
         self.socket.address()
+    }
+
+    /// Answers every request with this error. Never returns.
+    pub fn refuse(&self, why: String) -> impl Future<Output = ()> + Send + 'static {
+        refuse_clients(Arc::clone(&self.socket), why)
     }
 
     /// Accepts clients until `ending` is true. Then the connected clients get the answers that they

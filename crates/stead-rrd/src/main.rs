@@ -12,7 +12,7 @@ use clap::{ArgMatches, FromArgMatches};
 use sd_notify::NotifyState;
 use stead_rrd::client::Allowed;
 use stead_rrd::connection::Address;
-use stead_rrd::control::Control;
+use stead_rrd::control::{Control, Operable};
 use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::exit::{Failure, DATA, FLEET, IO, NO_INPUT, USAGE};
@@ -22,12 +22,15 @@ use stead_rrd::listener::{Listener, Room};
 use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::mover::Mover;
+use stead_rrd::pair::{Facts, Pair, Saved, Standby, Waiting};
 use stead_rrd::path::Base;
 use stead_rrd::policy::Policy;
 use stead_rrd::report::Report;
+use stead_rrd::role::Role;
 use stead_rrd::router::Router;
 use stead_rrd::shared::{Backlog, Options};
-use stead_rrd::state::StateDir;
+use stead_rrd::socket::Socket;
+use stead_rrd::state::{Mirror, StateDir};
 use stead_rrd::status::Source;
 use stead_rrd::tls::{Identity, Paths};
 use stead_rrd::{operate, say, tls};
@@ -80,6 +83,7 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         Task::Move(told) => runtime.block_on(operate::move_files(&told)),
         Task::Repair(told) => runtime.block_on(operate::repair(&told)),
         Task::Check(told) => runtime.block_on(operate::check(&told)),
+        Task::Promote(told) => runtime.block_on(operate::promote(&told)),
     }
 }
 
@@ -93,7 +97,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let address = Address::parse(&options.listen)
         .map_err(|error| Failure(USAGE, format!("--listen {error}")))?;
     let mut told = Told::new()?;
-    let paths = identity(&options.tls, [&address])?;
+    let paths = identity(&options.tls, [("--listen", &address)])?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent =
         agent.map_err(|error| Failure(IO, format!("cannot serve files on {address}: {error}")))?;
@@ -113,15 +117,15 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
 /// Loads the certificates, if they are given. They must be given for an address with `tls:`.
 fn identity<'a>(
     options: &Tls,
-    listen: impl IntoIterator<Item = &'a Address>,
+    addresses: impl IntoIterator<Item = (&'a str, &'a Address)>,
 ) -> Result<Option<Paths>, Failure> {
     let Some(paths) = options.paths() else {
-        let needs = |address: &&Address| matches!(address, Address::Tls(_));
-        return match listen.into_iter().find(needs) {
+        let needs = |(_, address): &(_, &Address)| matches!(address, Address::Tls(_));
+        return match addresses.into_iter().find(needs) {
             None => Ok(None),
-            Some(address) => {
+            Some((option, address)) => {
                 let line = format!(
-                    "--listen {address}: it needs --tls-cert, --tls-key and --tls-ca as well"
+                    "{option} {address}: it needs --tls-cert, --tls-key and --tls-ca as well"
                 );
                 Err(Failure(USAGE, line))
             }
@@ -173,7 +177,11 @@ impl Told {
 
 async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failure> {
     let places = listeners(&serve, given).map_err(|line| Failure(USAGE, line))?;
-    identity(&serve.tls, places.iter().map(|place| &place.address))?;
+    let addresses = pair_addresses(&serve).map_err(|line| Failure(USAGE, line))?;
+    let pair = addresses.iter();
+    let pair = pair.flat_map(|(peer, own)| [("--standby", peer), ("--pair", own)]);
+    let listen = places.iter().map(|place| ("--listen", &place.address));
+    identity(&serve.tls, listen.chain(pair))?;
     let map = stead::Map::open_uncached(&serve.map).map_err(|error| {
         let code = if error.status() == stead::Status::NotFound {
             NO_INPUT
@@ -202,42 +210,202 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
             .map(Duration::from_secs),
         overwrite: serve.overwrite,
         create,
+        pair: None,
     };
     let failed =
         |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
     let state = Arc::new(StateDir::open(&serve.state).map_err(failed)?);
-    if serve.no_log {
-        return listen_and_route(
-            &serve,
-            map,
-            Arc::new(Memory::default()),
-            options,
-            places,
-            state,
-        )
-        .await;
-    }
+    let saved = Saved::load(state.dir()).map_err(failed)?;
+    let told = Told::new()?;
     let bound = log::Size {
         bound: serve.log_size.saturating_mul(1 << 20),
         sync_every: Duration::from_millis(serve.sync_every),
         ..log::Size::default()
     };
-    let log = Durable::open(&serve.state.join("log"), bound).map_err(failed)?;
+    let Some((peer, own)) = addresses else {
+        if saved.is_some() {
+            return Err(Failure(
+                USAGE,
+                format!(
+                    "--state {} belongs to one of two routers: give --standby and --pair, or, if \
+                    the other router is gone for good, remove the file `pair` there",
+                    serve.state.display()
+                ),
+            ));
+        }
+        let log: Arc<dyn Log> = if serve.no_log {
+            Arc::new(Memory::default())
+        } else {
+            open_log(&serve, bound)?
+        };
+        return route(&serve, map, log, options, Places::Free(places), state, told).await;
+    };
+    let listeners = Places::Free(places).bind(&serve).await?;
+    let socket = Socket::bind(&own, serve.public)
+        .await
+        .map_err(|error| Failure(IO, format!("--pair {own}: {error}")))?;
+    let saved = saved.unwrap_or_else(|| Saved::new(serve.role));
+    if saved.role == Role::Standby {
+        let standby = Standby::open(Arc::clone(&state), bound, saved.clone(), peer);
+        let standby = standby.map_err(failed)?;
+        // from now on the directory says that it is a standby
+        saved.store(state.dir()).map_err(failed)?;
+        tokio::spawn(Arc::clone(&standby).listen(socket));
+        let never = std::future::pending();
+        return stand_by(
+            &serve,
+            standby,
+            &listeners,
+            told,
+            never,
+            "the standby of two routers",
+        )
+        .await
+        .map(drop);
+    }
+    let log = open_log(&serve, bound)?;
+    let facts = Facts {
+        state: Arc::clone(&state),
+        log,
+        peer,
+        lost: serve.standby_lost,
+    };
+    let pair = Pair::new(facts, saved).map_err(failed)?;
+    state.mirror_to(Arc::clone(&pair) as Arc<dyn Mirror>);
+    let mut open = pair.open();
+    pair.start(socket)
+        .map_err(|error| Failure(IO, format!("--pair {own}: {error}")))?;
+    let opened = async move {
+        let _ = open.wait_for(|open| *open).await;
+    };
+    let waiting = Arc::new(Waiting::new(Arc::clone(&pair)));
+    let why = "waiting for the other one of two routers";
+    let Some(told) = stand_by(&serve, waiting, &listeners, told, opened, why).await? else {
+        return Ok(());
+    };
+    let options = Options {
+        pair: Some(Arc::clone(&pair)),
+        ..options
+    };
+    let places = Places::Bound(listeners);
+    route(&serve, map, pair, options, places, state, told).await
+}
+
+/// Where clients connect.
+enum Places {
+    Free(Vec<Place>),
+    Bound(Vec<Listener>),
+}
+
+impl Places {
+    async fn bind(self, serve: &Serve) -> Result<Vec<Listener>, Failure> {
+        let places = match self {
+            Places::Free(places) => places,
+            Places::Bound(listeners) => return Ok(listeners),
+        };
+        let mut listeners = Vec::new();
+        for Place {
+            address,
+            allowed,
+            policy,
+        } in places
+        {
+            let failed =
+                |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
+            let listener = Listener::bind(&address, allowed, policy, serve.public)
+                .await
+                .map_err(failed)?;
+            listening(&listener.address().map_err(failed)?);
+            listeners.push(listener);
+        }
+        Ok(listeners)
+    }
+}
+
+fn open_log(serve: &Serve, bound: log::Size) -> Result<Arc<Durable>, Failure> {
+    let log = Durable::open(&serve.state.join("log"), bound)
+        .map_err(|error| Failure(IO, format!("--state {}: {error}", serve.state.display())))?;
     if let Some(notice) = log.notice() {
         tracing::warn!("{notice}");
     }
-    listen_and_route(&serve, map, Arc::new(log), options, places, state).await
+    Ok(Arc::new(log))
 }
 
-async fn listen_and_route(
+/// Returns the addresses of the other router and of this one, if there are two.
+fn pair_addresses(serve: &Serve) -> Result<Option<(Address, Address)>, String> {
+    let (Some(standby), Some(pair)) = (&serve.standby, &serve.pair) else {
+        return Ok(None);
+    };
+    let standby = Address::parse(standby).map_err(|error| format!("--standby {error}"))?;
+    let pair = Address::parse(pair).map_err(|error| format!("--pair {error}"))?;
+    if standby == pair {
+        return Err(format!(
+            "--standby and --pair are both {pair}: the first is the other router's address"
+        ));
+    }
+    Ok(Some((standby, pair)))
+}
+
+/// Serves no clients, but reports the status, until `until` is done. Returns `None` if the program
+/// is told to stop before.
+async fn stand_by<W: Operable>(
+    serve: &Serve,
+    work: Arc<W>,
+    listeners: &[Listener],
+    mut told: Told,
+    until: impl std::future::Future<Output = ()>,
+    what: &str,
+) -> Result<Option<Told>, Failure> {
+    let mut tasks = tokio::task::JoinSet::new();
+    let control = bind_control(serve)?;
+    tasks.spawn(control.run(Arc::clone(&work)));
+    if let Some(metrics) = bind_metrics(serve).await? {
+        tasks.spawn(metrics.run(Arc::clone(&work)));
+    }
+    let why =
+        format!("this router serves nobody now: {what}; ask the other one, or try again later");
+    for listener in listeners {
+        tasks.spawn(listener.refuse(why.clone()));
+    }
+    tell_systemd(NotifyState::Ready);
+    tracing::info!("{what}");
+    let ended = tokio::select! {
+        () = until => Some(()),
+        () = told.wait_or(|| serve.tls.paths().iter().for_each(tls::reload)) => None,
+    };
+    tasks.shutdown().await;
+    Ok(ended.map(|()| told))
+}
+
+fn bind_control(serve: &Serve) -> Result<Control, Failure> {
+    Control::bind(&serve.state).map_err(|error| {
+        Failure(
+            IO,
+            format!("--state {}/control: {error}", serve.state.display()),
+        )
+    })
+}
+
+async fn bind_metrics(serve: &Serve) -> Result<Option<Metrics>, Failure> {
+    let Some(address) = &serve.metrics else {
+        return Ok(None);
+    };
+    let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
+    let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
+    let address = metrics.address().map_err(failed)?;
+    tracing::info!(%address, "metrics at http://{address}/metrics");
+    Ok(Some(metrics))
+}
+
+async fn route(
     serve: &Serve,
     map: stead::Map,
     log: Arc<dyn Log>,
     options: Options,
-    places: Vec<Place>,
+    places: Places,
     state: Arc<StateDir>,
+    mut told: Told,
 ) -> Result<(), Failure> {
-    let mut told = Told::new()?;
     // the map by which the files are placed now, not the newest one at --map
     let settled = state
         .settled()
@@ -262,37 +430,21 @@ async fn listen_and_route(
     mover.load_move().map_err(|line| Failure(IO, line))?;
     let every = Duration::from_secs_f64(serve.check_every * 86400.0);
     mover.load_checks(every).map_err(|line| Failure(IO, line))?;
-    let mut listeners = Vec::new();
-    for Place {
-        address,
-        allowed,
-        policy,
-    } in places
-    {
-        let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
-        let listener = Listener::bind(&address, allowed, policy, serve.public)
-            .await
-            .map_err(failed)?;
-        listening(&listener.address().map_err(failed)?);
-        listeners.push(listener);
-    }
+    let listeners = places.bind(serve).await?;
     let report = Arc::new(Report::new(
         Arc::clone(&router),
         Arc::clone(&mover),
         !serve.no_log,
     ));
-    let control = Control::bind(&serve.state).map_err(|error| {
-        Failure(
-            IO,
-            format!("--state {}/control: {error}", serve.state.display()),
-        )
-    })?;
-    if let Some(address) = &serve.metrics {
-        let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
-        let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
-        let address = metrics.address().map_err(failed)?;
-        tracing::info!(%address, "metrics at http://{address}/metrics");
+    let control = bind_control(serve)?;
+    if let Some(metrics) = bind_metrics(serve).await? {
         tokio::spawn(metrics.run(Arc::clone(&report)));
+    }
+    if let Some(pair) = &router.shared().options.pair {
+        // before anything is written in this term
+        router.claim().await;
+        tokio::time::sleep_until(pair.serves_from().into()).await;
+        tokio::spawn(Arc::clone(&router).keep_claim());
     }
     router.start();
     tokio::spawn(control.run(Arc::clone(&report)));

@@ -1,4 +1,5 @@
-//! The verbs that talk to a running router: `status`, `move`, `repair`, `check`.
+//! The verbs that talk to a running router: `status`, `move`, `repair`, `check`,
+//! `promote`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -73,6 +74,17 @@ pub struct Check {
     json: bool,
 }
 
+/// The options of `stead-rrd promote`.
+#[derive(Args)]
+pub struct Promote {
+    /// The --state directory of the standby
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Promote it even if acknowledged updates may be lost, or there may be two primaries
+    #[arg(long)]
+    force: bool,
+}
+
 /// Prints the status of the router. The exit code says whether all is well.
 pub async fn status(ask: &Ask) -> Result<u8, Failure> {
     let asked = async {
@@ -145,6 +157,18 @@ pub async fn check(told: &Check) -> Result<u8, Failure> {
         restart: told.restart,
     };
     work(&told.directory, &request, told.json).await
+}
+
+/// Makes a standby the primary.
+pub async fn promote(told: &Promote) -> Result<u8, Failure> {
+    let request = Command::Promote(told.force);
+    let mut asked = Asked::of(&told.directory, &request)
+        .await
+        .map_err(unavailable)?;
+    match asked.next().await.map_err(unavailable)? {
+        Answer::Promoted(text) => print(&format!("{}\n", printable(&text))).map(|()| WELL),
+        other => Err(unexpected(&other)),
+    }
 }
 
 async fn work(directory: &Path, request: &Command, json: bool) -> Result<u8, Failure> {

@@ -15,6 +15,7 @@ use crate::control::Operable;
 use crate::health::Health;
 use crate::layout::{BackendId, Layout};
 use crate::mover::Mover;
+use crate::pair::start_again;
 use crate::repairs::Counts;
 use crate::router::Router;
 use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
@@ -82,6 +83,7 @@ impl Report {
             moving,
             move_goes_on: self.mover.wanted().is_some(),
             check: self.mover.check_status(),
+            pair: shared.options.pair.as_ref().map(|pair| pair.status()),
         }
     }
 
@@ -174,5 +176,22 @@ impl Operable for Report {
         restart: bool,
     ) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_check(rate, restart)
+    }
+
+    async fn promote(&self, force: bool) -> Result<String, String> {
+        match (&self.router.shared().options.pair, force) {
+            (Some(pair), true) => pair.force(),
+            (Some(_), false) => Err(
+                "this router is the primary already; --force lets it go on without its standby"
+                    .to_owned(),
+            ),
+            (None, _) => {
+                Err("this router has no other one beside it: it runs without --standby".to_owned())
+            }
+        }
+    }
+
+    fn start_again(&self) {
+        start_again()
     }
 }

@@ -67,5 +67,6 @@ pub(crate) fn sample() -> Status {
         moving: None,
         move_goes_on: false,
         check: CheckStatus::default(),
+        pair: None,
     }
 }

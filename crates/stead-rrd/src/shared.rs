@@ -8,6 +8,7 @@ use crate::create::Templates;
 use crate::known::Known;
 use crate::layout::Layout;
 use crate::log::Log;
+use crate::pair::Pair;
 use crate::path::Base;
 use crate::repairs::Repairs;
 use crate::suspended::Suspended;
@@ -31,6 +32,8 @@ pub struct Options {
     /// How to make a file that an UPDATE names and that does not exist, until other templates are
     /// loaded.
     pub create: Option<Arc<Templates>>,
+    /// The other router of a pair, of which this one is the primary.
+    pub pair: Option<Arc<Pair>>,
 }
 
 /// How much may wait for every copy of a file before clients that need no answer of a server wait
@@ -109,6 +112,14 @@ impl Shared {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         *now = Some(Arc::new(templates));
+    }
+
+    /// Returns whether what this router reads is current: nobody else can have become the primary.
+    pub fn is_current(&self) -> bool {
+        self.options
+            .pair
+            .as_ref()
+            .is_none_or(|pair| pair.is_current())
     }
 
     /// Returns the layout: where files live.

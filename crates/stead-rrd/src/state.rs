@@ -9,6 +9,7 @@
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
 //! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
+//! DIR/pair          which of two routers this one is, and in which term
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
 //! ```
@@ -19,9 +20,10 @@ use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use stead::Map;
+use twox_hash::XxHash3_64;
 
 use crate::dirs::{failed, hold, sync};
 use crate::lock::lock;
@@ -46,10 +48,40 @@ pub struct Intended {
     pub rate: Option<u64>,
 }
 
+/// The most bytes of names of moved files in one change.
+const PART_BYTES: usize = 1 << 20;
+
+/// A change of the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Every file is where this map places it.
+    Settled(Vec<u8>),
+    /// Files begin to move to the places of this map.
+    Target(Vec<u8>),
+    /// Files have moved: their names, each with a line end.
+    Moved(Vec<u8>),
+    /// The repair queue, as it is stored.
+    Repairs(Vec<u8>),
+    /// The move that goes on by itself, as it is stored; empty if there is none.
+    Moving(Vec<u8>),
+}
+
+/// A copy of the directory on another machine. It has each change before this router acts on it.
+pub trait Mirror: Send + Sync {
+    /// Returns when the copy has the change on its disk. Blocks. After an error, the copy may have
+    /// it or not. If this succeeds, [`done`](Mirror::done) has to follow.
+    fn change(&self, change: &Change) -> io::Result<()>;
+
+    /// Reports whether the change is on this machine's disk, too. If it is not, the copy is made
+    /// equal again before the router goes on.
+    fn done(&self, is_here: bool);
+}
+
 /// The directory, locked by one router.
 pub struct StateDir {
     dir: PathBuf,
     moved: Arc<Mutex<Option<File>>>,
+    mirror: Arc<OnceLock<Arc<dyn Mirror>>>,
     _lock: File,
 }
 
@@ -61,6 +93,7 @@ impl StateDir {
         Ok(StateDir {
             dir: dir.to_owned(),
             moved: Arc::default(),
+            mirror: Arc::default(),
             _lock: lock,
         })
     }
@@ -68,6 +101,77 @@ impl StateDir {
     /// Returns its path.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Lets this copy have every change from now on.
+    pub fn mirror_to(&self, mirror: Arc<dyn Mirror>) {
+        let _ = self.mirror.set(mirror);
+    }
+
+    /// Applies a change of the directory that this one is a copy of. It is durable when the call
+    /// returns.
+    pub fn apply(&self, change: &Change) -> io::Result<()> {
+        match change {
+            Change::Settled(map) => self.settle(map),
+            Change::Target(map) => put(&self.dir, "target.map", map),
+            Change::Moved(lines) => append(&self.dir, &self.moved, lines),
+            Change::Repairs(text) => put(&self.dir, REPAIRS, text),
+            Change::Moving(text) => put_moving(&self.dir, text),
+        }
+    }
+
+    /// Returns the changes that make an empty directory equal to this one.
+    pub fn snapshot(&self) -> io::Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        let Some(settled) = self.read("settled.map")? else {
+            return Ok(changes);
+        };
+        changes.push(Change::Settled(settled));
+        if let Some(target) = self.read("target.map")? {
+            changes.push(Change::Target(target));
+            let moved = self.read("moved")?.unwrap_or_default();
+            let mut part = Vec::new();
+            for line in moved.split_inclusive(|b| *b == b'\n') {
+                part.extend_from_slice(line);
+                if part.len() > PART_BYTES {
+                    changes.push(Change::Moved(std::mem::take(&mut part)));
+                }
+            }
+            changes.push(Change::Moved(part));
+        }
+        changes.push(Change::Repairs(self.read(REPAIRS)?.unwrap_or_default()));
+        changes.push(Change::Moving(self.read(MOVING)?.unwrap_or_default()));
+        Ok(changes)
+    }
+
+    /// Returns a checksum of everything that travels to a copy.
+    pub fn digest(&self) -> io::Result<u64> {
+        let mut all = Vec::new();
+        for change in self.snapshot()? {
+            let (kind, bytes) = change.parts();
+            // parts of one file are one file
+            if kind != b'm' || all.last().is_none_or(|(last, _)| *last != kind) {
+                all.push((kind, Vec::new()));
+            }
+            if let Some((_, whole)) = all.last_mut() {
+                whole.extend_from_slice(bytes);
+            }
+        }
+        let mut text = Vec::new();
+        for (kind, bytes) in all {
+            text.push(kind);
+            text.extend_from_slice(&XxHash3_64::oneshot(&bytes).to_le_bytes());
+        }
+        Ok(XxHash3_64::oneshot(&text))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.dir.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", &path, error)),
+        }
     }
 
     /// Returns the map that places the files that have not moved, or `None` at the very first
@@ -122,9 +226,14 @@ impl StateDir {
         }
     }
 
-    /// Records that every file is where this map places it.
+    /// Records that every file is where this map places it. Blocks.
     pub fn settle_on(&self, map: &Map) -> io::Result<()> {
-        self.put("settled.map", map)?;
+        let change = Change::Settled(map.bytes().to_vec());
+        mirrored(&self.mirror, &change, || self.settle(map.bytes()))
+    }
+
+    fn settle(&self, map: &[u8]) -> io::Result<()> {
+        put(&self.dir, "settled.map", map)?;
         *lock(&self.moved) = None;
         // in this order, because without a target the names mean nothing
         for name in ["target.map", "moved"] {
@@ -134,41 +243,22 @@ impl StateDir {
         Ok(())
     }
 
-    /// Records that files begin to move to the places of this map.
+    /// Records that files begin to move to the places of this map. Blocks.
     pub fn move_to(&self, map: &Map) -> io::Result<()> {
-        self.put("target.map", map)
+        let change = Change::Target(map.bytes().to_vec());
+        mirrored(&self.mirror, &change, || {
+            put(&self.dir, "target.map", map.bytes())
+        })
     }
 
     /// Records that a file has moved. This is durable when the call returns.
     pub async fn note_moved(&self, name: &[u8]) -> io::Result<()> {
-        let (path, moved) = (self.dir.join("moved"), Arc::clone(&self.moved));
+        let (dir, moved) = (self.dir.clone(), Arc::clone(&self.moved));
+        let mirror = Arc::clone(&self.mirror);
         let line = [name, b"\n"].concat();
         let write = move || {
-            let mut moved = lock(&moved);
-            let mut file = match moved.take() {
-                Some(file) => file,
-                None => {
-                    let file = OpenOptions::new()
-                        .create(true)
-                        .append(true)
-                        .open(&path)
-                        .map_err(|error| failed("open", &path, error))?;
-                    path.parent().map_or(Ok(()), sync_names)?;
-                    file
-                }
-            };
-            let length = file
-                .metadata()
-                .map_err(|error| failed("read", &path, error))?
-                .len();
-            let written = file.write_all(&line).and_then(|()| file.sync_data());
-            if let Err(error) = written {
-                // a half-written name must not become the start of the next one
-                let _ = file.set_len(length);
-                return Err(failed("write", &path, error));
-            }
-            *moved = Some(file);
-            Ok(())
+            let change = Change::Moved(line.clone());
+            mirrored(&mirror, &change, || append(&dir, &moved, &line))
         };
         tokio::task::spawn_blocking(write)
             .await
@@ -201,14 +291,15 @@ impl StateDir {
 
     /// Stores the repair queue. It is durable when the call returns.
     pub async fn store_repairs(&self, entries: Vec<Repair>) -> io::Result<()> {
-        let dir = self.dir.clone();
+        let (dir, mirror) = (self.dir.clone(), Arc::clone(&self.mirror));
         let store = move || {
             let mut text = Vec::new();
             for (backend, need, name) in entries {
                 text.extend([&backend[..], &need, &name].join(&b'\t'));
                 text.push(b'\n');
             }
-            put(&dir, REPAIRS, &text)
+            let change = Change::Repairs(text.clone());
+            mirrored(&mirror, &change, || put(&dir, REPAIRS, &text))
         };
         tokio::task::spawn_blocking(store)
             .await
@@ -244,20 +335,18 @@ impl StateDir {
 
     /// Stores which move goes on by itself. It is durable when the call returns.
     pub async fn intend(&self, intended: Option<Intended>) -> io::Result<()> {
-        let dir = self.dir.clone();
-        let store = move || match intended {
-            Some(Intended { epoch, rate }) => {
-                let rate = rate.map_or("-".to_owned(), |bytes| bytes.to_string());
-                put(&dir, MOVING, format!("{epoch} {rate}\n").as_bytes())
-            }
-            None => {
-                remove(&dir.join(MOVING))?;
-                sync_names(&dir)
-            }
-        };
-        tokio::task::spawn_blocking(store)
-            .await
-            .map_err(io::Error::other)?
+        let text = intended.map_or(String::new(), |Intended { epoch, rate }| {
+            let rate = rate.map_or("-".to_owned(), |bytes| bytes.to_string());
+            format!("{epoch} {rate}\n")
+        });
+        let (dir, mirror) = (self.dir.clone(), Arc::clone(&self.mirror));
+        tokio::task::spawn_blocking(move || {
+            let change = Change::Moving(text.into_bytes());
+            let (_, text) = change.parts();
+            mirrored(&mirror, &change, || put_moving(&dir, text))
+        })
+        .await
+        .map_err(io::Error::other)?
     }
 
     /// Returns what was stored of the checks.
@@ -278,13 +367,18 @@ impl StateDir {
             .map_err(io::Error::other)?
     }
 
-    fn put(&self, name: &str, map: &Map) -> io::Result<()> {
-        put(&self.dir, name, map.bytes())
-    }
-
     fn sync(&self) -> io::Result<()> {
         sync_names(&self.dir)
     }
+}
+
+/// Stores the move that goes on by itself; none if the text is empty.
+fn put_moving(dir: &Path, text: &[u8]) -> io::Result<()> {
+    if !text.is_empty() {
+        return put(dir, MOVING, text);
+    }
+    remove(&dir.join(MOVING))?;
+    sync_names(dir)
 }
 
 /// Removes a file that may be gone.
@@ -295,8 +389,78 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+impl Change {
+    /// Returns the letter of its kind, and its bytes.
+    pub fn parts(&self) -> (u8, &[u8]) {
+        match self {
+            Change::Settled(bytes) => (b's', bytes),
+            Change::Target(bytes) => (b't', bytes),
+            Change::Moved(bytes) => (b'm', bytes),
+            Change::Repairs(bytes) => (b'r', bytes),
+            Change::Moving(bytes) => (b'g', bytes),
+        }
+    }
+
+    /// Returns the change of this letter and these bytes.
+    pub fn of(kind: u8, bytes: Vec<u8>) -> Option<Change> {
+        Some(match kind {
+            b's' => Change::Settled(bytes),
+            b't' => Change::Target(bytes),
+            b'm' => Change::Moved(bytes),
+            b'r' => Change::Repairs(bytes),
+            b'g' => Change::Moving(bytes),
+            _ => return None,
+        })
+    }
+}
+
+/// Makes a change, first in the copy if there is one.
+fn mirrored(
+    mirror: &OnceLock<Arc<dyn Mirror>>,
+    change: &Change,
+    write: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    let Some(mirror) = mirror.get() else {
+        return write();
+    };
+    mirror.change(change)?;
+    let written = write();
+    mirror.done(written.is_ok());
+    written
+}
+
+/// Appends lines to the list of the files that have moved.
+fn append(dir: &Path, moved: &Mutex<Option<File>>, lines: &[u8]) -> io::Result<()> {
+    let path = dir.join("moved");
+    let mut moved = lock(moved);
+    let mut file = match moved.take() {
+        Some(file) => file,
+        None => {
+            let file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&path)
+                .map_err(|error| failed("open", &path, error))?;
+            sync_names(dir)?;
+            file
+        }
+    };
+    let length = file
+        .metadata()
+        .map_err(|error| failed("read", &path, error))?
+        .len();
+    let written = file.write_all(lines).and_then(|()| file.sync_data());
+    if let Err(error) = written {
+        // a half-written name must not become the start of the next one
+        let _ = file.set_len(length);
+        return Err(failed("write", &path, error));
+    }
+    *moved = Some(file);
+    Ok(())
+}
+
 /// Puts a file in its place by renaming.
-fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let (path, new) = (dir.join(name), dir.join(format!("{name}.tmp")));
     let write = || {
         let mut file = File::create(&new)?;
@@ -394,6 +558,59 @@ mod tests {
         assert_eq!(state.checks().unwrap(), None);
         state.store_checks(b"{}".to_vec()).await.unwrap();
         assert_eq!(state.checks().unwrap().as_deref(), Some(&b"{}"[..]));
+    }
+
+    #[tokio::test]
+    async fn a_copy_becomes_equal_by_a_snapshot_and_stays_equal_by_the_changes() {
+        /// A copy that can be unreachable.
+        struct Copy(StateDir, std::sync::atomic::AtomicBool);
+
+        impl Mirror for Copy {
+            fn change(&self, change: &Change) -> io::Result<()> {
+                if self.1.load(std::sync::atomic::Ordering::Relaxed) {
+                    return Err(io::ErrorKind::NotConnected.into());
+                }
+                let (kind, bytes) = change.parts();
+                self.0.apply(&Change::of(kind, bytes.to_vec()).unwrap())
+            }
+
+            fn done(&self, is_here: bool) {
+                assert!(is_here);
+            }
+        }
+
+        let place = tempfile::tempdir().unwrap();
+        let state = StateDir::open(&place.path().join("one")).unwrap();
+        state.settle_on(&map([1, 1])).unwrap();
+        state.move_to(&map([1, 2])).unwrap();
+        let lines: String = (0..50_000)
+            .map(|n| format!("a/file/with/a/name/of/some/length/{n}\n"))
+            .collect();
+        append(state.dir(), &state.moved, lines.as_bytes()).unwrap();
+        let copy = StateDir::open(&place.path().join("two")).unwrap();
+        let changes = state.snapshot().unwrap();
+        assert!(changes.len() > 4, "the names come in parts");
+        assert_ne!(copy.digest().unwrap(), state.digest().unwrap());
+        changes.iter().for_each(|c| copy.apply(c).unwrap());
+        let same = |copy: &StateDir| copy.digest().unwrap() == state.digest().unwrap();
+        assert!(same(&copy));
+        assert_eq!(copy.target().unwrap().unwrap().1.len(), 50_000);
+        let copy = Arc::new(Copy(copy, Default::default()));
+        state.mirror_to(copy.clone());
+        state.note_moved(b"c/a b").await.unwrap();
+        assert!(same(&copy.0));
+        let entry = (b"a".to_vec(), b"missing".to_vec(), b"c/x".to_vec());
+        state.store_repairs(vec![entry]).await.unwrap();
+        assert!(same(&copy.0));
+        // a change that the copy does not have is not made here, either
+        let before = state.digest().unwrap();
+        copy.1.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(state.note_moved(b"c/never").await.is_err());
+        assert!(state.settle_on(&map([1, 2])).is_err());
+        assert_eq!(state.digest().unwrap(), before);
+        copy.1.store(false, std::sync::atomic::Ordering::Relaxed);
+        state.settle_on(&map([1, 2])).unwrap();
+        assert!(same(&copy.0) && copy.0.target().unwrap().is_none());
     }
 
     #[test]

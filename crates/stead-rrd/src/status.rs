@@ -8,8 +8,10 @@ use std::future::Future;
 use serde::{Deserialize, Serialize};
 use stead::Map;
 
+use crate::clock::now;
 use crate::health::Health;
 use crate::passes::Pass;
+use crate::role::{Lost, Role};
 use crate::tally::Clients;
 
 /// A source of the status: the router.
@@ -50,6 +52,62 @@ pub struct Status {
     /// The checks of all copies.
     #[serde(default)]
     pub check: CheckStatus,
+    /// `None`: the router has no other one beside it.
+    #[serde(default)]
+    pub pair: Option<PairStatus>,
+}
+
+impl Status {
+    /// Returns the status of a router that serves nobody.
+    pub fn empty(started: u64) -> Status {
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            now: now(),
+            started,
+            fleet: String::new(),
+            epoch: 0,
+            next_epoch: None,
+            exposed: Exposed::default(),
+            backends: Vec::new(),
+            log: None,
+            clients: Clients::default(),
+            moving: None,
+            move_goes_on: false,
+            check: CheckStatus::default(),
+            pair: None,
+        }
+    }
+}
+
+/// The other router of a pair, and what this one is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairStatus {
+    /// What this router is.
+    pub role: Role,
+    /// The number of its term.
+    pub term: u64,
+    /// Where the other router listens for this one.
+    pub peer: String,
+    /// What the primary does without the standby.
+    pub lost: Lost,
+    /// Whether the standby knows that.
+    pub agreed: bool,
+    /// Whether the log flows from the primary to the standby.
+    pub connected: bool,
+    /// Since when it does, or does not.
+    pub since: u64,
+    /// Why it does not.
+    pub reason: Option<String>,
+    /// Whether this router serves clients.
+    pub serving: bool,
+    /// The record after which a primary has gone on alone.
+    pub alone: Option<u64>,
+    /// Whether the standby has everything that was answered.
+    pub in_sync: bool,
+    /// How many records the standby lacks.
+    pub behind: u64,
+    /// How many records this router has discarded so far that a later primary did not have.
+    pub discarded: u64,
 }
 
 /// Fractions of all places where files can lie, from 0 to 1.

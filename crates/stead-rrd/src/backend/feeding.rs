@@ -113,6 +113,12 @@ impl Backend {
                     error = connection.closed() => return Err(error),
                 }
             }
+            if works.iter().any(Work::is_risky) {
+                if let Err(error) = self.fenced().await {
+                    works.iter().for_each(|work| work.ticket.lost());
+                    return Err(error);
+                }
+            }
             text.clear();
             let mut count = 0;
             for work in &works {

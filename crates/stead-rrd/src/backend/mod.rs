@@ -23,6 +23,7 @@
 mod asking;
 mod confirming;
 mod feeding;
+mod fencing;
 mod replaying;
 mod server;
 mod standing;

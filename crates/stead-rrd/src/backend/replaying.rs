@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::feeding::needed;
 use super::server::Backend;
 use super::standing::BATCH_LINES;
+use super::work::is_risky;
 use crate::connection::Connection;
 use crate::health::Health;
 use crate::known::Doubt;
@@ -55,6 +56,9 @@ impl Backend {
                 }
                 // a newer record was offered; every offered record is durable, so the log has it
                 continue;
+            }
+            if stretch.sent.iter().any(|sent| is_risky(sent.verb)) {
+                self.fenced().await?;
             }
             let failures = self
                 .in_time(connection.batch(&stretch.text, stretch.sent.len()))

@@ -76,6 +76,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
         idle: None,
         overwrite: false,
         create: None,
+        pair: None,
     };
     let shared = Arc::new(Shared::new(options, log.clone(), layout));
     let access = Access {

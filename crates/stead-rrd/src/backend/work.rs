@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::ticket::Ticket;
+use crate::verb::Verb;
 
 /// The lines of one ticket that are for this backend.
 pub struct Work {
@@ -39,8 +40,19 @@ impl Work {
         }
     }
 
+    /// Returns whether this could destroy what another router has written.
+    pub(super) fn is_risky(&self) -> bool {
+        let writes = &self.ticket.writes;
+        self.lines().any(|line| is_risky(writes.verb(line)))
+    }
+
     /// Returns roughly how much memory this work keeps. Each backend that has a ticket counts it.
     pub(super) fn size(&self) -> usize {
         self.ticket.writes.bytes() + 100 * self.count()
     }
+}
+
+/// Returns whether a late line of this verb could destroy what another router has written.
+pub(super) fn is_risky(verb: Verb) -> bool {
+    matches!(verb, Verb::Create | Verb::Forget)
 }

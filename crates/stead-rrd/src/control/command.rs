@@ -28,6 +28,8 @@ pub enum Command {
         /// Whether to begin again instead of continuing.
         restart: bool,
     },
+    /// Make a standby the primary, or a primary go on without its standby; `true`: by force.
+    Promote(bool),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -75,8 +77,10 @@ impl Command {
                     rate => Ok(Command::Check { rate, restart }),
                 }
             }
+            ("promote", "") => Ok(Command::Promote(false)),
+            ("promote", "force") => Ok(Command::Promote(true)),
             _ => Err(format!(
-                "{line:?} is not a request: ask for status, move, repair, replace or check"
+                "{line:?} is not a request: ask for status, move, repair, replace, check or promote"
             )),
         }
     }
@@ -93,6 +97,8 @@ impl Command {
                 let rate = rate.map_or("null".to_owned(), |rate| rate.to_string());
                 format!("check {{\"rate\":{rate},\"restart\":{restart}}}\n")
             }
+            Command::Promote(false) => "promote\n".to_owned(),
+            Command::Promote(true) => "promote force\n".to_owned(),
         }
     }
 }
@@ -110,6 +116,8 @@ pub enum Answer {
     End(Progress),
     /// The work stops after the files in hand, because the caller said so.
     Stopped,
+    /// This router is the primary from now on.
+    Promoted(String),
     /// The error that is sent in place of any other answer.
     Error(String),
 }

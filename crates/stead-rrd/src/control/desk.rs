@@ -32,24 +32,56 @@ pub trait Operable: Source {
     /// Moves files to where the newest map places them, at most this many bytes a second.
     fn start_move(
         &self,
-        rate: Option<u64>,
-    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+        _rate: Option<u64>,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send {
+        self.refused()
+    }
+
     /// Stops a move or a repair after the files in hand, until somebody starts it again.
-    fn stop(&self) -> impl Future<Output = Result<(), String>> + Send;
+    fn stop(&self) -> impl Future<Output = Result<(), String>> + Send {
+        async { Ok(()) }
+    }
+
     /// Compares the copies of every file that a backend should have, and makes them equal. With
     /// `replace`, the backend's copies are replaced without a look at them.
     fn start_repair(
         &self,
-        node: &str,
-        replace: bool,
-    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+        _node: &str,
+        _replace: bool,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send {
+        self.refused()
+    }
+
     /// Compares the copies of every file, at most this many bytes a second. Continues the check
     /// that was stopped last, unless `restart` is set.
     fn start_check(
         &self,
-        rate: Option<u64>,
-        restart: bool,
-    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+        _rate: Option<u64>,
+        _restart: bool,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send {
+        self.refused()
+    }
+
+    /// Makes this router the primary of its pair. After the answer was sent,
+    /// [`start_again`](Operable::start_again) is called.
+    fn promote(&self, _force: bool) -> impl Future<Output = Result<String, String>> + Send {
+        async {
+            Err("this router has no other one beside it: it runs without --standby".to_owned())
+        }
+    }
+
+    /// Lets the promotion take effect.
+    fn start_again(&self) {}
+
+    /// Returns why this router works on no files.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the refusal of work on files.
+    fn refused<T: Send>(&self) -> impl Future<Output = Result<T, String>> + Send {
+        std::future::ready(Err(self.refusal().unwrap_or_default()))
+    }
 }
 
 /// The router's side of the control socket. The socket is removed when this is dropped.
@@ -146,6 +178,15 @@ async fn serve<W: Operable>(
         Ok(Command::Repair(node)) => work.start_repair(&node, false).await,
         Ok(Command::Replace(node)) => work.start_repair(&node, true).await,
         Ok(Command::Check { rate, restart }) => work.start_check(rate, restart).await,
+        Ok(Command::Promote(force)) => match work.promote(force).await {
+            Ok(text) => {
+                // the caller may have left; the term is on disk all the same
+                let _ = say(to, &Answer::Promoted(text)).await;
+                work.start_again();
+                return Ok(());
+            }
+            Err(error) => Err(error),
+        },
         Err(error) => Err(error),
     };
     match started {

@@ -6,6 +6,7 @@
 //! >  repair b1                   <  the same
 //! >  replace b1                  <  the same
 //! >  check {"rate":1048576}      <  the same
+//! >  promote                     <  {"promoted":"..."}
 //! ```
 //!
 //! A connection carries one request, and each answer is one line of JSON. `{"error":"..."}` can

@@ -10,11 +10,13 @@ use tokio::sync::Semaphore;
 
 use super::copy::{blocking, work};
 use super::entries;
+use super::fence::{bytes_of, term_from, Fence};
 use super::tree::{Reading, Tree};
 use super::wire::{broken, digest_bytes, kind, sum_bytes, Message, Wire, CHUNK};
 use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
+use crate::term::Term;
 
 /// How many clients are served at once; more have to wait. Each has at most about 70 open files,
 /// and only while it lists the deepest directory.
@@ -30,6 +32,7 @@ const PAGE: u32 = 4096;
 pub struct Agent {
     socket: Socket,
     tree: Tree,
+    fence: Arc<Fence>,
     read_only: bool,
     silent: Duration,
 }
@@ -47,10 +50,12 @@ impl Agent {
         std::fs::read_dir(&tree.base).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", tree.base.display()))
         })?;
+        let fence = Arc::new(Fence::open(tree.base.clone(), read_only)?);
         let socket = Socket::bind(address, public).await?;
         Ok(Agent {
             socket,
             tree,
+            fence,
             read_only,
             silent: SILENT,
         })
@@ -94,6 +99,7 @@ impl Agent {
         let mut client = Client {
             wire: Wire::open(stream, self.silent).await?,
             agent: self,
+            term: Term::default(),
             doing: Doing::Nothing,
         };
         loop {
@@ -123,6 +129,8 @@ enum Doing {
 struct Client<'a> {
     wire: Wire,
     agent: &'a Agent,
+    /// the term of the router; the lowest if it has told none
+    term: Term,
     doing: Doing,
 }
 
@@ -135,6 +143,7 @@ impl Client<'_> {
             kind::MORE => self.more(&body).await,
             kind::VERIFY => self.verify().await,
             kind::COMMIT => self.commit().await,
+            kind::TERM => self.hear(&body).await,
             kind::SUM | kind::DIGEST | kind::GET | kind::PUT | kind::REMOVE => {
                 self.begin(kind, body).await
             }
@@ -152,6 +161,7 @@ impl Client<'_> {
     async fn begin(&mut self, kind: u8, body: Vec<u8>) -> io::Result<Vec<u8>> {
         self.doing = Doing::Nothing;
         let tree = self.agent.tree.clone();
+        let (fence, term) = (Arc::clone(&self.agent.fence), self.term);
         if self.agent.read_only && matches!(kind, kind::PUT | kind::REMOVE) {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
@@ -180,15 +190,23 @@ impl Client<'_> {
                     let (mode, name) = body
                         .split_first_chunk()
                         .ok_or_else(|| broken("a request without a mode"))?;
-                    tree.create(name, u32::from_le_bytes(*mode))
+                    fence.pass(term, || tree.create(name, u32::from_le_bytes(*mode)))
                 });
                 self.doing = Doing::Writing(Some(writing.await?));
                 Ok(Vec::new())
             }
-            _ => blocking(move || tree.remove(&body))
+            _ => blocking(move || fence.pass(term, || tree.remove(&body)))
                 .await
                 .map(|removed| vec![u8::from(removed)]),
         }
+    }
+
+    /// Takes the term of the router, for this connection and all others.
+    async fn hear(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
+        self.term = term_from(body)?;
+        let (fence, term) = (Arc::clone(&self.agent.fence), self.term);
+        let highest = blocking(move || fence.hear(term)).await?;
+        Ok(bytes_of(highest).to_vec())
     }
 
     async fn list(&mut self) -> io::Result<()> {
@@ -288,7 +306,8 @@ impl Client<'_> {
         else {
             return Err(broken("the place for a file that is not being written"));
         };
-        blocking(move || writing.commit())
+        let (fence, term) = (Arc::clone(&self.agent.fence), self.term);
+        blocking(move || fence.pass(term, || writing.commit()))
             .await
             .map(|()| Vec::new())
     }

@@ -17,6 +17,7 @@ use super::tree::{Listed, Reading, Tree};
 use super::wire::CHUNK;
 use super::writing::Writing;
 use crate::connection::Address;
+use crate::term::Claim;
 
 /// How long an agent may take to answer. It is silent only while it works on one file, which may
 /// have some gigabytes on a slow disk.
@@ -77,6 +78,23 @@ impl Files {
     /// Returns the files of an agent, each of whose answers may take as long as `limit`.
     pub fn agent_within(address: Address, limit: Duration) -> Files {
         Files(Kind::Agent(Arc::new(Remote::new(address, limit))))
+    }
+
+    /// Returns the same files. If an agent has them, it is told the term of this router.
+    pub fn claiming(self, claim: &Arc<Claim>) -> Files {
+        Files(match self.0 {
+            Kind::Agent(remote) => Kind::Agent(Arc::new(remote.claiming(Arc::clone(claim)))),
+            directory => directory,
+        })
+    }
+
+    /// Asks the agent whether it knows a higher term than that of this router, which is an error of
+    /// the kind `PermissionDenied`. Returns false if there is no agent or no term.
+    pub async fn claim(&self) -> io::Result<bool> {
+        match &self.0 {
+            Kind::Directory(_) => Ok(false),
+            Kind::Agent(remote) => self.said(remote.claim().await),
+        }
     }
 
     /// Calls `each` with the name and the size of every RRD while it finds them, in no particular

@@ -15,6 +15,7 @@ mod agent;
 mod below;
 mod copy;
 mod entries;
+mod fence;
 mod paging;
 mod rate;
 mod remote;

@@ -1,17 +1,19 @@
 //! The client of an agent. It keeps connections for later requests.
 
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::below::Sum;
 use super::entries::Entries;
+use super::fence::{bytes_of, term_from};
 use super::paging::Page;
 use super::tree::Listed;
 use super::wire::{broken, digest_from, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
 use crate::image::Digest;
 use crate::lock::lock;
+use crate::term::Claim;
 
 /// How many unused connections are kept; more are closed.
 const KEPT: usize = 16;
@@ -21,6 +23,8 @@ const KEPT: usize = 16;
 pub(crate) struct Remote {
     pub(crate) address: Address,
     limit: Duration,
+    /// the term of this router, if there are two
+    claim: Option<Arc<Claim>>,
     idle: Mutex<Vec<Wire>>,
 }
 
@@ -51,8 +55,29 @@ impl Remote {
         Remote {
             address,
             limit,
+            claim: None,
             idle: Mutex::default(),
         }
+    }
+
+    /// Returns the same agent, which is told the term of this router before anything else.
+    pub(crate) fn claiming(&self, claim: Arc<Claim>) -> Remote {
+        Remote {
+            claim: Some(claim),
+            ..Remote::new(self.address.clone(), self.limit)
+        }
+    }
+
+    /// Asks the agent whether it knows a higher term, which is an error. Returns false if this
+    /// router has no term.
+    pub(crate) async fn claim(&self) -> io::Result<bool> {
+        let Some(claim) = &self.claim else {
+            return Ok(false);
+        };
+        let term = bytes_of(claim.term());
+        let (wire, (_, body)) = self.begin(kind::TERM, &[&term]).await?;
+        self.keep(wire);
+        heard(claim, &body).map(|()| true)
     }
 
     /// Calls `each` with the name and the size of every RRD.
@@ -191,7 +216,19 @@ impl Remote {
         let stream = within(self.limit, Stream::connect(&self.address))
             .await
             .map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
-        Wire::open(stream, self.limit).await
+        let mut wire = Wire::open(stream, self.limit).await?;
+        if let Some(claim) = &self.claim {
+            let term = bytes_of(claim.term());
+            let answer = ask(&mut wire, kind::TERM, &[&term]).await;
+            let (_, body) = answer.map_err(|error| match error {
+                NoAnswer::Said(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    broken("this agent knows no terms, which two routers need: upgrade it")
+                }
+                error => error.into(),
+            })?;
+            heard(claim, &body)?;
+        }
+        Ok(wire)
     }
 
     fn keep(&self, wire: Wire) {
@@ -199,6 +236,18 @@ impl Remote {
         if idle.len() < KEPT {
             idle.push(wire);
         }
+    }
+}
+
+/// Takes the highest term that an agent knows.
+fn heard(claim: &Claim, body: &[u8]) -> io::Result<()> {
+    let other = term_from(body)?;
+    match claim.hear(other) {
+        false => Ok(()),
+        true => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("another router is the primary since {other}"),
+        )),
     }
 }
 

@@ -17,6 +17,7 @@
 //! verify                             -> done (bytes u64 and XXH3-128 as they are on disk); then commit
 //! commit                             -> done
 //! remove    name                     -> done (1, or 0: no such file)
+//! term      term of the router       -> done (the highest term that the agent knows)
 //!
 //! any of these                       -> error (kind u8, text)
 //!
@@ -57,6 +58,7 @@ pub(crate) mod kind {
     pub(crate) const VERIFY: u8 = b'v';
     pub(crate) const COMMIT: u8 = b'c';
     pub(crate) const REMOVE: u8 = b'r';
+    pub(crate) const TERM: u8 = b't';
     pub(crate) const ENTRIES: u8 = b'e';
     pub(crate) const DONE: u8 = b'+';
     pub(crate) const ERROR: u8 = b'!';

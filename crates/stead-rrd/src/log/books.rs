@@ -286,6 +286,14 @@ impl Books {
         Some(Ok(number))
     }
 
+    /// Returns the newest record that may be read: nobody gets one whose client waits for a sync.
+    pub fn readable(&self) -> u64 {
+        match self.awaited > self.newest {
+            true => self.newest,
+            false => self.written,
+        }
+    }
+
     /// Records that the last segment has bytes that are not synced. Returns whether it had none
     /// before.
     pub fn wrote(&mut self) -> bool {

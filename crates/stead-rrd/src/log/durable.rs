@@ -48,6 +48,7 @@ impl Durable {
             written: books.written,
             newest: books.newest,
             broken: None,
+            unsure: None,
         });
         let core = Arc::new(Core {
             dir: dir.to_owned(),

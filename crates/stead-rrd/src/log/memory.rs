@@ -41,6 +41,7 @@ impl Log for Memory {
             written: number,
             newest: number,
             broken: None,
+            unsure: None,
         });
         Ok(number)
     }
@@ -140,7 +141,8 @@ mod tests {
             Frontier {
                 written: 3,
                 newest: 3,
-                broken: None
+                broken: None,
+                unsure: None,
             }
         );
         log.confirm("a", 2).unwrap();

@@ -20,6 +20,7 @@
 //! PostgreSQL found in 2018).
 
 mod books;
+mod copying;
 mod disk;
 mod durable;
 mod frame;

@@ -26,17 +26,27 @@ pub(super) struct Opened {
 
 /// Opens the log in this directory, or starts a new one there.
 pub(super) fn open(dir: &Path, size: Size, disk: &dyn Disk) -> io::Result<Opened> {
+    open_from(dir, size, disk, 1)
+}
+
+/// Opens the log in this directory, or starts a new one there whose first record will have the
+/// number `first`.
+pub(super) fn open_from(dir: &Path, size: Size, disk: &dyn Disk, first: u64) -> io::Result<Opened> {
     check_size(dir, size)?;
     make(dir, disk)?;
     let lock = hold(&dir.join("lock"))?;
     let mut bases = tidy(dir)?;
-    let positions = positions_of(dir, bases.is_empty(), disk)?;
+    let is_fresh = bases.is_empty() && !dir.join(positions::NAME).exists();
+    let positions = positions_of(dir, bases.is_empty(), first, disk)?;
     remove_confirmed(dir, &mut bases, positions.floor().unwrap_or(0))?;
     let mut books = Books::new(positions);
     let notice = read_segments(dir, &bases, &mut books, disk)?;
+    if books.segments.is_empty() && is_fresh {
+        begin(dir, size.segment, first, &mut books, disk)?;
+    }
     check(&books, dir)?;
     if books.segments.is_empty() {
-        begin(dir, size.segment, &mut books, disk)?;
+        begin(dir, size.segment, 1, &mut books, disk)?;
     }
     Ok(Opened {
         lock,
@@ -93,12 +103,13 @@ fn tidy(dir: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Returns the positions in the directory, or new ones if there is no log.
-fn positions_of(dir: &Path, is_fresh: bool, disk: &dyn Disk) -> io::Result<Positions> {
+fn positions_of(dir: &Path, is_fresh: bool, first: u64, disk: &dyn Disk) -> io::Result<Positions> {
     match Positions::load(dir)? {
         Some(positions) => Ok(positions),
         None if is_fresh => {
             let fresh = Positions {
                 id: RandomState::new().build_hasher().finish(),
+                durable: first - 1,
                 ..Positions::default()
             };
             fresh.store(dir, disk).map_err(positions::Trouble::error)?;
@@ -199,18 +210,19 @@ fn check(books: &Books, dir: &Path) -> io::Result<()> {
 }
 
 /// Makes the first segment.
-fn begin(dir: &Path, size: u64, books: &mut Books, disk: &dyn Disk) -> io::Result<()> {
-    let (from, path) = (dir.join("spare-0.tmp"), Segment::path_of(dir, 1));
+fn begin(dir: &Path, size: u64, first: u64, books: &mut Books, disk: &dyn Disk) -> io::Result<()> {
+    let (from, path) = (dir.join("spare-0.tmp"), Segment::path_of(dir, first));
     let file = segment::prepare(&from, size, disk)?;
-    file.write_all_at(&frame::header(books.positions.id, 1, size), 0)
+    file.write_all_at(&frame::header(books.positions.id, first, size), 0)
         .map_err(|e| failed("write", &from, e))?;
     disk.sync(&file).map_err(|e| failed("sync", &from, e))?;
     fs::rename(&from, &path).map_err(|e| failed("rename", &from, e))?;
     sync_dir(dir, disk)?;
-    books.total = size;
+    (books.next, books.total) = (first, size);
+    (books.written, books.newest) = (first - 1, first - 1);
     books
         .segments
-        .push_back(Arc::new(Segment::new(1, size, path, file)));
+        .push_back(Arc::new(Segment::new(first, size, path, file)));
     Ok(())
 }
 

@@ -37,6 +37,9 @@ pub struct Frontier {
     pub newest: u64,
     /// Why no more records will become durable.
     pub broken: Option<Arc<str>>,
+    /// Why nobody should wait for the records that are not durable now. They may become durable
+    /// later.
+    pub unsure: Option<Arc<str>>,
 }
 
 /// The size of the log.

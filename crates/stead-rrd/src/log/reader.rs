@@ -133,7 +133,7 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next > self.limit && !self.ended {
-            self.limit = self.log.books().written;
+            self.limit = self.log.books().readable();
             if let Some(mut cursor) = self.cursor.take().filter(|_| self.next <= self.limit) {
                 // the bytes that were read ahead may have been written since, and a later segment
                 // may have been added

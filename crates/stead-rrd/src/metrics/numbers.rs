@@ -11,6 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::families::Families;
 use crate::health::Health;
+use crate::role::Role;
 use crate::status::{BackendStatus, Status};
 use crate::tally::BOUNDS;
 
@@ -32,6 +33,7 @@ impl Collector for Numbers {
         self.router(&mut families)?;
         self.backends(&mut families)?;
         self.log(&mut families)?;
+        self.pair(&mut families)?;
         self.clients(&mut families)?;
         self.moving(&mut families)?;
         self.checks(&mut families)
@@ -144,6 +146,25 @@ impl Numbers {
             ("log_newest_record", "The newest record that survives a crash", log.newest),
         ];
         families.plain(gauges)
+    }
+
+    fn pair(&self, families: &mut Families) -> fmt::Result {
+        let Some(pair) = &self.0.pair else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("pair_primary", "1 when this router is the primary of its pair, 0 when it is the standby", u64::from(pair.role == Role::Primary)),
+            ("pair_serving", "1 when this router serves clients", u64::from(pair.serving)),
+            ("pair_term", "The term; each promotion begins a new one", pair.term),
+            ("pair_connected", "1 when the log flows from the primary to the standby", u64::from(pair.connected)),
+            ("pair_in_sync", "1 when the standby has everything that was answered", u64::from(pair.in_sync)),
+            ("pair_alone", "1 when this primary goes on without its standby", u64::from(pair.alone.is_some())),
+            ("pair_behind_records", "Records of the log that the standby lacks", pair.behind),
+        ];
+        families.plain(gauges)?;
+        let help = "Records that this router discarded because a later primary did not have them";
+        families.plain_counter("pair_discarded_records", help, pair.discarded)
     }
 
     fn clients(&self, families: &mut Families) -> fmt::Result {

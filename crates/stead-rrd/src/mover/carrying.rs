@@ -219,8 +219,9 @@ impl Mover {
 /// Lets a backend drop what it has in memory for a file that is replaced: values, and the last
 /// time.
 pub(super) async fn forget(backend: &Backend, name: &[u8]) -> Result<(), String> {
-    let asked = backend.ask(&line_of(Verb::Forget, name), false).await;
     let said = |error| format!("{}: {error}", backend.name());
+    backend.fenced().await.map_err(said)?;
+    let asked = backend.ask(&line_of(Verb::Forget, name), false).await;
     asked.map(drop).map_err(said)
 }
 
@@ -265,6 +266,7 @@ pub(super) async fn waiting(backend: &Backend, name: &[u8]) -> Result<(), String
 /// Removes a file from a backend where it does not live any more.
 pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String> {
     let forget = line_of(Verb::Forget, name);
+    backend.fenced().await.map_err(|error| error.to_string())?;
     let reply = backend
         .ask(&forget, false)
         .await

@@ -119,9 +119,12 @@ impl Mover {
             stead::Map::from_bytes(target.map().bytes().to_vec())
                 .map_err(|error| error.to_string())?
         };
-        self.state
-            .settle_on(&target)
-            .map_err(|error| error.to_string())?;
+        let (state, map) = (Arc::clone(&self.state), target.bytes().to_vec());
+        let settled = tokio::task::spawn_blocking(move || {
+            let map = stead::Map::from_bytes(map).map_err(|error| error.to_string())?;
+            state.settle_on(&map).map_err(|error| error.to_string())
+        });
+        settled.await.map_err(|error| error.to_string())??;
         shared.layout_mut().settle();
         drop(creating);
         // the move is done; if this fails, its epoch tells that it is no move of the next target

@@ -26,6 +26,7 @@ fn mover(place: &std::path::Path) -> Arc<Mover> {
         idle: None,
         overwrite: false,
         create: None,
+        pair: None,
     };
     let map = stead::build(&fleet, None).unwrap();
     let router = Arc::new(Router::new(map, Arc::new(Memory::default()), options).unwrap());

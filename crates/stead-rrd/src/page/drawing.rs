@@ -7,6 +7,7 @@ use std::time::Duration;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
 use super::wording::{ago, differ, many, percent, printable};
+use crate::role::Role;
 use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
 
@@ -23,11 +24,13 @@ impl Status {
         let problems = self.problems();
         match problems.split_first() {
             None => {
-                let _ = write!(
-                    page,
-                    "all is well: {} up",
-                    many(self.backends.len() as u64, "backend")
-                );
+                let backends = || format!("{} up", many(self.backends.len() as u64, "backend"));
+                let well = match self.pair.as_ref().map(|pair| pair.role) {
+                    Some(Role::Standby) => "a standby in sync with its primary".to_owned(),
+                    Some(Role::Primary) => format!("{}, standby in sync", backends()),
+                    None => backends(),
+                };
+                let _ = write!(page, "all is well: {well}");
                 if let Some(moving) = self.moving.as_ref().filter(|moving| !moving.ended) {
                     let _ = write!(page, "; {}: {}", moving.title(), moving.figures());
                 }
@@ -51,7 +54,9 @@ impl Status {
             self.epoch,
             self.version
         );
-        self.table(&mut page);
+        if self.pair.as_ref().is_none_or(|pair| pair.serving) {
+            self.table(&mut page);
+        }
         self.foot(&mut page);
         page
     }
@@ -165,6 +170,20 @@ impl Status {
             None => {
                 let _ = writeln!(page, "{:<LABEL$}none", "log");
             }
+        }
+        if let Some(pair) = &self.pair {
+            let role = match pair.role {
+                Role::Primary => "primary",
+                Role::Standby => "standby",
+            };
+            let _ = writeln!(
+                page,
+                "pair      {role} in term {}, --standby-lost {}, {} behind, {} discarded",
+                pair.term,
+                pair.lost,
+                many(pair.behind, "record"),
+                HumanCount(pair.discarded)
+            );
         }
         let clients = &self.clients;
         let [connected, accepted, refused] =

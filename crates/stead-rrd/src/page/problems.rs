@@ -4,6 +4,7 @@ use indicatif::{HumanBytes, HumanCount};
 
 use super::wording::{ago, many, percent, printable};
 use crate::health::Health;
+use crate::role::{Lost, Role};
 use crate::status::{BackendStatus, Status};
 
 /// A log that has reached this part of its bound is a problem worth waking somebody for.
@@ -30,6 +31,10 @@ impl Status {
                 up; updates for them wait in the log",
                 percent(self.exposed.unreachable)
             ));
+        }
+        self.problems_of_the_pair(&mut problems);
+        if self.pair.as_ref().is_some_and(|pair| !pair.serving) {
+            return problems; // it has no backends
         }
         self.problems_of_the_log(&mut problems);
         for backend in &self.backends {
@@ -147,6 +152,61 @@ impl Status {
                 messages say why",
                 many(backend.stuck, "file")
             ));
+        }
+    }
+
+    fn problems_of_the_pair(&self, problems: &mut Vec<String>) {
+        let Some(pair) = &self.pair else { return };
+        let (peer, since) = (printable(&pair.peer), ago(self.now, pair.since));
+        let reason = pair
+            .reason
+            .as_deref()
+            .map_or(String::new(), |reason| format!(": {}", printable(reason)));
+        match (pair.role, pair.connected) {
+            (Role::Standby, false) => {
+                problems.push(format!(
+                    "the primary {peer} has not been connected for {since}{reason}"
+                ));
+            }
+            (Role::Standby, true) => {}
+            (Role::Primary, true) if pair.in_sync => {}
+            (Role::Primary, connected) => {
+                let what = match (connected, pair.alone, pair.serving) {
+                    (_, Some(record), _) => format!(
+                        "this router goes on alone: whatever it has taken after record {} is on \
+                        this machine only",
+                        HumanCount(record)
+                    ),
+                    (true, ..) => "clients wait until it has everything".to_owned(),
+                    (_, _, false) => "no client is served, since the other router may be the \
+                        primary"
+                        .to_owned(),
+                    _ => match pair.lost {
+                        Lost::Wait => "clients wait for their answers".to_owned(),
+                        Lost::Refuse => "writes are refused".to_owned(),
+                        Lost::Alone => "clients wait until this router goes on alone".to_owned(),
+                    },
+                };
+                problems.push(match connected {
+                    true => format!(
+                        "the standby {peer} lacks {}, and {what}",
+                        many(pair.behind, "record")
+                    ),
+                    false => format!(
+                        "the standby {peer} has not been connected for {since}{reason}; {what}"
+                    ),
+                });
+            }
+        }
+        if pair.role == Role::Standby && !pair.in_sync {
+            problems.push(
+                "this standby cannot be promoted without --force: it does not have everything \
+                that the primary may have answered"
+                    .to_owned(),
+            );
+        }
+        if pair.role == Role::Primary && pair.connected && !pair.agreed {
+            problems.push("the standby does not know --standby-lost yet".to_owned());
         }
     }
 

@@ -119,6 +119,23 @@ impl Router {
     where
         F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
+        let reply = match self.checked() {
+            Ok(()) => self.first_answer(name, short, behind, ask).await,
+            Err(reply) => return reply,
+        };
+        self.checked().err().unwrap_or(reply)
+    }
+
+    async fn first_answer<F>(
+        &self,
+        name: &[u8],
+        short: Duration,
+        behind: Option<&FileLine>,
+        ask: impl Fn(Arc<Backend>) -> F,
+    ) -> Reply
+    where
+        F: Future<Output = io::Result<Reply>> + Send + 'static,
+    {
         let (mut refused, mut lacking) = (None, Vec::new());
         let copies = {
             let layout = self.shared().layout();
@@ -191,6 +208,9 @@ impl Router {
     /// Sends FLUSH, SUSPEND or RESUME to all backends of the file that are up. Returns the first
     /// success in the file's order of backends, or else the first error.
     pub async fn all_copies(&self, asked: FileLine) -> Reply {
+        if let Err(reply) = self.checked() {
+            return reply;
+        }
         let copies = self.shared().layout().now(&asked.name);
         let replies = self
             .ask_all(&copies, asked.line, asked.verb != Verb::Flush)
@@ -209,6 +229,9 @@ impl Router {
     /// Sends FLUSHALL, SUSPENDALL, RESUMEALL, STATS or QUEUE to every backend that is up, and joins
     /// their answers into one.
     pub async fn everywhere(&self, verb: Verb) -> Reply {
+        if let Err(reply) = self.checked() {
+            return reply;
+        }
         let replies = self.ask_every(verb.name().as_bytes().to_vec()).await;
         match verb {
             Verb::Stats => summed(&replies),
@@ -219,7 +242,18 @@ impl Router {
 
     /// Returns the union of the lists of all backends.
     pub async fn list(&self, asked: Listing) -> Reply {
+        if let Err(reply) = self.checked() {
+            return reply;
+        }
         union(&self.ask_every(asked.line).await)
+    }
+
+    /// Returns the error if what the backends say may not be current.
+    fn checked(&self) -> Result<(), Reply> {
+        match self.shared().is_current() {
+            true => Ok(()),
+            false => Err(not_current()),
+        }
     }
 
     async fn ask_every(&self, line: Vec<u8>) -> Vec<Reply> {
@@ -278,6 +312,13 @@ impl Router {
             _ => self.shared().suspended.all(place, suspended),
         }
     }
+}
+
+/// The answer of a primary that has lost its standby and cannot ask the agents, either.
+fn not_current() -> Reply {
+    Reply::error(
+        "this router has lost the other one, which may be the primary now; try again later",
+    )
 }
 
 /// Returns the answer, and lets other reads ask the backend last while it takes longer than

@@ -80,7 +80,19 @@ impl Backends {
     /// Returns a map with the backends of its nodes. Backends whose names are known get the
     /// addresses of the map; the others are new.
     pub fn place(&self, map: Map) -> Result<Placement, String> {
-        let accesses = map.nodes().map(access).collect::<Result<Vec<_>, _>>()?;
+        let pair = self.shared.options.pair.as_ref();
+        let claimed = |node| {
+            let Access { address, files } = access(node)?;
+            let files = files.map(|files| match pair {
+                Some(pair) => files.claiming(pair.claim()),
+                None => files,
+            });
+            Ok(Access { address, files })
+        };
+        let accesses = map
+            .nodes()
+            .map(claimed)
+            .collect::<Result<Vec<_>, String>>()?;
         let known = self.shared.layout().all();
         let mut backends = self.list.write().unwrap_or_else(PoisonError::into_inner);
         let mut ids = Vec::new();

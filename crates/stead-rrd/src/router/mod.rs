@@ -7,6 +7,7 @@
 
 mod answering;
 mod backends;
+mod claiming;
 mod hub;
 mod learning;
 mod merging;

@@ -177,6 +177,12 @@ impl Sequence {
                     logged.ticket.fail(&not_logged(&why)); // no backend gets it
                 }
             }
+            if let Some(why) = come.unsure {
+                // the backends get it if it becomes durable after all
+                for logged in &lock(&self.order).waiting {
+                    logged.ticket.fail(&not_sure(&why));
+                }
+            }
             // append runs under the same lock, so later writes get this error from append
             if frontier.changed().await.is_err() {
                 return;
@@ -306,6 +312,10 @@ fn add(parts: &mut Parts, id: BackendId, line: usize) {
     if let Lines::These(lines) = part {
         lines.push(line as u32);
     }
+}
+
+fn not_sure(why: &str) -> Vec<u8> {
+    format!("it is not sure whether this is stored: {why}").into_bytes()
 }
 
 fn not_logged(error: impl fmt::Display) -> Vec<u8> {

@@ -41,6 +41,7 @@ fn router_of(address: &str, log: Arc<Memory>) -> Router {
         idle: None,
         overwrite: false,
         create: Some(Arc::new(Templates::load(&file).unwrap())),
+        pair: None,
     };
     let map = stead::build(&fleet, None).unwrap();
     Router::new(map, log, options).unwrap()

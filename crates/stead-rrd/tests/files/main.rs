@@ -4,3 +4,4 @@ mod copies;
 mod faults;
 mod hostile;
 mod places;
+mod terms;

@@ -1,0 +1,174 @@
+//! What a standby makes of its log and of itself when a primary says who it is.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::exchange::Hello;
+use super::history::History;
+use super::saved::Saved;
+use super::standby::Standby;
+use crate::connection::Address;
+use crate::lock::lock;
+use crate::log::{durable, Durability, Durable, Log, Size};
+use crate::role::{Lost, Role};
+use crate::state::StateDir;
+use crate::term::Term;
+
+const SIZE: Size = Size {
+    segment: 4096,
+    bound: 1 << 20,
+    sync_every: Duration::from_millis(100),
+};
+
+fn term(number: u64) -> Term {
+    Term {
+        number,
+        owner: 100 + number,
+    }
+}
+
+/// Returns a standby in sync in term 1, with ten records.
+async fn standby(place: &Path) -> Arc<Standby> {
+    let state = Arc::new(StateDir::open(&place.join("state")).unwrap());
+    let log = Durable::open(&place.join("state/log"), SIZE).unwrap();
+    log.follow(&["a"]).unwrap();
+    for number in 1..=10 {
+        log.append(format!("record {number}").as_bytes(), Durability::Power)
+            .unwrap();
+    }
+    durable(&log, 10).await.unwrap();
+    drop(log);
+    let saved = Saved {
+        term: term(1),
+        in_sync: true,
+        history: History(vec![(term(1), 1)]),
+        ..Saved::new(Role::Standby)
+    };
+    let peer = Address::parse("unix:/none").unwrap();
+    Standby::open(state, SIZE, saved, peer).unwrap()
+}
+
+/// Returns what its primary says that has answered all ten records.
+fn hello(standby: &Standby) -> Hello {
+    Hello {
+        role: Role::Primary,
+        term: term(1),
+        lost: Lost::Wait,
+        oldest: 1,
+        newest: 12,
+        published: 10,
+        history: History(vec![(term(1), 1)]),
+        met: true,
+        alone: false,
+        digest: standby.state.digest().unwrap(),
+    }
+}
+
+fn records(standby: &Standby) -> Vec<u64> {
+    let log = lock(&standby.log).clone().unwrap();
+    let after = log.extent().oldest - 1;
+    let numbers = log.read(after).map(|record| record.unwrap().0).collect();
+    numbers
+}
+
+#[tokio::test]
+async fn a_standby_that_has_everything_stays_in_sync_and_any_other_does_not() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let good = hello(&standby);
+    let in_sync = |hello: &Hello| {
+        {
+            let mut saved = lock(&standby.saved);
+            saved.in_sync = true;
+            saved.store(standby.state.dir()).unwrap();
+        }
+        let (_, ready) = standby.prepare(hello).unwrap();
+        assert_eq!((ready.next, ready.discarded), (11, 0));
+        let on_disk = Saved::load(standby.state.dir()).unwrap().unwrap();
+        assert_eq!(on_disk, *lock(&standby.saved));
+        on_disk.in_sync
+    };
+    assert!(in_sync(&good));
+    let others = [
+        // it may have answered a record that is not here
+        Hello {
+            published: 11,
+            ..good.clone()
+        },
+        // it answers without this standby
+        Hello {
+            alone: true,
+            ..good.clone()
+        },
+        Hello {
+            digest: good.digest + 1,
+            ..good.clone()
+        },
+    ];
+    for other in others {
+        assert!(!in_sync(&other), "{other:?}");
+    }
+    assert!(in_sync(&good));
+}
+
+#[tokio::test]
+async fn what_a_later_primary_does_not_have_is_discarded_and_counted() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let later = Hello {
+        term: term(2),
+        newest: 20,
+        published: 20,
+        history: History(vec![(term(1), 1), (term(2), 8)]),
+        ..hello(&standby)
+    };
+    let (_, ready) = standby.prepare(&later).unwrap();
+    assert_eq!((ready.next, ready.discarded), (8, 3));
+    assert_eq!(records(&standby), (1..=7).collect::<Vec<_>>());
+    let saved = Saved::load(standby.state.dir()).unwrap().unwrap();
+    assert_eq!((saved.discarded, saved.in_sync), (3, false));
+    assert_eq!((saved.term, saved.history), (later.term, later.history));
+    // the old primary is not obeyed any more
+    assert!(standby.prepare(&hello(&standby)).is_err());
+    assert_eq!(records(&standby).len(), 7);
+}
+
+#[tokio::test]
+async fn a_log_that_the_primary_cannot_complete_begins_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let far = Hello {
+        oldest: 500,
+        newest: 600,
+        published: 600,
+        ..hello(&standby)
+    };
+    let (log, ready) = standby.prepare(&far).unwrap();
+    assert_eq!(ready.next, 500);
+    assert_eq!(log.append(b"record", Durability::Power).unwrap(), 500);
+    assert!(!lock(&standby.saved).in_sync);
+}
+
+#[tokio::test]
+async fn no_log_is_given_up_for_a_primary_that_has_lost_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let mut fresh = hello(&standby);
+    fresh.term.owner += 1;
+    fresh.history = History(vec![(fresh.term, 1)]);
+    (fresh.newest, fresh.published) = (0, 0);
+    let error = standby.prepare(&fresh).err().unwrap().to_string();
+    assert!(error.contains("has lost its state"), "{error}");
+    // a disk that has lost its end
+    lock(&standby.primary).published = 10;
+    let short = Hello {
+        newest: 9,
+        published: 9,
+        ..hello(&standby)
+    };
+    let error = standby.prepare(&short).err().unwrap().to_string();
+    assert!(error.contains("has lost records"), "{error}");
+    assert_eq!(records(&standby), (1..=10).collect::<Vec<_>>());
+    assert!(lock(&standby.saved).in_sync);
+}

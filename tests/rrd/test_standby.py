@@ -1,0 +1,654 @@
+"""Two routers: whatever happens to one of them, no acknowledged update is lost, all
+copies are equal, and there is one primary.
+"""
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rrd_pair import Load, Pair, Relay, create, files_of, judged
+from rrd_servers import Client, wait_for
+
+
+@pytest.fixture
+def pair(programs, place):
+    with Pair(programs, place) as made:
+        yield made
+
+
+@pytest.fixture
+def pair_that(programs, place):
+    """Makes a pair with another mode."""
+    made = []
+
+    def make(lost):
+        made.append(Pair(programs, place, lost))
+        return made[0].__enter__()
+
+    yield make
+    for one in made:
+        one.__exit__()
+
+
+def test_the_primary_dies_with_its_disk_and_the_standby_goes_on(pair, record_property):
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.a.kill()
+    pair.a.wipe()
+    code, said = pair.b.promote()
+    assert code == 0 and "promoted" in said, said
+    pair.ready(pair.b)
+    create(pair.b, files_of("b"))
+    with Load(pair.b, files_of("b")) as later:
+        later.more(300, "updates of the new primary")
+    assert judged(pair, [load, later], record_property, "A killed, its disk wiped") == (
+        0,
+        0,
+    )
+    # it comes back with an empty disk, and becomes the standby
+    pair.a.start()
+    pair.a.is_so("in sync", role="standby", in_sync=True, connected=True)
+    pair.b.is_so("in sync", role="primary", in_sync=True, alone=None)
+
+
+def only_one(before, after):
+    """Checks that the old primary acknowledged nothing after the new one did."""
+    assert before.when and after.when and before.when[-1] < after.when[0]
+
+
+def promoted(pair, old, new, *options):
+    code, said = new.promote(*options)
+    assert code == 0 and "promoted" in said, said
+    return said
+
+
+def back_as_standby(old, new):
+    """Waits until the old primary is a standby in sync, and returns what it has
+    discarded.
+    """
+    old.is_so("a standby in sync", role="standby", in_sync=True, connected=True)
+    new.is_so("not alone any more", role="primary", alone=None, in_sync=True)
+    return old.status()["pair"]["discarded"]
+
+
+@pytest.mark.parametrize("other, servers", [(True, False), (False, True), (True, True)])
+def test_the_primary_is_cut_off(pair, record_property, other, servers):
+    """From the standby, from the servers, or from both."""
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(300, "updates")
+        pair.cut(pair.a, other=other, servers=servers)
+        if other:
+            pair.a.is_so("lost the standby", connected=False)
+            count = old.count()
+            # clients wait for the standby: whatever is acknowledged was on its way
+            with Client(pair.a.unix) as client:
+                client.socket.settimeout(3)
+                with pytest.raises(OSError):
+                    client.ask(f"UPDATE {files_of('a')[0]} N:1")
+            assert old.count() == count
+        else:
+            old.more(50, "updates that only the logs have")
+        if other and servers:
+            # nobody can tell this router that it is still the primary
+            with Client(pair.a.unix) as client:
+                wait_for(
+                    lambda: (
+                        b"try again later" in client.ask(f"LAST {files_of('a')[0]}")
+                    ),
+                    "reads to be refused",
+                )
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        new.more(300, "updates through the new primary")
+        pair.heal()
+        discarded = back_as_standby(pair.a, pair.b)
+        new.more(100, "updates with the standby")
+    only_one(old, new)
+    # what the old primary took while it was cut off from the standby
+    assert discarded > 0 or not other
+    what = " and ".join(["B"] * other + ["the servers"] * servers)
+    record_property("discarded", f"{what}: {discarded}")
+    assert judged(pair, [old, new], record_property, f"A cut off from {what}") == (0, 0)
+
+
+def test_a_primary_that_stood_still_is_none_when_it_wakes_up(pair, record_property):
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(300, "updates")
+        os.kill(pair.a.process.pid, signal.SIGSTOP)
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        new.more(300, "updates through the new primary")
+        os.kill(pair.a.process.pid, signal.SIGCONT)
+        back_as_standby(pair.a, pair.b)
+    only_one(old, new)
+    assert judged(pair, [old, new], record_property, "A stood still") == (0, 0)
+
+
+@pytest.mark.parametrize("wiped", [False, True])
+def test_the_standby_dies_and_comes_back(pair, record_property, wiped):
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        pair.a.is_so("lost the standby", connected=False)
+        count = load.count()
+        status = pair.a.status()
+        assert status["pair"]["alone"] is None
+        # reads go on, since the agents confirm the term
+        with Client(pair.a.unix) as client:
+            for _ in range(50):
+                assert client.ask(f"LAST {files_of('a')[0]}").startswith(b"0 ")
+                time.sleep(0.1)
+        assert load.count() == count
+        if wiped:
+            pair.b.wipe()
+        pair.b.start()
+        load.more(300, "updates with the standby back")
+        pair.b.is_so("in sync", in_sync=True, connected=True)
+        pair.a.kill()
+    pair.a.wipe()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    fault = f"B killed{', its disk wiped' * wiped} and back, then A killed"
+    assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_writes_are_refused_without_the_standby_if_that_is_the_mode(
+    pair_that, record_property
+):
+    pair = pair_that("refuse")
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        wait_for(lambda: load.refused, "writes to be refused")
+        with Client(pair.a.unix) as client:
+            said = client.ask(f"UPDATE {files_of('a')[0]} N:1")
+            assert b"the standby" in said and b"try again later" in said, said
+            said = client.batch([f"UPDATE {files_of('a')[0]} N:1"])
+            assert b"the standby" in said, said
+        pair.b.start()
+        count = load.count()
+        load.more(300, "updates with the standby back")
+        assert load.count() > count
+    assert all(said.startswith(b"-1 ") and b"standby" in said for said in load.refused)
+    assert judged(pair, [load], record_property, "B killed, mode refuse") == (0, 0)
+
+
+def test_alone_is_said_and_the_standby_must_be_forced_and_loses(
+    pair_that, record_property
+):
+    """The control: without the log of the standby, the same fault must lose."""
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    pair.b.is_so("in sync", connected=True)
+    code, said = pair.b.promote()
+    assert code == 75 and "--force" in said and "alone" in said, said
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        wait_for(lambda: pair.a.status()["pair"]["alone"] is not None, "A to be alone")
+        load.more(300, "updates alone")
+        page = run_status(pair.a)
+        assert page.startswith("not well: ") and "goes on alone" in page
+        # the servers get nothing of it, because they are cut off
+        for relay in pair.servers_of():
+            relay.cut_off(pair.a.process.pid)
+        load.more(300, "updates that only A has")
+        pair.a.kill()
+    pair.a.wipe()
+    pair.heal()
+    pair.b.start()
+    wait_for(lambda: pair.b.status(), "B to run")
+    code, said = pair.b.promote()
+    assert code == 75 and "lost" in said, said
+    said = promoted(pair, pair.a, pair.b, "--force")
+    assert "by force" in said
+    pair.ready(pair.b)
+    lost, _ = judged(pair, [load], record_property, "control: A alone, then wiped")
+    assert lost > 0
+
+
+def test_a_primary_alone_goes_on_alone_after_a_restart_and_joins_again(
+    pair_that, record_property
+):
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(100, "updates")
+        pair.b.kill()
+        load.more(300, "updates alone")
+        pair.a.kill()
+        pair.a.start()
+        load.more(300, "updates alone, after a restart")
+        assert pair.a.status()["pair"]["alone"] is not None
+        pair.b.start()
+        pair.b.is_so("connected", connected=True)
+        pair.a.is_so("not alone", alone=None, in_sync=True)
+        load.more(300, "updates with the standby")
+    assert judged(pair, [load], record_property, "alone, restarted, joined") == (0, 0)
+
+
+def run_status(router):
+    return subprocess.run(
+        [router.pair.programs["stead-rrd"], "status", router.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+
+@pytest.mark.parametrize("times", [20 if os.environ.get("STEAD_RRD_LONG") else 3])
+def test_promote_under_load(pair, record_property, times):
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    old, new, discarded = pair.a, pair.b, 0
+    loads = {router: [] for router in (old, new)}
+    prefix = {pair.a: "a", pair.b: "b"}
+    with Load(old, files_of("a")) as a, Load(new, files_of("b")) as b:
+        load = {pair.a: a, pair.b: b}
+        for _ in range(times):
+            load[old].more(200, f"updates through {old.name}")
+            promoted(pair, old, new)
+            loads[old].append(load[old].count())
+            pair.ready(new)
+            load[new].more(200, f"updates through {new.name}")
+            discarded += back_as_standby(old, new)
+            # nothing since the promotion
+            assert load[old].count() == loads[old][-1], prefix[old]
+            old, new = new, old
+    terms = [router.status()["pair"]["term"] for router in (old, new)]
+    assert terms == [times + 1] * 2
+    record_property("discarded", f"{times} promotions: {discarded}")
+    assert judged(pair, [a, b], record_property, f"{times} promotions under load") == (
+        0,
+        0,
+    )
+
+
+def test_a_move_is_under_way_at_the_promotion(pair, record_property):
+    names = files_of("a", 60)
+    create(pair.a, names)
+    pair.publish(["a1", "b1", "b2"])
+    with Load(pair.a, names[:20]) as load:
+        load.more(100, "updates")
+        wait_for(
+            lambda: pair.a.status()["next_epoch"] is not None, "A to see the new map"
+        )
+        pair.b.is_so("the move is known", connected=True)
+        assert pair.b.status()["next_epoch"] is not None
+        command = [pair.programs["stead-rrd"], "move", pair.a.state, "--rate", "1"]
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as move:
+            wait_for(
+                lambda: (
+                    (moving := pair.a.status()["moving"])
+                    and 2 <= moving["done"] < moving["files"] - 2
+                ),
+                "half of a move",
+            )
+            pair.a.kill()
+            move.wait()
+    pair.a.wipe()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    with Load(pair.b, files_of("a", 60)[20:40]) as later:
+        later.more(100, "updates through the new primary")
+        subprocess.run(
+            [pair.programs["stead-rrd"], "move", pair.b.state],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        later.more(100, "updates after the move")
+    assert pair.b.status()["next_epoch"] is None
+    assert not list(pair.backends["a2"].base.rglob("*.rrd"))
+    rest = Load(pair.b, names[40:])
+    assert judged(pair, [load, later, rest], record_property, "A killed in a move") == (
+        0,
+        0,
+    )
+
+
+def test_another_version_and_another_program_are_refused_clearly(programs, place):
+    pair = Pair(programs, place)
+    said = []
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(str(pair.b.own))
+    other.listen()
+
+    def answer():
+        for line in (b"stead-rrd pair 2\n", b"-1 Unknown command: stead-rrd\n"):
+            for _ in range(2):
+                one, _ = other.accept()
+                with one:
+                    said.append(one.recv(100))
+                    one.sendall(line)
+        other.close()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    try:
+        for name, server in pair.backends.items():
+            server.address = f"unix:{server.directory}/s"
+            for key in (name, f"{name}.files"):
+                pair.relays[key] = Relay(place / f"r.{key}", place / "none")
+        pair.relays["A"] = Relay(place / "to-B", pair.b.own)
+        pair.relays["B"] = Relay(place / "to-A", pair.a.own)
+        pair.publish()
+        pair.a.start()
+        wait_for(
+            lambda: pair.a.said(
+                r"speaks version 2 of the protocol of pairs, and this router version 1: "
+                r"upgrade the older one"
+            ),
+            "the other version to be named",
+        )
+        wait_for(
+            lambda: pair.a.said(
+                r"not the other router of a pair: it says \"-1 Unknown command"
+            ),
+            "the other program to be named",
+        )
+        answering.join()
+        assert said[0] == b"stead-rrd pair 1\n"
+        # the standby refuses them, too, and lives on
+        pair.b.own.unlink()
+        pair.b.start()
+        wait_for(lambda: pair.b.status(), "B to run")
+        for line, words in (
+            (b"stead-rrd pair 2\n", b"speaks version 2"),
+            (b"BATCH\n", b"not the other router of a pair"),
+            (b"stead-rrd pair 1\n\xff\xff\xff\xff?", b"a frame of 4294967295 bytes"),
+            (b"stead-rrd pair 1\n\x02\x00\x00\x00h{}", b"a strange frame"),
+            (b"stead-rrd pair 1\n\x02\x00\x00\x00r{}", b"unexpected kind"),
+        ):
+            with socket.socket(socket.AF_UNIX) as one:
+                one.settimeout(60)
+                one.connect(str(pair.b.own))
+                one.sendall(line)
+                heard = b""
+                while more := one.recv(4096):
+                    heard += more
+                assert heard.startswith(b"stead-rrd pair 1\n") and words in heard, heard
+        assert pair.b.status()["pair"]["role"] == "standby"
+    finally:
+        for router in (pair.a, pair.b):
+            router.kill()
+        for relay in pair.relays.values():
+            relay.close()
+
+
+def test_a_standby_serves_nobody_and_says_so(pair):
+    with Client(pair.b.unix) as client:
+        for line in ("PING", "FETCH x AVERAGE", "UPDATE x N:1", "BATCH"):
+            said = client.ask(line)
+            assert said.startswith(b"-1 this router serves nobody now"), said
+    for verb, more in (("move", []), ("repair", ["a1"])):
+        done = subprocess.run(
+            [pair.programs["stead-rrd"], verb, pair.b.state, *more],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 75 and "is the standby" in done.stderr, done
+    assert run_status(pair.b).startswith("all is well: a standby in sync")
+    assert run_status(pair.a).startswith("all is well: 4 backends up, standby in sync")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "rrd.md").read_text()
+    rows = set(re.findall(r"^\| `(stead_rrd_pair_\w+)", page, re.MULTILINE))
+    for router, primary in ((pair.a, 1), (pair.b, 0)):
+        metrics = dict(
+            line.rsplit(" ", 1)
+            for line in router.metrics().splitlines()
+            if line.startswith("stead_rrd_pair_")
+        )
+        assert set(metrics) == rows
+        assert metrics["stead_rrd_pair_primary"] == f"{primary}"
+        assert metrics["stead_rrd_pair_serving"] == f"{primary}"
+        assert metrics["stead_rrd_pair_in_sync"] == "1"
+    code, said = pair.a.promote()
+    assert code == 75 and "primary already" in said
+    # its state is not that of a router without another one
+    pair.b.kill()
+    done = subprocess.run(
+        [
+            pair.programs["stead-rrd"],
+            "serve",
+            *("--map", pair.map, "--base", pair.base, "--state", pair.b.state),
+            *("--listen", pair.b.unix),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64 and "one of two routers" in done.stderr, done
+
+
+def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_property):
+    """A is started again with an empty disk before B is promoted."""
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.a.kill()
+    pair.a.wipe()
+    pair.a.start()
+    wait_for(
+        lambda: pair.a.said("the primary has lost its state: promote the standby"),
+        "A to be told",
+    )
+    assert not pair.a.status()["pair"]["serving"]
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    back_as_standby(pair.a, pair.b)
+    assert judged(
+        pair, [load], record_property, "A back with an empty disk before the promotion"
+    ) == (0, 0)
+
+
+class Single(Pair):
+    """Begins with the first router only, as one that has no other beside it."""
+
+    def begin(self):
+        self.a.start(single=True)
+        self.ready(self.a)
+
+
+def test_a_router_that_ran_alone_gets_a_standby_and_mistakes_lose_nothing(
+    programs, place, record_property
+):
+    with Single(programs, place, flush_after="3600") as pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(300, "updates")
+            pair.a.kill()
+        # its log is not that of a standby
+        pair.a.role = "standby"
+        pair.a.start()
+        assert pair.a.process.wait() == 74
+        assert "start this router with --role primary" in pair.a.said()
+        # both are primaries
+        pair.a.role = pair.b.role = "primary"
+        pair.a.start()
+        pair.b.start()
+        for router in (pair.a, pair.b):
+            wait_for(
+                lambda router=router: router.said("the other router is a primary, too"),
+                f"{router.name} to name the mistake",
+            )
+            status = router.status()
+            assert status["pair"]["role"] == "primary", status
+            assert not status["pair"]["serving"], status
+        pair.b.kill()
+        pair.b.wipe()
+        pair.b.role = "standby"
+        pair.b.start()
+        pair.ready(pair.a)
+        pair.b.is_so("in sync", in_sync=True, connected=True)
+        assert pair.b.status()["log"]["newest"] > 300
+        pair.a.kill()
+        pair.a.wipe()
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        fault = "a single router got a standby, and died with its disk"
+        assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_nothing_risky_is_sent_by_a_router_that_may_not_be_the_primary(
+    programs, place, record_property
+):
+    """A server that comes back would get a CREATE from the log. The router can reach
+    it, but neither the other router nor an agent.
+    """
+    with Pair(programs, place, flush_after="3600") as pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(100, "updates")
+        server = pair.backends["a1"]
+        server.stop(signal.SIGKILL)
+        pair.cut(pair.a)
+        for name in pair.backends:
+            pair.relays[f"{name}.files"].cut_off(pair.a.process.pid)
+        time.sleep(4)  # the time for which an earlier answer counts
+        server.start()
+
+        def reason():
+            status = pair.a.status()
+            one = next(one for one in status["backends"] if one["name"] == "a1")
+            assert one["state"] != "up"
+            return "cannot find out whether it is still the primary" in (
+                one["reason"] or ""
+            )
+
+        wait_for(reason, "the server to get nothing")
+        pair.heal()
+        pair.a.is_so("joined again", connected=True, in_sync=True)
+        pair.ready(pair.a)
+        assert judged(
+            pair, [load], record_property, "A cannot ask whether it is the primary"
+        ) == (0, 0)
+
+
+def test_a_map_is_taken_up_only_when_the_standby_has_it(pair):
+    pair.b.kill()
+    pair.a.is_so("lost the standby", connected=False)
+    pair.publish(["a1", "b1", "b2"])
+    wait_for(
+        lambda: pair.a.said("has not stored this change of the state"),
+        "the map to be refused",
+    )
+    assert pair.a.status()["next_epoch"] is None
+    pair.b.start()
+    for router in (pair.a, pair.b):
+        wait_for(
+            lambda router=router: router.status()["next_epoch"] == 2,
+            f"{router.name} to know the new map",
+        )
+
+
+@pytest.mark.parametrize("promote", [False, True])
+def test_both_routers_die(pair, record_property, promote):
+    """Both come back, or the standby only, which then is promoted."""
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill()
+        pair.a.kill()
+    pair.b.start()
+    if promote:
+        pair.a.wipe()
+        wait_for(pair.b.status, "B to run")
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+    else:
+        pair.a.start()
+        pair.ready(pair.a)
+        pair.a.is_so("in sync", in_sync=True, term=1)
+    fault = f"both killed, {'B alone comes back' if promote else 'both come back'}"
+    assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_random_faults_one_after_the_other(pair, record_property):
+    """The same faults in an order that nobody has thought of."""
+    chance = random.Random(20)
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    primary, standby = pair.a, pair.b
+    promotions, done = 0, []
+
+    def cut():
+        pair.cut(primary)
+        time.sleep(chance.random() * 3)
+        pair.heal()
+
+    def stand_still():
+        one = chance.choice([primary, standby])
+        os.kill(one.process.pid, signal.SIGSTOP)
+        time.sleep(chance.random() * 4)
+        os.kill(one.process.pid, signal.SIGCONT)
+
+    def kill_the_standby():
+        standby.kill()
+        if chance.random() < 0.5:
+            standby.wipe()
+            standby.role = "standby"
+        standby.start()
+
+    def kill_both():
+        standby.kill()
+        primary.kill()
+        for one in chance.sample([primary, standby], 2):
+            one.start()
+            time.sleep(chance.random())
+
+    def promote():
+        promoted(pair, primary, standby)
+
+    def kill_and_promote():
+        primary.kill()
+        if chance.random() < 0.5:
+            primary.wipe()
+        promoted(pair, primary, standby)
+        primary.start()
+
+    def kill_a_server():
+        server = chance.choice(list(pair.backends.values()))
+        server.stop(signal.SIGKILL)
+        time.sleep(chance.random() * 2)
+        server.start()
+
+    faults = [cut, stand_still, kill_the_standby, kill_both, promote]
+    faults += [kill_and_promote, kill_a_server]
+    with Load(pair.a, files_of("a")) as a, Load(pair.b, files_of("b")) as b:
+        load = {pair.a: a, pair.b: b}
+        for _ in range(60 if os.environ.get("STEAD_RRD_LONG") else 6):
+            load[primary].more(30, f"updates through {primary.name} after {done[-1:]}")
+            standby.is_so("in sync", role="standby", in_sync=True, connected=True)
+            fault = chance.choice(faults)
+            done.append(fault.__name__)
+            fault()
+            if fault in (promote, kill_and_promote):
+                primary, standby = standby, primary
+                promotions += 1
+        load[primary].more(30, "updates at the end")
+        back_as_standby(standby, primary)
+    pair.ready(primary)
+    # who acknowledged, in the order of time
+    order = sorted([(at, "a") for at in a.when] + [(at, "b") for at in b.when])
+    changes = sum(
+        one[1] != other[1] for one, other in zip(order, order[1:], strict=False)
+    )
+    assert changes <= promotions
+    fault = f"{len(done)} random faults, {promotions} promotions"
+    assert judged(pair, [a, b], record_property, fault) == (0, 0), done
