@@ -42,6 +42,8 @@ impl Report {
     /// Returns the status of now. The caller supplies the move, if there is one.
     pub fn status(&self, moving: Option<Progress>) -> Status {
         let shared = self.router.shared();
+        // before the layout is held: it must not be asked for twice, as a change may wait between
+        let move_goes_on = self.mover.wanted().is_some();
         let layout = shared.layout();
         let settled = layout.settled();
         let is_up = |node: usize| {
@@ -80,7 +82,7 @@ impl Report {
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
-            move_goes_on: self.mover.wanted().is_some(),
+            move_goes_on,
         }
     }
 
@@ -160,5 +162,38 @@ impl Operable for Report {
 
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_repair(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::mover::tests::mover;
+
+    #[test]
+    fn a_status_is_made_while_the_layout_changes() {
+        let place = tempfile::tempdir().unwrap();
+        let (router, mover) = mover(place.path());
+        let shared = Arc::clone(router.shared());
+        let report = Report::new(router, mover, false);
+        let (sender, receiver) = mpsc::channel();
+        let changes = sender.clone();
+        std::thread::spawn(move || {
+            (0..100_000).for_each(|_| drop(shared.layout_mut()));
+            changes.send(()).unwrap();
+        });
+        std::thread::spawn(move || {
+            (0..10_000).for_each(|_| assert_eq!(report.status(None).epoch, 1));
+            sender.send(()).unwrap();
+        });
+        // much more than both need: they have waited for each other
+        let limit = Duration::from_secs(60);
+        assert_eq!(
+            [receiver.recv_timeout(limit), receiver.recv_timeout(limit)],
+            [Ok(()), Ok(())]
+        );
     }
 }

@@ -12,6 +12,6 @@ mod repairing;
 mod resuming;
 mod telling;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use carrying::Mover;
