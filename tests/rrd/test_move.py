@@ -292,6 +292,36 @@ def test_a_move_that_was_interrupted_goes_on_by_itself(filled, what, record_prop
     check(filled, new)
 
 
+def test_a_move_that_failed_is_tried_again_by_itself(filled):
+    """It ends after half a minute of attempts, and the router begins it again after
+    another half.
+    """
+    add(filled, "a3", True)
+    _, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    target = filled.backends["a3"]
+    target.stop_agent(signal.SIGKILL)
+    code, said = move(filled)
+    assert code == 1 and "cannot connect" in said, said
+    assert said.endswith(
+        ": not done; the router tries again by itself until it is, or "
+        "until you run this again and stop it with Ctrl-C\n"
+    ), said
+    found = status(filled)
+    assert found["move_goes_on"] and found["next_epoch"] and found["moving"]["ended"]
+    page = subprocess.run(
+        [filled.programs["stead-rrd"], "status", filled.state],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    ).stdout
+    assert "the move was interrupted and goes on by itself: " in page, page
+    assert filled.router_said(r"is not done: .*; it goes on by itself in \d+ s")
+    target.start_agent(filled.programs)
+    wait_for(lambda: status(filled)["next_epoch"] is None, "the move to be done")
+    assert filled.router_said("the move to epoch 3 goes on by itself")
+    check(filled, new)
+
+
 def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
     """From the moment that files are to move to a new server, the log keeps its
     records, also across a restart of the router.

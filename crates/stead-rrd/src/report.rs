@@ -43,6 +43,8 @@ impl Report {
     /// Returns the status of now. The caller supplies the move, if there is one.
     pub fn status(&self, moving: Option<Progress>) -> Status {
         let shared = self.router.shared();
+        // before the layout is held: it must not be asked for twice, as a change may wait between
+        let move_goes_on = self.mover.wanted().is_some();
         let layout = shared.layout();
         let settled = layout.settled();
         let is_up = |node: usize| {
@@ -81,7 +83,7 @@ impl Report {
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
-            move_goes_on: self.mover.wanted().is_some(),
+            move_goes_on,
             check: self.mover.check_status(),
             pair: shared.options.pair.as_ref().map(|pair| pair.status()),
         }
@@ -193,5 +195,38 @@ impl Operable for Report {
 
     fn start_again(&self) {
         start_again()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::mover::tests::mover;
+
+    #[test]
+    fn a_status_is_made_while_the_layout_changes() {
+        let place = tempfile::tempdir().unwrap();
+        let (router, mover) = mover(place.path());
+        let shared = Arc::clone(router.shared());
+        let report = Report::new(router, mover, false);
+        let (sender, receiver) = mpsc::channel();
+        let changes = sender.clone();
+        std::thread::spawn(move || {
+            (0..100_000).for_each(|_| drop(shared.layout_mut()));
+            changes.send(()).unwrap();
+        });
+        std::thread::spawn(move || {
+            (0..10_000).for_each(|_| assert_eq!(report.status(None).epoch, 1));
+            sender.send(()).unwrap();
+        });
+        // much more than both need: they have waited for each other
+        let limit = Duration::from_secs(60);
+        assert_eq!(
+            [receiver.recv_timeout(limit), receiver.recv_timeout(limit)],
+            [Ok(()), Ok(())]
+        );
     }
 }

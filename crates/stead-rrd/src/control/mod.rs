@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A connection carries one request, and each answer is one line of JSON. `{"error":"..."}` can
-//! come at any time and is the last line. When a client sends `stop` while it gets the progress, the
-//! work stops after the files in hand, and `"stopped"` is the last line; the same request continues
-//! it later. When a client leaves without that, a repair stops and a move goes on.
+//! come at any time and is the last line. When a client sends `stop` while it gets the progress,
+//! the work stops after the files in hand, and `"stopped"` is the last line; the same request
+//! continues it later. When a client leaves without that, a repair stops and a move goes on.
 
 mod caller;
 mod command;

@@ -51,7 +51,8 @@ pub struct Copied {
 }
 
 impl Files {
-    /// Parses `/directory`, `unix:/path`, `host:port` or `tls:host:port`. The error says what is wrong.
+    /// Parses `/directory`, `unix:/path`, `host:port` or `tls:host:port`. The error says what is
+    /// wrong.
     pub fn parse(text: &str) -> Result<Files, String> {
         if text.starts_with('/') {
             return Ok(Files::directory(text));

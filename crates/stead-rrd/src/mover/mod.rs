@@ -28,7 +28,7 @@ mod repairing;
 mod resuming;
 mod telling;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walking;
 
 pub use carrying::Mover;

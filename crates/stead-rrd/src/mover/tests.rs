@@ -14,8 +14,8 @@ use crate::shared::{Backlog, Options};
 use crate::state::{Intended, StateDir};
 use crate::status::Progress;
 
-/// Returns the mover of a router with one backend, which is down.
-fn mover(place: &std::path::Path) -> Arc<Mover> {
+/// Returns a router with one backend, which is down, and its mover.
+pub(crate) fn mover(place: &std::path::Path) -> (Arc<Router>, Arc<Mover>) {
     let fleet = "name = 'rrd'\n[[node]]\nname = 'a'\nattributes = { rrdcached = 'unix:/none' }\n";
     let fleet = stead::Fleet::parse(fleet, "fleet.toml").unwrap();
     let options = Options {
@@ -33,7 +33,7 @@ fn mover(place: &std::path::Path) -> Arc<Mover> {
     let state = Arc::new(StateDir::open(place).unwrap());
     let map = place.join("no.map");
     let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &map));
-    Mover::new(router, state, epochs)
+    (Arc::clone(&router), Mover::new(router, state, epochs))
 }
 
 fn working(mover: &Mover, repair: Option<&str>) -> Arc<Tell> {
@@ -49,7 +49,7 @@ fn working(mover: &Mover, repair: Option<&str>) -> Arc<Tell> {
 #[tokio::test]
 async fn a_stop_is_for_the_work_that_is_running() {
     let place = tempfile::tempdir().unwrap();
-    let mover = mover(place.path());
+    let (_, mover) = mover(place.path());
     let intended = Some(Intended {
         epoch: 2,
         rate: Some(9),
@@ -70,7 +70,7 @@ async fn a_stop_is_for_the_work_that_is_running() {
 #[tokio::test]
 async fn a_move_goes_on_when_nobody_listens_and_a_repair_does_not() {
     let place = tempfile::tempdir().unwrap();
-    let mover = mover(place.path());
+    let (_, mover) = mover(place.path());
     assert!(!working(&mover, None).is_stopped());
     assert!(working(&mover, Some("a")).is_stopped());
 }
@@ -79,7 +79,7 @@ async fn a_move_goes_on_when_nobody_listens_and_a_repair_does_not() {
 async fn without_a_target_no_move_goes_on() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("moving"), "1 -\n").unwrap();
-    let mover = mover(place.path());
+    let (_, mover) = mover(place.path());
     mover.load_move().unwrap();
     assert_eq!(
         lock(&mover.intended).clone().map(|found| found.epoch),
