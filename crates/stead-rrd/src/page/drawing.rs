@@ -178,7 +178,8 @@ impl Status {
             };
             let _ = writeln!(
                 page,
-                "pair      {role} in term {}, --standby-lost {}, {} behind, {} discarded",
+                "{:<LABEL$}{role} in term {}, --standby-lost {}, {} behind, {} discarded",
+                "pair",
                 pair.term,
                 pair.lost,
                 many(pair.behind, "record"),

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::drawing::LABEL;
 use crate::health::Health;
 use crate::passes::Pass;
+use crate::role::{Lost, Role};
 use crate::sample::sample;
-use crate::status::{Exposed, Findings, Progress, Status};
+use crate::status::{Exposed, Findings, PairStatus, Progress, Status};
 use crate::tally::Tally;
 use crate::verb::VERBS;
 
@@ -297,4 +298,76 @@ fn checks_are_shown_with_what_they_have_found() {
         "{}",
         status.page()
     );
+}
+
+#[test]
+fn a_pair_is_well_only_when_the_standby_has_everything() {
+    let pair = PairStatus {
+        role: Role::Primary,
+        term: 3,
+        peer: "10.0.0.12:42219".to_owned(),
+        lost: Lost::Wait,
+        agreed: true,
+        connected: true,
+        since: 1_700_000_000,
+        reason: None,
+        serving: true,
+        alone: None,
+        in_sync: true,
+        behind: 0,
+        discarded: 2,
+    };
+    let with = |change: fn(&mut PairStatus)| {
+        let mut pair = pair.clone();
+        change(&mut pair);
+        Status {
+            pair: Some(pair),
+            ..sample()
+        }
+    };
+    let well = with(|_| {});
+    assert_eq!(well.problems(), Vec::<String>::new());
+    assert!(first_line(&well).ends_with("4 backends up, standby in sync"));
+    assert!(well.page().contains(
+        "pair        primary in term 3, --standby-lost wait, 0 records behind, 2 discarded\n"
+    ));
+    let standby = with(|pair| (pair.role, pair.serving) = (Role::Standby, false));
+    let line = first_line(&standby);
+    assert_eq!(line, "all is well: a standby in sync with its primary");
+    type Case = (fn(&mut PairStatus), &'static str);
+    let cases: [Case; 5] = [
+        (
+            |pair| {
+                pair.connected = false;
+                pair.reason = Some("Connection refused".to_owned());
+            },
+            "not connected for 24 hours: Connection refused; clients wait for their answers",
+        ),
+        (
+            |pair| (pair.connected, pair.lost) = (false, Lost::Refuse),
+            "writes are refused",
+        ),
+        (
+            |pair| (pair.connected, pair.alone) = (false, Some(812)),
+            "goes on alone: whatever it has taken after record 812 is on this machine only",
+        ),
+        (
+            |pair| (pair.connected, pair.serving) = (false, false),
+            "no client is served, since the other router may be the primary",
+        ),
+        (
+            |pair| {
+                (pair.role, pair.serving) = (Role::Standby, false);
+                (pair.connected, pair.in_sync) = (true, false);
+            },
+            "cannot be promoted without --force",
+        ),
+    ];
+    for (change, words) in cases {
+        let line = first_line(&with(change)).replace("has not been", "not");
+        assert!(
+            line.starts_with("not well: ") && line.contains(words),
+            "{line}"
+        );
+    }
 }

@@ -19,6 +19,7 @@ use crate::log::{Durable, Log, Size};
 use crate::role::{Lost, Role};
 use crate::state::StateDir;
 use crate::status::{LogStatus, PairStatus, Source, Status};
+use crate::term::Term;
 
 /// A router that keeps a copy of the primary's log and state.
 pub struct Standby {
@@ -64,7 +65,9 @@ impl Standby {
             tracing::warn!("{notice}");
         }
         let (oldest, newest) = (log.extent().oldest, log.newest());
-        if saved.history.is_empty() && newest >= oldest {
+        // one that has known a primary may have been stopped before its log was begun anew
+        let is_new = saved.history.is_empty() && saved.term == Term::default();
+        if is_new && newest >= oldest {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "the log there is that of a router that was no standby, and a standby would begin \
