@@ -102,14 +102,19 @@ class Router:
         self.state = pair.place / f"state-{name}"
         self.unix = f"unix:{pair.place}/{name}.clients"
         self.own = pair.place / f"{name}.pair"
+        # the addresses of --standby and --pair, if the relay is not between them
+        self.addresses = None
         self.process, self.options = None, []
         self.said_in = pair.place / f"router-{name}"
 
     def start(self, *options, single=False):
         """Starts the router, or, with `single`, as one that has no other beside it."""
+        other, own = self.addresses or (
+            self.pair.relays[self.name].address,
+            f"unix:{self.own}",
+        )
         pair = [
-            *("--standby", self.pair.relays[self.name].address),
-            *("--pair", f"unix:{self.own}", "--role", self.role),
+            *("--standby", other, "--pair", own, "--role", self.role),
             *("--standby-lost", self.pair.lost),
         ]
         command = [

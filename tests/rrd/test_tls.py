@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from rrd_pair import Load, Pair, create, files_of, judged
 from rrd_servers import Client, free_port, wait_for
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rrd.md"
@@ -448,3 +449,40 @@ def test_a_mistake_in_the_options_is_said_in_one_line(programs, place, guide, ve
         )
         assert done.returncode == code and text in done.stderr, (change, done)
         assert code == 64 or done.stderr.count("\n") == 1, done.stderr
+
+
+def test_two_routers_speak_tls(guide, programs, place, record_property):
+    """The log and the state go over TLS, and a router without a certificate of the CA is
+    no standby.
+    """
+    pair = Pair(programs, place)
+    ports = free_port(), free_port()
+    here, there = (f"tls:127.0.0.1:{port}" for port in ports)
+    pair.a.addresses, pair.b.addresses = (there, here), (here, there)
+    at = guide.serve.index("--tls-cert")
+    pair.options += [*guide.serve[at:], "--tls-clients", "router.example"]
+    with pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(300, "updates")
+            pair.a.kill()
+        code, said = pair.b.promote()
+        assert code == 0 and "promoted" in said, said
+        pair.ready(pair.b)
+        create(pair.b, files_of("b"))
+        with Load(pair.b, files_of("b")) as later:
+            later.more(300, "updates of the new primary")
+        found = judged(pair, [load, later], record_property, "A killed, over TLS")
+        assert found == (0, 0)
+        pair.a.start()
+        pair.a.is_so("in sync", role="standby", in_sync=True, connected=True)
+        # somebody with a certificate that is not a router's
+        guide.certificate("other", "DNS:other.example", "clientAuth")
+        with (
+            pytest.raises((OSError, AssertionError)),
+            TlsClient(guide, "other", address=f"127.0.0.1:{ports[1]}") as stranger,
+        ):
+            stranger.ask("PING")
+        wait_for(
+            lambda: pair.b.said(r"a client at 127\.\S+ is refused: .*"), "the refusal"
+        )

@@ -318,7 +318,7 @@ impl Pair {
         self.published_by(&self.link())
     }
 
-    fn published_by(&self, link: &Link) -> u64 {
+    pub(super) fn published_by(&self, link: &Link) -> u64 {
         let frontier = self.frontier.borrow();
         frontier.newest.max(frontier.written.min(link.crash))
     }

@@ -193,7 +193,7 @@ impl Pair {
             lost: self.wanted,
             oldest: self.log.extent().oldest,
             newest: link.appended,
-            published: self.published(),
+            published: self.published_by(&link),
             history: saved.history.clone(),
             met: saved.met,
             alone: link.alone,
