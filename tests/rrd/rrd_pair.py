@@ -121,7 +121,7 @@ class Router:
             self.pair.programs["stead-rrd"],
             "serve",
             *("--map", self.pair.map, "--base", self.pair.base),
-            *("--state", self.state, "--listen", self.unix),
+            *("--state", self.state, "--listen", self.unix, *self.pair.policy),
             *("--metrics", "127.0.0.1:0"),
             *([] if single else pair),
             *self.pair.options,

@@ -37,7 +37,22 @@ def pair_that(programs, place):
         one.__exit__()
 
 
-def test_the_primary_dies_with_its_disk_and_the_standby_goes_on(pair, record_property):
+# what an answer means: on the disks of both and at a server, or written to the primary's
+# log and on the standby's disk
+POLICIES = [[], ["--answer", "logged", "--durability", "crash"]]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: "+".join(policy[1::2]))
+def test_the_primary_dies_with_its_disk_and_the_standby_goes_on(
+    programs, place, policy, record_property
+):
+    pair = Pair(programs, place)
+    pair.policy = policy
+    with pair:
+        the_primary_dies_with_its_disk(pair, record_property)
+
+
+def the_primary_dies_with_its_disk(pair, record_property):
     create(pair.a, files_of("a"))
     with Load(pair.a, files_of("a")) as load:
         load.more(300, "updates")
