@@ -8,8 +8,8 @@
 //!
 //! Each line of a client is parsed once, into a [`Request`](request::Request). The path in it
 //! becomes the name of a file. The name is a key, and the map says which backends have the key. A
-//! write is durable in the log before any backend gets it and before the client gets an answer. A
-//! question goes to a backend that has all writes.
+//! write is in the log, as safe as its listener demands, before any backend gets it and before the
+//! client gets an answer. A question goes to a backend that has all writes.
 //!
 //! The project uses these words in one meaning each:
 //!
@@ -22,6 +22,7 @@
 //! | layout | where each file is now: by one placement, or by two while files move |
 //! | health | what a backend can do: up, behind, or down |
 //! | log | the router's own; it keeps each acknowledged write until its backends have confirmed it |
+//! | policy | that of a listener: when its clients get their answers, and what the log survives then |
 //! | record | the writes of one request, or of a part of a BATCH, in the log |
 //! | ticket | a record on its way to the backends, and their answers to it |
 //! | position | the record up to which a backend has confirmed |
