@@ -20,7 +20,12 @@ fn main() {
     let before = resident();
     let mut bytes = 0;
     for number in 0..files {
-        let name = format!("datacenter{}/host{:05}/interface-eth{}/if_octets.rrd", number % 7, number / 20, number % 20);
+        let name = format!(
+            "datacenter{}/host{:05}/interface-eth{}/if_octets.rrd",
+            number % 7,
+            number / 20,
+            number % 20
+        );
         bytes += name.len() as u64;
         let kind = ["GAUGE", "COUNTER", "DERIVE"][number as usize % 3];
         let info = Reply::list("Info", [format!("ds[v].type 2 {kind}")]);
