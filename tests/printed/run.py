@@ -62,7 +62,34 @@ KNOWN = [
         "rsync",
         "it copies to four other machines",
     ),
+    (
+        "docs/rrd.md",
+        "What an answer means",
+        "OPTIONS=",
+        "these are the settings of the unit, and no commands",
+    ),
     ("docs/rrd.md", "rrdtool", "", "tests/rrd/test_clients.py runs real clients"),
+    ("docs/rrd.md", "TLS", "umask 077", "tests/rrd/test_tls.py runs these commands"),
+    ("docs/rrd.md", "TLS", "OPTIONS=", "tests/rrd/test_tls.py uses these settings"),
+    ("docs/rrd.md", "TLS", "LISTEN=", "tests/rrd/test_tls.py uses these settings"),
+    (
+        "docs/rrd.md",
+        "Are my copies the same?",
+        "stead-rrd check",
+        "it asks a router that systemd runs; tests/rrd/test_check.py checks copies",
+    ),
+    (
+        "docs/rrd.md",
+        "Setting it up",
+        "OPTIONS=",
+        "these are the settings of the unit, and no commands",
+    ),
+    (
+        "docs/rrd.md",
+        "When the primary dies: promote",
+        "stead-rrd promote",
+        "it asks a standby that systemd runs; tests/rrd/test_standby.py promotes",
+    ),
     ("docs/rrd.md", "Adding a server", "", "tests/rrd adds servers to running routers"),
 ]
 # lines of blocks that are run, and why they are left out
