@@ -121,8 +121,8 @@ pub struct Serve {
     /// Where this router listens for the other one of the two: unix:/path or host:port
     #[arg(long, value_name = "ADDRESS", requires = "standby")]
     pub pair: Option<String>,
-    /// What this router is at its very first start, `primary` or `standby`; later, its state says
-    /// which it is
+    /// What this router is when it starts with an empty --state: `primary` or `standby`. Later
+    /// starts take that from --state
     #[arg(long, value_enum, value_name = "ROLE", default_value_t = Role::Primary, hide_possible_values = true, requires = "standby")]
     pub role: Role,
     /// What the primary does without its standby: `wait` lets clients wait, `refuse` answers writes

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! While a backend is `Up`, its writes wait in a queue. One task sends everything that waits as one
-//! BATCH, so the BATCHes grow with the load. In every other state nothing waits in memory, because
+//! BATCH, so the BATCHes grow with the load. Writes whose clients have their answers wait a few
+//! milliseconds for more of them. In every other state nothing waits in memory, because
 //! the log has it. A backend that is `Behind` is sent the log from its last confirmed record on.
 //! That can repeat writes that the backend has; when it refuses these ("illegal attempt"), that is
 //! not an error.
