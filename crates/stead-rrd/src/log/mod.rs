@@ -11,8 +11,8 @@
 //! [`append`](Log::append) puts a record into a buffer. The writer, a thread, takes all records
 //! that wait, writes them and syncs once, so 64 clients can share a sync. A record that only has to
 //! survive a crash of the router ([`Durability::Crash`]) is written by `append` itself if nothing
-//! waits before it, and the writer syncs it a little later. The keeper, another thread, prepares the
-//! next segment, stores positions, and removes segments that every backend has confirmed.
+//! waits before it, and the writer syncs it a little later. The keeper, another thread, prepares
+//! the next segment, stores positions, and removes segments that every backend has confirmed.
 //!
 //! After a crash, the last segment may end in records whose clients were never answered. They are
 //! cut off, and [`Durable::notice`] says so. Damage anywhere else is an error that names the file

@@ -1,8 +1,9 @@
 //! The one order of all writes. A write goes into the log. When it is there, as safe as its client
-//! demands, it goes into the queues of all its backends that are up, in the order of the log. So all
-//! copies of a file get the same writes in the same order.
+//! demands, it goes into the queues of all its backends that are up, in the order of the log. So
+//! all copies of a file get the same writes in the same order.
 //!
-//! Writes to a file can be held: the log has them, and they wait here until the file is at its place.
+//! Writes to a file can be held: the log has them, and they wait here until the file is at its
+//! place.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
