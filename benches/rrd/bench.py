@@ -158,7 +158,7 @@ class Bench:
             if tries[-1]["others"] <= self.options.others:
                 break
             self.flush()  # thirty loads of BATCH would take gigabytes of memory
-            time.sleep(1)  # what disturbs often takes some seconds
+            time.sleep(1)  # other programs are often busy for some seconds
         return min(tries, key=lambda found: found["others"])
 
     def flush(self):

@@ -151,7 +151,7 @@ def test_copies_with_gaps_are_merged_and_no_value_is_lost(filled, record_propert
         one, other = dumps(filled, name).values()
         assert one == other, name
         after, head = rows(one)
-        # every row, also the coarser ones, of which each copy had a part
+        # every row is there, even a coarser one of which each copy had a part
         assert after == reference
         # what goes into rows to come is that of one of them; both have come equally far
         assert head in [head for _, head in before[name]]
