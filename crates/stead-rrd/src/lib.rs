@@ -42,9 +42,8 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health image layout lock passes path record refusals reply role term unflushed
-//! verb
-//! | batch create log repairs state suspended tally tls words
+//! clock dirs exit hashing health image layout lock passes path record refusals reply role term verb
+//! | batch create log repairs state suspended tally tls unflushed words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
 //! | pair
@@ -70,6 +69,7 @@ pub mod epochs;
 pub mod exit;
 pub mod fetch;
 pub mod files;
+pub mod hashing;
 pub mod health;
 pub mod image;
 pub mod known;

@@ -1,5 +1,6 @@
 //! The writes of one log record, one line after the other, in as few allocations as possible.
 
+use crate::hashing::hash_of;
 use crate::path::escape;
 use crate::verb::Verb;
 use crate::words::words;
@@ -24,6 +25,8 @@ struct Span {
     line: (u32, u32),
     /// the offset where the words after the name begin
     words: u32,
+    /// the hash of the name
+    hash: u64,
 }
 
 impl Writes {
@@ -55,6 +58,7 @@ impl Writes {
             name: place,
             line: (start, end),
             words: words_start,
+            hash: hash_of(name),
         });
     }
 
@@ -114,6 +118,11 @@ impl Writes {
     pub fn name(&self, at: usize) -> &[u8] {
         let (from, to) = self.lines[at].name;
         &self.text[from as usize..to as usize]
+    }
+
+    /// Returns the hash of the name of the file of a line.
+    pub fn hash(&self, at: usize) -> u64 {
+        self.lines[at].hash
     }
 
     /// Returns the words after the name, each with a blank before it.

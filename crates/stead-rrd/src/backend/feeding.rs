@@ -174,13 +174,12 @@ impl Backend {
             }
             // refused lines count, too: of several values the backend may have taken the first ones
             let mut standing = self.standing();
+            let (writes, number) = (&work.ticket.writes, work.ticket.number);
             for line in work.lines() {
-                standing
-                    .unflushed
-                    .wrote(work.ticket.writes.name(line), work.ticket.number, now);
+                let (name, hash) = (writes.name(line), writes.hash(line));
+                standing.unflushed.wrote(name, hash, number, now);
             }
             drop(standing);
-            let writes = &work.ticket.writes;
             let Unheard { apart, lost } = work.ticket.answer(self.id, work.lines(), own);
             for Refusal { line, place, text } in apart {
                 if let Some(need) = needed(writes.verb(line), &text) {

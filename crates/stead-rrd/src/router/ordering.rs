@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::backends::Backends;
 use crate::backend::{Lines, Work};
+use crate::known::Found;
 use crate::layout::BackendId;
 use crate::lock::lock;
 use crate::log::Durability;
@@ -53,8 +54,7 @@ struct Order {
 struct Entry {
     record: Vec<u8>,
     parts: Parts,
-    /// the version of the layout by which `parts` were made
-    version: u64,
+    found: Found,
 }
 
 struct Logged {
@@ -99,7 +99,7 @@ impl Sequence {
         let entry = self.entry(&writes);
         let mut order = lock(&self.order);
         // under the lock, so that what is known of the files follows the order of the log
-        if writes.is_empty() || !self.shared.known.will_be_taken(&writes) {
+        if writes.is_empty() || !self.shared.known.will_be_taken(&writes, &entry.found) {
             return Err(writes);
         }
         Ok(self.enter(&mut order, writes, entry, durability, true))
@@ -108,32 +108,30 @@ impl Sequence {
     fn entry(&self, writes: &Writes) -> Entry {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();
-        let version = {
-            let layout = self.shared.layout();
-            let backends = self.backends.read();
-            for line in 0..writes.len() {
-                let name = writes.name(line);
-                let now = layout.now(name);
-                // a place that the file may move to gets the write from the log, if the file has
-                // moved there by then
-                let ever = layout.target().map(|_| layout.ever(name));
-                let names = ever
-                    .as_ref()
-                    .unwrap_or(&now)
-                    .iter()
-                    .map(|id| backends[*id as usize].name());
-                record::push(&mut record, names, writes.line(line));
-                now.into_iter().for_each(|id| add(&mut parts, id, line));
-            }
-            layout.version()
-        };
+        let layout = self.shared.layout();
+        let found = self.shared.known.find(writes, &layout);
+        let backends = self.backends.read();
+        for line in 0..writes.len() {
+            let now = found.places(line);
+            // a place that the file may move to gets the write from the log, if the file has moved
+            // there by then
+            let ever = layout.target().map(|_| layout.ever(writes.name(line)));
+            let names = ever
+                .as_ref()
+                .unwrap_or(now)
+                .iter()
+                .map(|id| backends[*id as usize].name());
+            record::push(&mut record, names, writes.line(line));
+            now.iter().for_each(|id| add(&mut parts, *id, line));
+        }
+        drop((backends, layout));
         if writes.len() == 1 {
             parts.iter_mut().for_each(|(_, lines)| *lines = Lines::All);
         }
         Entry {
             record,
             parts,
-            version,
+            found,
         }
     }
 
@@ -155,7 +153,7 @@ impl Sequence {
                 order.waiting.push_back(Logged {
                     ticket: Arc::clone(&ticket),
                     parts: entry.parts,
-                    version: entry.version,
+                    version: entry.found.version(),
                     durability,
                 });
                 if durability == Durability::Crash && log.reached(durability) >= number {
