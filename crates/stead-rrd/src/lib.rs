@@ -54,6 +54,7 @@
 //! | client epochs
 //! | listener mover
 //! | report
+//! | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -94,6 +95,7 @@ pub mod report;
 pub mod request;
 pub mod role;
 pub mod router;
+pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod say;
