@@ -48,9 +48,9 @@
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
 //! | pair
-//! | files operate say shared
+//! | files say shared
 //! | backend line
-//! | router
+//! | operate router
 //! | client epochs
 //! | listener mover
 //! | report

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::log::Durability;
-use crate::operate::{Ask, Check, Move, Promote, Repair};
 use crate::policy::Answer;
 use crate::role::{Lost, Role};
 use crate::say::{Format, Least};
@@ -30,7 +29,7 @@ pub enum Task {
     Files(FilesOptions),
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1
     /// if something is wrong
-    Status(Ask),
+    Status(Status),
     /// Let a running router move files to where the newest map places them; it goes on by itself
     /// until it is done. Ctrl-C stops it, and the same command continues later
     Move(Move),
@@ -179,6 +178,71 @@ pub struct FilesOptions {
     /// The messages while it runs.
     #[command(flatten)]
     pub saying: Saying,
+}
+
+/// The options of `stead-rrd status`.
+#[derive(Args)]
+pub struct Status {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Print everything as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `stead-rrd move`.
+#[derive(Args)]
+pub struct Move {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The most to copy in a second, in MiB; without it, as fast as the disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub rate: Option<u64>,
+}
+
+/// The options of `stead-rrd repair`.
+#[derive(Args)]
+pub struct Repair {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The name of the backend in the map
+    #[arg(value_name = "NODE")]
+    pub node: String,
+    /// Replace all of its files by those of other backends, without comparing them
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// The options of `stead-rrd check`.
+#[derive(Args)]
+pub struct Check {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The most to read in a second, in MiB, of all copies together; without it, as fast as the
+    /// disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub rate: Option<u64>,
+    /// Begin again, even if a check was stopped before its end
+    #[arg(long)]
+    pub restart: bool,
+    /// Print the result as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `stead-rrd promote`.
+#[derive(Args)]
+pub struct Promote {
+    /// The --state directory of the standby
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Promote it even if acknowledged updates may be lost, or there may be two primaries
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// The certificates for addresses with `tls:`, on which both sides show one.
