@@ -24,8 +24,9 @@ pub struct CommandLine {
 #[derive(Subcommand)]
 pub enum Task {
     /// Serve clients: route their requests to the backends of a map
+    #[command(override_usage = SERVE)]
     Serve(Box<Serve>),
-    /// Read and write the RRD files beside an rrdcached for the router, which moves files
+    /// Read and write the RRD files beside an rrdcached, for a router that moves and compares them
     Files(FilesOptions),
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1
     /// if something is wrong
@@ -76,16 +77,16 @@ pub struct Serve {
     /// a server
     #[arg(long, value_name = "MIB", default_value_t = 16)]
     pub backlog: u64,
-    /// With --answer logged: how many seconds the oldest may wait for every copy of a file before
-    /// answers wait for a server
+    /// With --answer logged: how many seconds the oldest update may wait for every copy of a file
+    /// before answers wait for a server
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub backlog_age: u64,
     /// Also listen without TLS on addresses that other machines can reach; the protocol has no
     /// passwords
     #[arg(long)]
     pub public: bool,
-    /// The router's own directory: the log, which keeps writes until all their backends have them
-    /// on disk, and the state of moves
+    /// The router's own directory. It has the log, which keeps writes until all their backends have
+    /// them on disk, and the state of moves, repairs and checks
     #[arg(long, value_name = "DIR")]
     pub state: PathBuf,
     /// Keep the log in memory only: a crash of the router loses acknowledged updates
@@ -109,7 +110,8 @@ pub struct Serve {
     /// How many seconds a client may send nothing before it is disconnected; 0 means for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub idle: u64,
-    /// Run as one of two routers: where the other one's --pair is, unix:/path or host:port
+    /// Run as one of two routers: where the other one's --pair is, unix:/path, host:port or
+    /// tls:host:port
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -117,7 +119,8 @@ pub struct Serve {
         conflicts_with = "no_log"
     )]
     pub standby: Option<String>,
-    /// Where this router listens for the other one of the two: unix:/path or host:port
+    /// Where this router listens for the other one of the two: unix:/path, host:port or
+    /// tls:host:port
     #[arg(long, value_name = "ADDRESS", requires = "standby")]
     pub pair: Option<String>,
     /// What this router is when it starts with an empty --state: `primary` or `standby`. Later
@@ -240,7 +243,8 @@ pub struct Promote {
     /// The --state directory of the standby
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Promote it even if acknowledged updates may be lost, or there may be two primaries
+    /// Promote it even if acknowledged updates may be lost, or there may be two primaries; on the
+    /// primary: go on without the standby
     #[arg(long)]
     pub force: bool,
 }
@@ -290,6 +294,10 @@ pub struct Saying {
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Least::Info, hide_possible_values = true)]
     pub log_level: Least,
 }
+
+/// The usage of `serve`, which needs two lines of 80 columns.
+const SERVE: &str = "stead-rrd serve [OPTIONS] --map <MAP> --base <DIR> --state <DIR>
+                       --listen <ADDRESS>";
 
 /// The most days between two checks.
 const MOST_DAYS: f64 = 36500.0;
