@@ -4,8 +4,8 @@
 //! ```text
 //! DIR/settled.map   places every file that has not moved
 //! DIR/target.map    places the files that have moved; exists until the move is done
-//! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
-//! DIR/moving        the move that goes on by itself: the target's epoch, and the bytes a second or -
+//! DIR/moved         the names of the files that have moved, one a line, in order of moving
+//! DIR/moving        the move that goes on by itself: the epoch of its target, and its rate or -
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line
 //! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
