@@ -1,8 +1,8 @@
-//! The router's own directories. Only one process holds each, and an error says what was tried on
-//! which path.
+//! The router's own directories. Only one process holds each, a file is replaced as a whole, and an
+//! error says what was tried on which path.
 
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -33,6 +33,44 @@ pub(crate) fn hold(path: &Path) -> io::Result<File> {
 /// Syncs a directory, so that the names in it survive a power cut.
 pub(crate) fn sync(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
+}
+
+/// Syncs a directory. The error names it.
+pub(crate) fn sync_names(dir: &Path) -> io::Result<()> {
+    sync(dir).map_err(|error| failed("sync the directory", dir, error))
+}
+
+/// Reads a file. Returns `None` if it does not exist.
+pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path, error)),
+    }
+}
+
+/// Puts a file in its place by renaming. It is durable when the call returns.
+pub(crate) fn put(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let (path, new) = (dir.join(name), dir.join(format!("{name}.tmp")));
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(|error| failed("write", &path, error))?;
+    sync_names(dir)
+}
+
+/// Removes a file that may be gone. This is durable when the call returns.
+pub(crate) fn remove(dir: &Path, name: &str) -> io::Result<()> {
+    let path = dir.join(name);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", &path, error))
+        }
+        _ => sync_names(dir),
+    }
 }
 
 /// Adds to an error of the system what was tried on which file. Every kind of missing space becomes

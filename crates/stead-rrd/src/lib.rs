@@ -47,12 +47,13 @@
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
 //! | pair
-//! | files operate say shared
+//! | files say shared
 //! | backend line
-//! | router
+//! | operate router
 //! | client epochs
 //! | listener mover
 //! | report
+//! | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -94,6 +95,7 @@ pub mod report;
 pub mod request;
 pub mod role;
 pub mod router;
+pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod say;

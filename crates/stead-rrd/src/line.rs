@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::log::Durability;
-use crate::operate::{Ask, Check, Move, Promote, Repair};
 use crate::policy::Answer;
 use crate::role::{Lost, Role};
 use crate::say::{Format, Least};
@@ -25,12 +24,13 @@ pub struct CommandLine {
 #[derive(Subcommand)]
 pub enum Task {
     /// Serve clients: route their requests to the backends of a map
+    #[command(override_usage = SERVE)]
     Serve(Box<Serve>),
-    /// Read and write the RRD files beside an rrdcached for the router, which moves files
+    /// Read and write the RRD files beside an rrdcached, for a router that moves and compares them
     Files(FilesOptions),
     /// Report the state of a running router: its backends, its log, its clients; the exit code is 1
     /// if something is wrong
-    Status(Ask),
+    Status(Status),
     /// Let a running router move files to where the newest map places them; it goes on by itself
     /// until it is done. Ctrl-C stops it, and the same command continues later
     Move(Move),
@@ -77,16 +77,16 @@ pub struct Serve {
     /// a server
     #[arg(long, value_name = "MIB", default_value_t = 16)]
     pub backlog: u64,
-    /// With --answer logged: how many seconds the oldest may wait for every copy of a file before
-    /// answers wait for a server
+    /// With --answer logged: how many seconds the oldest update may wait for every copy of a file
+    /// before answers wait for a server
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub backlog_age: u64,
     /// Also listen without TLS on addresses that other machines can reach; the protocol has no
     /// passwords
     #[arg(long)]
     pub public: bool,
-    /// The router's own directory: the log, which keeps writes until all their backends have them
-    /// on disk, and the state of moves
+    /// The router's own directory. It has the log, which keeps writes until all their backends have
+    /// them on disk, and the state of moves, repairs and checks
     #[arg(long, value_name = "DIR")]
     pub state: PathBuf,
     /// Keep the log in memory only: a crash of the router loses acknowledged updates
@@ -110,7 +110,8 @@ pub struct Serve {
     /// How many seconds a client may send nothing before it is disconnected; 0 means for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     pub idle: u64,
-    /// Run as one of two routers: where the other one's --pair is, unix:/path or host:port
+    /// Run as one of two routers: where the other one's --pair is, unix:/path, host:port or
+    /// tls:host:port
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -118,7 +119,8 @@ pub struct Serve {
         conflicts_with = "no_log"
     )]
     pub standby: Option<String>,
-    /// Where this router listens for the other one of the two: unix:/path or host:port
+    /// Where this router listens for the other one of the two: unix:/path, host:port or
+    /// tls:host:port
     #[arg(long, value_name = "ADDRESS", requires = "standby")]
     pub pair: Option<String>,
     /// What this router is when it starts with an empty --state: `primary` or `standby`. Later
@@ -181,6 +183,72 @@ pub struct FilesOptions {
     pub saying: Saying,
 }
 
+/// The options of `stead-rrd status`.
+#[derive(Args)]
+pub struct Status {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Print everything as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `stead-rrd move`.
+#[derive(Args)]
+pub struct Move {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The most to copy in a second, in MiB; without it, as fast as the disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub rate: Option<u64>,
+}
+
+/// The options of `stead-rrd repair`.
+#[derive(Args)]
+pub struct Repair {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The name of the backend in the map
+    #[arg(value_name = "NODE")]
+    pub node: String,
+    /// Replace all of its files by those of other backends, without comparing them
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// The options of `stead-rrd check`.
+#[derive(Args)]
+pub struct Check {
+    /// The router's --state directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The most to read in a second, in MiB, of all copies together; without it, as fast as the
+    /// disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub rate: Option<u64>,
+    /// Begin again, even if a check was stopped before its end
+    #[arg(long)]
+    pub restart: bool,
+    /// Print the result as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The options of `stead-rrd promote`.
+#[derive(Args)]
+pub struct Promote {
+    /// The --state directory of the standby
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Promote it even if acknowledged updates may be lost, or there may be two primaries; on the
+    /// primary: go on without the standby
+    #[arg(long)]
+    pub force: bool,
+}
+
 /// The certificates for addresses with `tls:`, on which both sides show one.
 #[derive(Args)]
 pub struct Tls {
@@ -226,6 +294,10 @@ pub struct Saying {
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Least::Info, hide_possible_values = true)]
     pub log_level: Least,
 }
+
+/// The usage of `serve`, which needs two lines of 80 columns.
+const SERVE: &str = "stead-rrd serve [OPTIONS] --map <MAP> --base <DIR> --state <DIR>
+                       --listen <ADDRESS>";
 
 /// The most days between two checks.
 const MOST_DAYS: f64 = 36500.0;

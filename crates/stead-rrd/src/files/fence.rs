@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
 use super::wire::broken;
-use crate::state::put;
+use crate::dirs::put;
 use crate::term::Term;
 
 /// The file in the base that keeps the term.

@@ -14,7 +14,7 @@ use super::frame::{self, HEADER};
 use super::opening;
 use super::segment::Segment;
 use super::{keeper, positions};
-use crate::dirs::failed;
+use crate::dirs::{failed, sync_names};
 
 impl Durable {
     /// Replaces the log in this directory, if there is one, by an empty one whose first record will
@@ -32,7 +32,7 @@ impl Durable {
         drop(opening::open_from(&new, size, &Real, first)?);
         fs::rename(&new, dir).map_err(|error| failed("rename", &new, error))?;
         let parent = dir.parent().unwrap_or(Path::new("."));
-        crate::dirs::sync(parent).map_err(|error| failed("sync the directory", parent, error))
+        sync_names(parent)
     }
 
     /// Removes the records after `through` from the log in this directory, which nobody has open.

@@ -20,7 +20,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 use super::disk::Disk;
-use crate::dirs::failed;
+use crate::dirs::{failed, read};
 
 const FIRST: &str = "stead-rrd log 1";
 /// The name of the file in the log's directory.
@@ -64,21 +64,18 @@ impl Positions {
     /// Loads the file of this directory. Returns `None` if it does not exist.
     pub fn load(dir: &Path) -> io::Result<Option<Positions>> {
         let path = dir.join(NAME);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Positions::parse(&text).map(Some).map_err(|problem| {
-                    let todo = "restore it, or move the log away and copy every backend's files \
-                        from a replica";
-                    io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        format!("{}: {problem}; {todo}", path.display()),
-                    )
-                })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", &path, error)),
-        }
+        let Some(bytes) = read(&path)? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        Positions::parse(&text).map(Some).map_err(|problem| {
+            let todo = "restore it, or move the log away and copy every backend's files \
+                from a replica";
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{}: {problem}; {todo}", path.display()),
+            )
+        })
     }
 
     fn parse(text: &str) -> Result<Positions, String> {

@@ -1,10 +1,18 @@
-//! How far the checks have come, for those who watch, and for the next start of the router.
+//! The course of the checks: how far they have come, for those who watch, and how a pass is made.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use super::telling::Tell;
+use crate::files::Rate;
 use crate::passes::Passes;
+
+/// How a pass is made.
+pub(super) struct Course {
+    pub(super) rate: Rate,
+    /// who has asked for it; `None` in the background
+    pub(super) tell: Option<Arc<Tell>>,
+}
 
 /// The checks of all copies.
 #[derive(Default)]

@@ -9,11 +9,11 @@
 //! A check compares the copies of every file, in order, and puts what differs into the repair
 //! queue. Where it is, is kept on disk.
 //!
+//! A file uses only files to the left of the bar before it:
+//!
 //! ```text
-//! telling - course - carrying - moving
-//!                       | \---- looking, judging - mending - repairing
-//!            walking    |                  \------ comparing
-//!                  \----+---- checking -------------/
+//! judging telling walking | course | carrying | looking moving resuming | comparing mending
+//! | noting repairing | passing | checking
 //! ```
 
 mod carrying;
@@ -24,6 +24,8 @@ mod judging;
 mod looking;
 mod mending;
 mod moving;
+mod noting;
+mod passing;
 mod repairing;
 mod resuming;
 mod telling;

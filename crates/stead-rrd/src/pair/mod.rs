@@ -16,12 +16,20 @@
 //! Each router keeps in `DIR/pair` which of the two it is and in which term ([`Saved`]). When that
 //! changes, the program starts itself again in the same process, so that nothing of the old role
 //! goes on.
+//!
+//! ```text
+//! both:     again frame history packing | exchange saved
+//! primary:  hub | mirroring sending taking meeting waiting | keeping
+//! standby:  standby | receiving
+//! ```
 
 mod again;
 mod exchange;
 mod frame;
 mod history;
 mod hub;
+mod keeping;
+mod meeting;
 mod mirroring;
 mod packing;
 mod receiving;

@@ -1,15 +1,13 @@
 //! What a router of a pair keeps on disk about itself, in `DIR/pair`.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::history::History;
-use crate::dirs::failed;
+use crate::dirs::{put, read};
 use crate::role::{Lost, Role};
-use crate::state::put;
 use crate::term::{random, Term};
 
 const NAME: &str = "pair";
@@ -67,10 +65,8 @@ impl Saved {
     /// Loads the file of this directory. Returns `None` if it does not exist.
     pub fn load(dir: &Path) -> io::Result<Option<Saved>> {
         let path = dir.join(NAME);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed("read", &path, error)),
+        let Some(bytes) = read(&path)? else {
+            return Ok(None);
         };
         let saved: Saved = serde_json::from_slice(&bytes).map_err(|error| {
             let text = format!(

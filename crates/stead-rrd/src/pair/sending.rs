@@ -1,235 +1,51 @@
-//! The primary's connection to its standby. It has a thread of its own, so that no other work of
-//! the router can delay it.
+//! What the primary sends to its standby, and what comes back: records and their acknowledgements,
+//! changes of the state, positions, and questions whether the standby is there.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{mpsc, Arc};
+use std::sync::{mpsc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::io::{BufReader, ReadHalf, WriteHalf};
-use tokio::sync::Semaphore;
 
-use super::exchange::{bye, hear, introduce, Hello, Ready, STRANGERS};
 use super::frame::{broken, kind, number, push, put, read, within};
 use super::hub::{Pair, LEASE};
-use crate::connection::{Address, Stream};
+use crate::connection::Stream;
 use crate::lock::lock;
-use crate::log::Log;
-use crate::role::Role;
-use crate::socket::Socket;
-
-/// How long it may take to connect.
-const CONNECT: Duration = Duration::from_secs(2);
-
-/// The pause before the next attempt.
-const RETRY: Duration = Duration::from_millis(200);
 
 /// How often the standby is asked whether it is there.
 const PING: Duration = Duration::from_millis(500);
 
 /// How long the standby may be silent, and how long it may take what it is sent.
-const SILENT: Duration = Duration::from_secs(3);
-
-/// How long the standby may take to prepare its log: it reads all of it.
-const PREPARE: Duration = Duration::from_secs(120);
+pub(super) const SILENT: Duration = Duration::from_secs(3);
 
 /// How many records the standby may lack when the primary stops going on alone. It then waits for
 /// these records.
 const NEAR: u64 = 10_000;
 
+/// What the standby has not answered yet.
+#[derive(Default)]
+pub(super) struct Asked {
+    changes: Mutex<HashMap<u64, mpsc::Sender<()>>>,
+    pings: Mutex<Pings>,
+}
+
+#[derive(Default)]
+struct Pings {
+    number: u64,
+    sent: HashMap<u64, Instant>,
+}
+
 impl Pair {
-    /// Keeps the standby connected, in a thread of its own, and listens for a router that is the
-    /// primary of a later term.
-    pub fn start(self: &Arc<Self>, socket: Socket) -> io::Result<()> {
-        let pair = Arc::clone(self);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        // the socket belongs to the runtime that has made it
-        tokio::spawn(Arc::clone(self).listen(socket));
-        std::thread::Builder::new()
-            .name("pair".to_owned())
-            .spawn(move || runtime.block_on(pair.keep()))?;
-        let pair = Arc::clone(self);
-        tokio::spawn(async move {
-            let mut higher = pair.claim().higher();
-            let found = higher
-                .wait_for(Option::is_some)
-                .await
-                .ok()
-                .and_then(|it| *it);
-            if let Some(term) = found {
-                pair.step_down(term);
-            }
-        });
-        Ok(())
-    }
-
-    async fn keep(self: Arc<Self>) {
-        let local = Arc::clone(&self);
-        tokio::spawn(async move {
-            let mut frontier = local.log.frontier();
-            while frontier.changed().await.is_ok() {
-                frontier.borrow_and_update();
-                local.publish();
-                local.bell.notify_one();
-            }
-        });
-        let mut said = String::new();
-        loop {
-            let error = match self.session().await {
-                Ok(never) => match never {},
-                Err(error) => error.to_string(),
-            };
-            let was_joined = self.link().joined;
-            if !was_joined && error != said {
-                let peer = &self.peer;
-                tracing::warn!(%peer, error, "the standby {peer} cannot be joined: {error}");
-            }
-            said = error.clone();
-            self.lost(error);
-            if let Err(error) = self.go_alone() {
-                tracing::error!(%error, "cannot go on alone: {error}");
-            }
-            tokio::time::sleep(RETRY).await;
-        }
-    }
-
-    /// Connects the standby and feeds it until the connection is lost.
-    async fn session(&self) -> io::Result<std::convert::Infallible> {
-        let begun_at = Instant::now();
-        let stream = within(CONNECT, Stream::connect(&self.peer)).await?;
-        let (from, mut to) = tokio::io::split(stream);
-        let mut from = BufReader::new(from);
-        let (begun, digest) = {
-            let link = self.link();
-            if link.begun != link.ended {
-                return Err(broken("the state is being changed; once more"));
-            }
-            (link.begun, self.state.digest()?)
-        };
-        let hello = self.hello(digest);
-        let other = introduce(&mut from, &mut to, &hello).await?;
-        self.compare(&hello, &other)?;
-        let ready: Ready = hear(&mut from, kind::READY, PREPARE).await?;
-        {
-            let mut saved = lock(&self.saved);
-            if saved.lost != self.wanted || !saved.met {
-                (saved.lost, saved.met) = (self.wanted, true);
-                saved.store(self.state.dir())?;
-            }
-        }
-        if ready.digest != digest {
-            self.send_state(&mut from, &mut to).await?;
-        }
-        {
-            let link = self.link();
-            if link.begun != begun || link.ended != begun {
-                return Err(broken("the state has changed meanwhile; once more"));
-            }
-        }
-        {
-            let mut link = self.link();
-            link.acked = ready.next - 1;
-            // a standby that is ready has not been promoted since this was begun
-            link.lease = Some(begun_at + LEASE);
-        }
-        self.joined();
-        let peer = &self.peer;
-        tracing::info!(%peer, record = ready.next, "the standby {peer} takes the log from record \
-            {} on", ready.next);
-        if ready.discarded > 0 {
-            tracing::warn!(%peer, records = ready.discarded, "the standby {peer} has discarded {} \
-                records that this router does not have", ready.discarded);
-        }
-        let asked = Asked::default();
-        let fed = self.feed(&mut to, ready.next, &asked);
-        let heard = self.hear(&mut from, &asked);
-        let ended = tokio::select! {
-            ended = fed => ended,
-            ended = heard => ended,
-        };
-        if let Err(error) = &ended {
-            bye(&mut to, &error.to_string()).await;
-        }
-        ended
-    }
-
-    /// Steps down if the other router is the primary of a later term, or obeys one. An error says
-    /// why it does not take the log.
-    fn compare(&self, ours: &Hello, other: &Hello) -> io::Result<()> {
-        let is_primary = other.role == Role::Primary;
-        if is_primary && !(ours.met && other.met) && (ours.newest > 0 || !other.met) {
-            return Err(broken(
-                "the other router is a primary, too: start the one that is to be the standby with \
-                an empty --state and --role standby",
-            ));
-        }
-        // a standby of this term obeys this router, or refuses it by itself; a router that is new
-        // yields to any primary
-        let is_later = match is_primary {
-            true => other.term > ours.term || !ours.met,
-            false => other.term.number > ours.term.number,
-        };
-        if is_later {
-            self.step_down(other.term);
-        }
-        match is_primary {
-            true => Err(broken(
-                "the other router is the primary of an older term; it becomes a standby now",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns who this router is.
-    fn hello(&self, digest: u64) -> Hello {
-        let saved = lock(&self.saved);
-        let link = self.link();
-        Hello {
-            role: Role::Primary,
-            term: saved.term,
-            lost: self.wanted,
-            oldest: self.log.extent().oldest,
-            newest: link.appended,
-            published: self.published_by(&link),
-            history: saved.history.clone(),
-            met: saved.met,
-            alone: link.alone,
-            digest,
-        }
-    }
-
-    async fn send_state(
-        &self,
-        from: &mut BufReader<ReadHalf<Stream>>,
-        to: &mut WriteHalf<Stream>,
-    ) -> io::Result<()> {
-        for change in self.state.snapshot()? {
-            let mut buffer = Vec::new();
-            let (letter, bytes) = change.parts();
-            push(
-                &mut buffer,
-                kind::CHANGE,
-                &[&0u64.to_le_bytes(), &[letter], bytes],
-            );
-            within(SILENT * 10, put(to, &buffer)).await?;
-            let (found, _) = read(from, PREPARE).await?;
-            if found != kind::CHANGED {
-                return Err(broken(format!("a frame of the unexpected kind {found}")));
-            }
-        }
-        Ok(())
-    }
-
     /// Sends everything that the standby has to get.
-    async fn feed(
+    pub(super) async fn feed(
         &self,
         to: &mut WriteHalf<Stream>,
         mut next: u64,
         asked: &Asked,
-    ) -> io::Result<std::convert::Infallible> {
+    ) -> io::Result<Infallible> {
         let mut pinged = Instant::now() - PING;
         let mut synced = None;
         let mut told_positions = Instant::now() - PING;
@@ -318,11 +134,11 @@ impl Pair {
     }
 
     /// Takes what the standby says.
-    async fn hear(
+    pub(super) async fn hear(
         &self,
         from: &mut BufReader<ReadHalf<Stream>>,
         asked: &Asked,
-    ) -> io::Result<std::convert::Infallible> {
+    ) -> io::Result<Infallible> {
         loop {
             let (kind, body) = read(from, SILENT).await?;
             let (number, _) = number(&body)?;
@@ -362,50 +178,4 @@ impl Pair {
             }
         }
     }
-
-    /// Listens for another primary. The one of the older term stops.
-    async fn listen(self: Arc<Self>, socket: Socket) {
-        let room = Arc::new(Semaphore::new(STRANGERS));
-        loop {
-            let Ok(stream) = socket.accept().await else {
-                tokio::time::sleep(RETRY).await;
-                continue;
-            };
-            let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
-                continue; // strangers, who have a few seconds to say who they are
-            };
-            let pair = Arc::clone(&self);
-            tokio::spawn(async move {
-                let _permit = permit;
-                let (from, mut to) = tokio::io::split(stream);
-                let hello = pair.hello(0);
-                let other = introduce(&mut BufReader::new(from), &mut to, &hello).await;
-                match other.and_then(|other| pair.compare(&hello, &other)) {
-                    Ok(()) => {}
-                    Err(error) => {
-                        tracing::debug!(%error, "a connection to --pair is refused: {error}");
-                        bye(&mut to, &error.to_string()).await;
-                    }
-                }
-            });
-        }
-    }
-
-    /// Returns where the other router listens.
-    pub fn peer(&self) -> &Address {
-        &self.peer
-    }
-}
-
-/// What the standby has not answered yet.
-#[derive(Default)]
-struct Asked {
-    changes: std::sync::Mutex<HashMap<u64, mpsc::Sender<()>>>,
-    pings: std::sync::Mutex<Pings>,
-}
-
-#[derive(Default)]
-struct Pings {
-    number: u64,
-    sent: HashMap<u64, Instant>,
 }

@@ -1,0 +1,185 @@
+//! A pass: it walks through all files in order and compares the copies of each.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::carrying::{files_of, Mover};
+use super::course::Course;
+use super::walking::{Gap, Walk};
+use crate::backend::Backend;
+use crate::files::Files;
+use crate::health::Health;
+use crate::layout::Copies;
+use crate::lock::lock;
+
+/// How many files are compared at the same time when somebody waits for the result.
+const AT_ONCE: usize = 4;
+
+/// How many files are compared before the place is remembered, and how often it is stored.
+const PART: usize = 16;
+const STORE: Duration = Duration::from_secs(2);
+
+/// How often a backend whose files cannot be listed is tried again, after a second, two, four ...
+const TRIES: u32 = 5;
+
+/// As how many bytes a file counts at least in the background, for the seeks that it costs.
+const LEAST_BYTES: u64 = 128 << 10;
+
+impl Mover {
+    /// Compares all files that come after the place where the pass is.
+    pub(super) async fn pass(self: &Arc<Self>, course: &Course) -> Result<(), String> {
+        let after = self.change_pass(course, |pass| pass.after.clone());
+        let mut walk = Walk::new(self.sources()?, &after);
+        let (mut tries, mut stored) = (0, Instant::now());
+        let ended = loop {
+            if let Err(reason) = self.may_go_on(course).await {
+                break Err(reason);
+            }
+            let files = match walk.take(PART).await {
+                Ok(files) if files.is_empty() => break Ok(()),
+                Ok(files) => files,
+                Err(gap) => match self.after_gap(course, &mut walk, &gap, &mut tries).await {
+                    Ok(()) => continue,
+                    Err(reason) => break Err(reason),
+                },
+            };
+            tries = 0;
+            if !self.compare_all(course, files).await {
+                // the walk is beyond those that are left
+                let reason = self.may_go_on(course).await.err();
+                break Err(reason.unwrap_or_else(|| "interrupted".to_owned()));
+            }
+            if stored.elapsed() >= STORE {
+                self.store_checks(false).await;
+                stored = Instant::now();
+            }
+        };
+        if ended.is_ok() {
+            self.finish(course);
+        }
+        self.store_checks(true).await;
+        ended
+    }
+
+    /// Returns why the pass cannot go on now. Waits while the repair queue is long.
+    async fn may_go_on(&self, course: &Course) -> Result<(), String> {
+        loop {
+            self.files_rest()?;
+            match &course.tell {
+                Some(tell) if tell.is_stopped() => {
+                    return Err("stopped; run it again to continue".to_owned())
+                }
+                Some(_) => {}
+                None => self.may_disturb()?,
+            }
+            if self.router.shared().repairs.has_room() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    pub(super) fn files_rest(&self) -> Result<(), String> {
+        match self.router.shared().layout().target() {
+            Some(_) => Err("files are being moved; check them when they have moved".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why the check in the background has to wait.
+    fn may_disturb(&self) -> Result<(), String> {
+        if self.progress().is_some_and(|progress| !progress.ended) {
+            return Err("files are being moved or repaired".to_owned());
+        }
+        let asked = lock(&self.checks.latest).clone();
+        if asked.is_some_and(|tell| !tell.sender.borrow().ended) {
+            return Err("a check that somebody has asked for is running".to_owned());
+        }
+        let backends = self.router.backends.all();
+        match backends
+            .iter()
+            .find(|backend| backend.health() != Health::Up)
+        {
+            Some(backend) => Err(format!("backend {} is not up", backend.name())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the backends whose files are walked through.
+    pub(super) fn sources(&self) -> Result<Vec<(Arc<Backend>, Files)>, String> {
+        let backends = self.router.backends.all();
+        let source = |backend| Ok((Arc::clone(backend), files_of(backend)?));
+        backends.iter().map(source).collect()
+    }
+
+    /// Decides what to do when a backend's files cannot be listed.
+    async fn after_gap(
+        &self,
+        course: &Course,
+        walk: &mut Walk,
+        gap: &Gap,
+        tries: &mut u32,
+    ) -> Result<(), String> {
+        let Some(tell) = &course.tell else {
+            return Err(gap.reason.clone());
+        };
+        if *tries < TRIES {
+            tokio::time::sleep(Duration::from_secs(1 << *tries)).await;
+            *tries += 1;
+        } else {
+            *tries = 0;
+            walk.leave_out(gap);
+            tell.failed(
+                0,
+                format!("{}; files that only it has are not seen", gap.reason),
+            );
+        }
+        Ok(())
+    }
+
+    /// Compares these files, and moves the place of the pass behind those that were compared.
+    /// Returns whether all of them were.
+    async fn compare_all(self: &Arc<Self>, course: &Course, files: Vec<(Vec<u8>, Copies)>) -> bool {
+        let at_once = course.tell.as_ref().map_or(1, |_| AT_ONCE);
+        let limit = Arc::new(Semaphore::new(at_once));
+        let (mut tasks, mut last, mut all) = (JoinSet::new(), None, true);
+        for (name, at) in files {
+            let Ok(permit) = Arc::clone(&limit).acquire_owned().await else {
+                break;
+            };
+            let stop = match &course.tell {
+                Some(tell) => tell.is_stopped(),
+                None => self.may_disturb().is_err(),
+            };
+            if stop || self.files_rest().is_err() {
+                all = false;
+                break;
+            }
+            last = Some(name.clone());
+            let (mover, rate, slow) =
+                (Arc::clone(self), course.rate.clone(), course.tell.is_none());
+            tasks.spawn(async move {
+                let compared = mover.compare(&name, &at).await;
+                let least = if slow { LEAST_BYTES } else { 0 };
+                if let Some(until) = rate.take(compared.bytes.max(least)) {
+                    tokio::time::sleep_until(until).await;
+                }
+                drop(permit);
+                (name, compared)
+            });
+            while let Some(done) = tasks.try_join_next() {
+                done.into_iter().for_each(|done| self.note(course, done));
+            }
+        }
+        while let Some(done) = tasks.join_next().await {
+            done.into_iter().for_each(|done| self.note(course, done));
+        }
+        if let Some(last) = last {
+            self.change_pass(course, |pass| pass.after = last);
+        }
+        all
+    }
+}

@@ -1,0 +1,132 @@
+//! The directory on disk, which one router has locked: every change of it goes through here, first
+//! to the copy on another machine if there is one.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::change::{Change, Mirror};
+use crate::dirs::{failed, hold, put, read, remove, sync_names};
+use crate::lock::lock;
+
+/// The files of the directory; the list is in `mod.rs`.
+pub(super) const SETTLED: &str = "settled.map";
+pub(super) const TARGET: &str = "target.map";
+pub(super) const MOVED: &str = "moved";
+pub(super) const REPAIRS: &str = "repairs";
+pub(super) const MOVING: &str = "moving";
+pub(super) const CHECKS: &str = "checks";
+
+/// The directory, locked by one router.
+pub struct StateDir(Arc<Inner>);
+
+struct Inner {
+    dir: PathBuf,
+    /// the list of the files that have moved, once a name was appended
+    moved: Mutex<Option<File>>,
+    mirror: OnceLock<Arc<dyn Mirror>>,
+    _lock: File,
+}
+
+impl StateDir {
+    /// Opens the directory, and makes it if it does not exist.
+    pub fn open(dir: &Path) -> io::Result<StateDir> {
+        fs::create_dir_all(dir).map_err(|error| failed("create", dir, error))?;
+        Ok(StateDir(Arc::new(Inner {
+            _lock: hold(&dir.join("lock"))?,
+            dir: dir.to_owned(),
+            moved: Mutex::default(),
+            mirror: OnceLock::new(),
+        })))
+    }
+
+    /// Returns its path.
+    pub fn dir(&self) -> &Path {
+        &self.0.dir
+    }
+
+    /// Lets this copy have every change from now on.
+    pub fn mirror_to(&self, mirror: Arc<dyn Mirror>) {
+        let _ = self.0.mirror.set(mirror);
+    }
+
+    /// Makes a change, first in the copy if there is one. It is durable when the call returns.
+    /// Blocks.
+    pub(super) fn make(&self, change: &Change) -> io::Result<()> {
+        let Some(mirror) = self.0.mirror.get() else {
+            return self.apply(change);
+        };
+        mirror.change(change)?;
+        let applied = self.apply(change);
+        mirror.done(applied.is_ok());
+        applied
+    }
+
+    /// Does work that blocks, apart from the tasks of the router.
+    pub(super) async fn apart(
+        &self,
+        work: impl FnOnce(&StateDir) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<()> {
+        let dir = StateDir(Arc::clone(&self.0));
+        tokio::task::spawn_blocking(move || work(&dir))
+            .await
+            .map_err(io::Error::other)?
+    }
+
+    /// Reads a file. Returns `None` if it does not exist.
+    pub(super) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        read(&self.dir().join(name))
+    }
+
+    /// Applies a change of the directory that this one is a copy of. It is durable when the call
+    /// returns.
+    pub fn apply(&self, change: &Change) -> io::Result<()> {
+        match change {
+            Change::Settled(map) => self.settle(map),
+            Change::Target(map) => put(self.dir(), TARGET, map),
+            Change::Moved(lines) => self.append(lines),
+            Change::Repairs(text) => put(self.dir(), REPAIRS, text),
+            Change::Moving(text) if text.is_empty() => remove(self.dir(), MOVING),
+            Change::Moving(text) => put(self.dir(), MOVING, text),
+        }
+    }
+
+    fn settle(&self, map: &[u8]) -> io::Result<()> {
+        put(self.dir(), SETTLED, map)?;
+        *lock(&self.0.moved) = None;
+        // in this order, because without a target the names mean nothing
+        remove(self.dir(), TARGET)?;
+        remove(self.dir(), MOVED)
+    }
+
+    /// Appends lines to the list of the files that have moved.
+    fn append(&self, lines: &[u8]) -> io::Result<()> {
+        let path = self.dir().join(MOVED);
+        let mut moved = lock(&self.0.moved);
+        let mut file = match moved.take() {
+            Some(file) => file,
+            None => {
+                let file = OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .open(&path)
+                    .map_err(|error| failed("open", &path, error))?;
+                sync_names(self.dir())?;
+                file
+            }
+        };
+        let length = file
+            .metadata()
+            .map_err(|error| failed("read", &path, error))?
+            .len();
+        let written = file.write_all(lines).and_then(|()| file.sync_data());
+        if let Err(error) = written {
+            // a half-written name must not become the start of the next one
+            let _ = file.set_len(length);
+            return Err(failed("write", &path, error));
+        }
+        *moved = Some(file);
+        Ok(())
+    }
+}
