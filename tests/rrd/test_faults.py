@@ -85,6 +85,13 @@ def finished(cluster, feed, record_property, fault, refused=()):
     )
 
 
+def is_well(cluster):
+    """Returns whether the status says that all is well."""
+    command = [cluster.programs["stead-rrd"], "status", cluster.state]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
 def test_reads_wait_for_a_server_that_stands_still_only_once(cluster):
     """The router's own patience is longer than the whole test has time."""
     cluster.stop_router()
@@ -194,6 +201,11 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
                 )
             assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 "), name
             assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+    # the copies that had no room come by themselves
+    wait_for(
+        lambda: all((full.base / name).exists() for name in hit) and is_well(cluster),
+        "every copy to be there",
+    )
     assert lost(cluster, {name: [START + 1] for name in said}) == ([], 2 * len(said))
 
 
