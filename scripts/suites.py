@@ -101,6 +101,10 @@ FPM = (
     "fpm_server; sys.exit(fpm_server.why_not())"
 )
 
+# Options of pytest for tests that wait for servers more than they compute: one process
+# more than there are processors, each of which takes tests that another one has not begun.
+WAITING = ["-n", str(min((os.cpu_count() or 1) + 1, 8)), "--dist", "worksteal"]
+
 # (name, command, counter of its output, and a check of what it needs: a command that
 # must succeed, and the reason for skipping the suite when it does not)
 SUITES = [
@@ -126,15 +130,18 @@ SUITES = [
     ("house of every crate (Rust)", rust("layers"), cargo_counts, None),
     (
         "RRD router before rrdcached",
-        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"],
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WAITING, "tests/rrd"],
         pytest_counts,
         (
             (
                 "sh",
                 "-c",
-                f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached",
+                (
+                    f"{VENV} -c 'import pytest, xdist' && command -v rrdtool && "
+                    "command -v rrdcached"
+                ),
             ),
-            "pytest is not in .venv, or rrdtool or rrdcached is not installed",
+            "pytest or xdist is not in .venv, or rrdtool or rrdcached is not installed",
         ),
     ),
     (

@@ -1,7 +1,6 @@
 """Fixtures that the tests of the RRD router share."""
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import built
+from rrd_copies import dumped
 from rrd_servers import Cluster
 from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
@@ -55,25 +55,4 @@ def quiet(programs, place):
 @pytest.fixture
 def dump():
     """Dumps files, with one rrdtool process."""
-    tool = subprocess.Popen(
-        ["rrdtool", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-    def one(path):
-        tool.stdin.write(f'dump "{path}"\n'.encode())
-        tool.stdin.flush()
-        lines = []
-        while True:
-            line = tool.stdout.readline()
-            assert line, f"rrdtool ended at {path}"
-            if line.startswith(b"OK "):
-                return b"".join(lines)
-            assert not line.startswith(b"ERROR"), line
-            lines.append(line)
-
-    yield one
-    tool.stdin.close()
-    tool.wait()
+    return dumped

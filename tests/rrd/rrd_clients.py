@@ -4,23 +4,16 @@ on disk afterwards.
 
 import difflib
 import os
-import re
 import shutil
 import socket
 import subprocess
 import threading
 from pathlib import Path
 
+from rrd_copies import comparable
 from rrd_servers import Client, free_port
 
 SCRIPTS = Path(__file__).resolve().parent
-
-
-def comparable(text):
-    """Removes the one thing that rrdtool chooses at random when it makes a file: the
-    row with which an archive begins.
-    """
-    return re.sub(rb"(cur_row[^0-9]+(?:1 )?)\d+", rb"\1LOT", text)
 
 
 def escaped(name):

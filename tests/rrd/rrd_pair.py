@@ -12,11 +12,10 @@ import socket
 import struct
 import subprocess
 import threading
-import time
 import urllib.request
 
-from rrd_feed import START, there
-from rrd_servers import Client, Cluster, wait_for
+from rrd_feed import Feed, contents, lacking, names
+from rrd_servers import Cluster, wait_for
 
 FILES = 12
 
@@ -282,62 +281,14 @@ class Pair(Cluster):
 
 
 def files_of(prefix, files=FILES):
-    return [f"{prefix}{i:02}/v.rrd" for i in range(files)]
+    return names(files, prefix)
 
 
-def create(router, names):
-    with Client(router.unix) as client:
-        for name in names:
-            said = client.ask(
-                f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000"
-            )
-            assert said == b"0 RRD created OK\n", said
+class Load(Feed):
+    """A feed through a router that may be cut off, and then never answers."""
 
-
-class Load:
-    """Updates files through one router for ever, and keeps what was acknowledged, and
-    when."""
-
-    def __init__(self, router, names):
-        self.router, self.acknowledged = router, {name: [] for name in names}
-        self.when, self.refused, self.ended = [], {}, False
-        self.stopped = False
-        self.thread = threading.Thread(target=self.run)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended = True
-        self.thread.join()
-
-    def run(self):
-        at = START
-        while not self.ended:
-            try:
-                with Client(self.router.unix) as client:
-                    client.socket.settimeout(2)
-                    while not self.ended:
-                        at += 1
-                        for name, times in self.acknowledged.items():
-                            said = client.ask(f"UPDATE {name} {at}:{at - START}")
-                            if said.startswith(b"0 "):
-                                times.append(at)
-                                self.when.append(time.monotonic())
-                            else:
-                                self.refused[said] = self.refused.get(said, 0) + 1
-                                time.sleep(0.01)
-            except (OSError, AssertionError, IndexError, ValueError):
-                at += 1  # whether the last one was taken is not known
-                time.sleep(0.02)
-
-    def count(self):
-        return len(self.when)
-
-    def more(self, count, what):
-        before = self.count()
-        wait_for(lambda: self.count() > before + count, what)
+    def __init__(self, router, files):
+        super().__init__(router, files, patience=2)
 
 
 def judged(pair, loads, record_property, fault):
@@ -347,31 +298,16 @@ def judged(pair, loads, record_property, fault):
     acknowledged = {}
     for load in loads:
         acknowledged.update(load.acknowledged)
-    with Client(pair.unix) as client:
-        for name in acknowledged:
-            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
-    lost, copies, differ = set(), 0, 0
-    for name, times in acknowledged.items():
-        contents = []
-        for backend in pair.backends.values():
-            file = backend.base / name
-            if not file.exists():
-                continue
-            copies += 1
-            # the last value that anybody can have written
-            found = there(file, START + 100_000)
-            contents.append(found)
-            lost |= {
-                (name, at)
-                for at in times
-                if "nan" in found.get(at, "nan") or float(found[at]) != at - START
-            }
-        differ += any(content != contents[0] for content in contents)
+    # also what nobody was told of must be the same in both copies
+    every = contents(pair, acknowledged, max(load.last for load in loads) + 1)
+    lost = set(lacking(acknowledged, every))
+    differ = sum(any(one != found[0] for one in found) for found in every.values())
     count = sum(map(len, acknowledged.values()))
     record_property(
         "fault",
         f"{fault}: {count} updates acknowledged, {len(lost)} lost, {differ} of "
         f"{len(acknowledged)} files differ",
     )
+    copies = sum(map(len, every.values()))
     assert copies == 2 * len(acknowledged) and count
     return len(lost), differ

@@ -162,8 +162,7 @@ def test_one_server_that_stands_still_holds_nobody_up(cluster):
     known(cluster)
     with Feed(cluster) as feed, standing_still([cluster.backends["a1"]]):
         time.sleep(2)
-        before = feed.count()
-        wait_for(lambda: feed.count() > before + 20 * FILES, "answers")
+        feed.more(20 * FILES, "answers")
         with Client(cluster.tcp) as client:
             for name in names():
                 assert client.ask(f"LAST {name}").startswith(b"0 17"), name

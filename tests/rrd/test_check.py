@@ -13,6 +13,7 @@ import pytest
 from rrd_copies import dumped
 from rrd_feed import START, Feed, lost
 from rrd_feed import create as create_feed
+from rrd_feed import names as fed_names
 from rrd_servers import Client, free_port, wait_for
 from test_repairs import page, status
 
@@ -176,9 +177,9 @@ def test_updates_that_come_while_copies_are_merged_are_not_lost(filled):
     for name in names():
         with_holes(filled, name)
     # the files of the feed are others; these are updated, too
-    create_feed(filled, 4)
+    create_feed(filled, fed_names(4), rows=100_000)
     at = 111
-    with Feed(filled, 4) as feed:
+    with Feed(filled, fed_names(4)) as feed:
         process = subprocess.Popen(
             [filled.programs["stead-rrd"], "check", filled.state],
             stdin=subprocess.DEVNULL,
@@ -208,7 +209,7 @@ class Hammer(Feed):
     """Sends many updates before it reads their answers, until the times are used up."""
 
     def run(self):
-        with Client(self.cluster.unix) as client:
+        with Client(self.router.unix) as client:
             for at in range(START + 1, START + 99_000, 20):
                 if self.ended:
                     return
@@ -226,8 +227,8 @@ def test_a_check_under_load_raises_no_false_alarm(
     """Few files get many updates each; many files get some each."""
     filled.stop_router()
     filled.start_router("--check-every", "0", "--log-level", "debug")
-    create_feed(filled, files)
-    with feeder(filled, files) as feed:
+    create_feed(filled, fed_names(files), rows=100_000)
+    with feeder(filled, fed_names(files)) as feed:
         wait_for(lambda: feed.count() > 500, "the load")
         looks, again = 0, []
 
@@ -368,12 +369,12 @@ def test_a_repair_takes_the_most_complete_copy(filled):
 
 
 def large(cluster, count=60):
-    """Makes files that a check at 1 MiB a second takes a minute for."""
+    """Makes files that a check at 1 MiB a second takes 20 seconds for."""
     with Client(cluster.unix) as client:
         for number in range(count):
             said = client.ask(
                 f"CREATE large/{number:03}.rrd -b {START} -s 1 DS:v:GAUGE:5:U:U "
-                "RRA:LAST:0.5:1:60000"
+                "RRA:LAST:0.5:1:20000"
             )
             assert said.startswith(b"0 ")
     return count
@@ -397,7 +398,7 @@ def running(cluster):
 def test_a_check_that_was_stopped_continues(filled):
     every = FILES + large(filled)
     with started(filled, "--rate", "1") as process:
-        wait_for(lambda: (running(filled) or {"done": 0})["done"] > 30, "some files")
+        wait_for(lambda: (running(filled) or {"done": 0})["done"] > 10, "some files")
         assert "check       for " in page(filled)
         code, out, said = stead_rrd(filled, "check", filled.state)
         assert code == 75 and "already running" in said, (code, out, said)
@@ -424,7 +425,7 @@ def test_a_check_survives_a_kill_of_the_router(filled):
         wait_for(
             lambda: (
                 place.exists()
-                and (json.loads(place.read_text())["asked"] or {}).get("files", 0) > 30
+                and (json.loads(place.read_text())["asked"] or {}).get("files", 0) > 10
             ),
             "the place to be stored",
         )

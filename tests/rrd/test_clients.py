@@ -8,7 +8,8 @@ import subprocess
 import time
 
 import pytest
-from rrd_clients import Pair, Tee, comparable, installed, rrdtool, script, unequal
+from rrd_clients import Pair, Tee, installed, rrdtool, script, unequal
+from rrd_copies import info
 from rrd_servers import Client, wait_for
 
 START = 1_700_000_040  # a multiple of 60
@@ -19,15 +20,6 @@ SOURCES = (
 PNG = b"\x89PNG\r\n"
 
 both_ways = pytest.mark.parametrize("way", ["unix", "tcp"])
-
-
-def info(path):
-    """Returns the description of a file, without its rows; this is faster than a dump."""
-    return comparable(
-        subprocess.run(
-            ["rrdtool", "info", path], stdout=subprocess.PIPE, check=True
-        ).stdout
-    ).replace(bytes(path), b"FILE")
 
 
 @both_ways

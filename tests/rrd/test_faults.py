@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from rrd_copies import info
 from rrd_feed import FILES, START, Feed, create, lost, names, row, there
 from rrd_servers import Client, Rrdcached, wait_for
 
@@ -54,11 +55,6 @@ def filled(directory):
     return path
 
 
-def more(feed, count, what):
-    before = feed.count()
-    wait_for(lambda: feed.count() > before + count, what)
-
-
 def finished(cluster, feed, record_property, fault, refused=()):
     """Checks that nothing is lost, that both copies of each file are equal, and that
     updates were refused only for the named reasons.
@@ -71,26 +67,29 @@ def finished(cluster, feed, record_property, fault, refused=()):
         f"{[said.decode(errors='replace')[:120] for said in list(feed.refused)[:3]]}",
     )
     assert copies == 2 * len(feed.acknowledged) and not missing, missing[:10]
-    unequal = []
-    for name in feed.acknowledged:
-        dumps = {
-            subprocess.run(
-                ["rrdtool", "dump", server.base / name],
-                stdout=subprocess.PIPE,
-                check=True,
-            ).stdout
-            for server in cluster.backends.values()
-            if (server.base / name).exists()
-        }
-        if (
-            len({text.split(b"<!-- Round Robin Archives -->")[0] for text in dumps})
-            != 1
-        ):
-            unequal.append(name)
+    unequal = [
+        name
+        for name in feed.acknowledged
+        if len(
+            {
+                info(server.base / name)
+                for server in cluster.backends.values()
+                if (server.base / name).exists()
+            }
+        )
+        != 1
+    ]
     assert not unequal
     assert all(any(words in said for words in refused) for said in feed.refused), (
         feed.refused
     )
+
+
+def is_well(cluster):
+    """Returns whether the status says that all is well."""
+    command = [cluster.programs["stead-rrd"], "status", cluster.state]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
 
 
 def test_reads_wait_for_a_server_that_stands_still_only_once(cluster):
@@ -130,14 +129,14 @@ def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
         place[1] == "a1" for place in places
     )
     with Feed(cluster) as feed:
-        more(feed, 10 * FILES, "updates")
+        feed.more(10 * FILES, "updates")
         os.kill(slow.process.pid, signal.SIGSTOP)
         try:
             wait_for(
                 lambda: cluster.router_said(r"backend a1 \(\S+ is down"),
                 "the server that stands still to be taken for down",
             )
-            more(feed, 20 * FILES, "updates beside a server that stands still")
+            feed.more(20 * FILES, "updates beside a server that stands still")
             with Client(cluster.tcp) as client:
                 for name in names():
                     assert client.ask(f"LAST {name}").startswith(b"0 17"), name
@@ -147,7 +146,7 @@ def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
             lambda: len(cluster.router_said(r"backend a1 \(\S+ is up")) >= 2,
             "it to be up again",
         )
-        more(feed, 10 * FILES, "updates afterwards")
+        feed.more(10 * FILES, "updates afterwards")
     finished(cluster, feed, record_property, "a server stands still (SIGSTOP)")
 
 
@@ -166,9 +165,9 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
     )
     create(cluster)
     with Feed(cluster) as feed:
-        more(feed, 10 * FILES, "updates")
+        feed.more(10 * FILES, "updates")
         filler = filled(full.base)
-        more(feed, 10 * FILES, "updates with a full disk")
+        feed.more(10 * FILES, "updates with a full disk")
         said = {}
         with Client(cluster.unix) as client:
             for number in range(12):
@@ -176,9 +175,9 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
                     f"CREATE new{number}/v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U "
                     "RRA:LAST:0.5:1:100000"
                 )
-        more(feed, 10 * FILES, "updates after files could not be made")
+        feed.more(10 * FILES, "updates after files could not be made")
         filler.unlink()
-        more(feed, 10 * FILES, "updates with room on the disk")
+        feed.more(10 * FILES, "updates with room on the disk")
     hit = [
         name for name, places in cluster.located(list(said)).items() if "b1" in places
     ]
@@ -202,6 +201,11 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
                 )
             assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 "), name
             assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+    # the copies that had no room come by themselves
+    wait_for(
+        lambda: all((full.base / name).exists() for name in hit) and is_well(cluster),
+        "every copy to be there",
+    )
     assert lost(cluster, {name: [START + 1] for name in said}) == ([], 2 * len(said))
 
 
@@ -213,7 +217,7 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
     create(cluster)
     away = cluster.backends["a2"]
     with Feed(cluster) as feed:
-        more(feed, 10 * FILES, "updates")
+        feed.more(10 * FILES, "updates")
         away.stop(signal.SIGKILL)
         with Client(cluster.unix) as client:
             values = " ".join(
@@ -236,7 +240,7 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
             lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2,
             "it to be up again",
         )
-        more(feed, 20 * FILES, "updates when the log has room")
+        feed.more(20 * FILES, "updates when the log has room")
     assert feed.refused
     finished(cluster, feed, record_property, "the log is full", refused=[b"log"])
 
@@ -249,7 +253,7 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
     create(cluster)
     away = cluster.backends["a2"]
     with Feed(cluster) as feed:
-        more(feed, 10 * FILES, "updates")
+        feed.more(10 * FILES, "updates")
         filler = filled(cluster.state)
         away.stop(signal.SIGKILL)  # so that the log keeps everything
         values = " ".join(
@@ -282,7 +286,7 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
         finally:
             cluster.stop_router()
             cluster.start_router()
-        more(feed, 20 * FILES, "updates when the disk has room")
+        feed.more(20 * FILES, "updates when the disk has room")
     finished(
         cluster, feed, record_property, "the disk of the log is full", refused=[b"log"]
     )
@@ -292,9 +296,9 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
     create(cluster)
     empty = cluster.backends["b2"]
     with Feed(cluster) as feed:
-        more(feed, 10 * FILES, "updates")
+        feed.more(10 * FILES, "updates")
         empty.stop(signal.SIGKILL)
-        more(feed, 5 * FILES, "updates without it")
+        feed.more(5 * FILES, "updates without it")
         shutil.rmtree(empty.base)
         empty.base.mkdir()
         empty.start()
@@ -302,7 +306,7 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
             lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) >= 2,
             "it to be up again",
         )
-        more(feed, 10 * FILES, "updates when it is back")
+        feed.more(10 * FILES, "updates when it is back")
         mine = [
             name for name, places in cluster.located(names()).items() if "b2" in places
         ]
@@ -311,7 +315,7 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
             lambda: all((empty.base / name).exists() for name in mine),
             "its files to be there again",
         )
-        more(feed, 5 * FILES, "updates when its files are back")
+        feed.more(5 * FILES, "updates when its files are back")
     finished(cluster, feed, record_property, "a server comes back with an empty disk")
 
 

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 from rrd_copies import differing
-from rrd_feed import FILES, START, Feed, create, lost, names, row, there
+from rrd_feed import FILES, START, Feed, create, lost, names, row, there, update
 from rrd_lines import Line
 from rrd_same import DIFFERENT, Differs, Same, exchange, known, replies
 from rrd_servers import Client, Rrdcached, descriptors, resident, wait_for
@@ -280,25 +280,19 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
     cluster.stop_router()
     cluster.options += ["--flush-after", "0"]
     cluster.start_router()
-    create(cluster, 4)
+    create(cluster, names(4))
     acknowledged = {each: [] for each in names(4)}
 
-    def update(client, first, last):
-        for at in range(START + first, START + last):
-            for each, times in acknowledged.items():
-                assert client.ask(f"UPDATE {each} {at}:{at - START}").startswith(b"0 ")
-                times.append(at)
-
     with Client(cluster.unix) as client:
-        update(client, 1, 20)
+        update(client, acknowledged, 1, 20)
         assert client.ask(f"SUSPEND {name}").endswith(b" suspended\n")
-        update(client, 20, 60)
+        update(client, acknowledged, 20, 60)
     if restarted:
         cluster.stop_router()
         cluster.start_router()
     with Client(cluster.unix) as client:
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
-        update(client, 60, 70)
+        update(client, acknowledged, 60, 70)
         # the router flushes the others; the suspended one, which it tried to flush
         # before them, delays none
         for each in names(4)[1:]:
@@ -403,17 +397,14 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
         """Checks that updates continue and that the memory for these clients is
         bounded.
         """
-        before = feed.count()
-        wait_for(
-            lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}"
-        )
+        feed.more(3 * FILES, f"updates beside {count} {what}")
         now = resident(pid)
         grown[what] = (now - measured.last) // count
         measured.last = now
         assert grown[what] <= bytes_each, f"{count} {what}: {grown[what]} bytes each"
 
     with Feed(cluster) as feed:
-        wait_for(lambda: feed.count() > 20 * FILES, "updates")
+        feed.more(20 * FILES, "updates")
         start, measured.last = descriptors(pid), resident(pid)
         with Crowd(cluster.unix) as crowd:
             crowd.more(300)
@@ -453,8 +444,7 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
         wait_for(
             lambda: descriptors(pid) <= start + 64, "the descriptors to be given back"
         )
-        before = feed.count()
-        wait_for(lambda: feed.count() > before + 3 * FILES, "updates afterwards")
+        feed.more(3 * FILES, "updates afterwards")
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, "1,000 idle and hostile clients", feed.acknowledged, missing)
     record_property(
@@ -478,10 +468,10 @@ def answers(cluster):
 def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(
     cluster, record_property
 ):
-    create(cluster, 8)
+    create(cluster, names(8))
     pid = cluster.router.pid
-    with Feed(cluster, 8) as feed:
-        wait_for(lambda: feed.count() > 400, "updates")
+    with Feed(cluster, names(8)) as feed:
+        feed.more(400, "updates")
         most = descriptors(pid) + 50
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
         with Crowd(cluster.unix) as crowd:
@@ -490,13 +480,9 @@ def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(
                 lambda: cluster.router_said("no room for more"), "clients to be refused"
             )
             assert descriptors(pid) < most
-            before = feed.count()
-            wait_for(
-                lambda: feed.count() > before + 400, "updates without a free descriptor"
-            )
+            feed.more(400, "updates without a free descriptor")
         wait_for(lambda: answers(cluster), "room for a client again")
-        before = feed.count()
-        wait_for(lambda: feed.count() > before + 400, "updates afterwards")
+        feed.more(400, "updates afterwards")
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, "no descriptor left in the router", feed.acknowledged, missing)
     assert copies == 16 and not missing and feed.refused == {}, (
@@ -511,7 +497,7 @@ def test_silent_clients_stop_nobody_else(cluster):
     """
     cluster.stop_router()
     cluster.start_router("--idle", "3")
-    create(cluster, 8)
+    create(cluster, names(8))
     pid = cluster.router.pid
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (512, 512))
     host, port = cluster.tcp.rsplit(":", 1)

@@ -22,11 +22,7 @@ def killed(cluster, what, kills=KILLS):
     create(cluster)
     with Feed(cluster) as feed:
         for kill in range(1, kills + 1):
-            before = feed.count()
-            wait_for(
-                lambda before=before: feed.count() > before + choice.randrange(50, 400),
-                "updates",
-            )
+            feed.more(choice.randrange(50, 400), "updates")
             if what in ("router", "all"):
                 cluster.stop_router(signal.SIGKILL)
             hit = (

@@ -3,12 +3,12 @@ one rrdcached that gets the same input.
 """
 
 import random
-import re
 import shutil
 import signal
 import subprocess
 
 import pytest
+from rrd_copies import comparable, differing, equal
 from rrd_servers import Client, free_port, wait_for
 
 START = 1_700_000_000
@@ -49,13 +49,6 @@ def feed(seed):
         yield lines
 
 
-def comparable(text):
-    """Removes the one thing that rrdtool chooses at random when it makes a file: the
-    row with which an archive begins.
-    """
-    return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", text)
-
-
 def rrdtool(address, *words):
     """Returns rrdtool's output and its exit code."""
     done = subprocess.run(
@@ -79,28 +72,18 @@ def fill(client, batches):
         assert client.batch(lines) == b"0 errors\n"
 
 
-def differing(cluster, dump):
-    """Flushes everything. Returns the copies whose dump differs from that of `single`,
-    and how many copies there are.
+def unequal(cluster):
+    """Flushes everything. Returns the copies that differ from the file of `single`, and
+    how many copies there are.
     """
     for address in (cluster.unix, cluster.single.address):
         with Client(address) as client:
             for name in names():
                 assert client.ask(f"FLUSH {escaped(name)}").startswith(b"0 "), name
-    wrong, copies = [], 0
-    for name in names():
-        expected = dump(cluster.single.base / name)
-        for backend, server in cluster.backends.items():
-            if (server.base / name).exists():
-                copies += 1
-                if dump(server.base / name) != expected:
-                    wrong.append((name, backend))
-    return wrong, copies
+    return differing(cluster, names())
 
 
-def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
-    cluster, dump, record_property
-):
+def test_every_copy_of_every_file_is_what_one_rrdcached_makes(cluster, record_property):
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         for client in (routed, single):
             fill(client, feed(1))
@@ -114,7 +97,7 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
                 client.send("".join(f"{line}\n" for line in last[at : at + 200]))
                 for line in last[at : at + 200]:
                     assert client.reply() == b"0 errors, enqueued 1 value(s).\n", line
-    wrong, copies = differing(cluster, dump)
+    wrong, copies = unequal(cluster)
     record_property("copies compared", copies)
     assert (wrong, copies) == ([], 2 * FILES)
 
@@ -134,7 +117,7 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
     name, backend = names()[7], places[names()[7]][1]
     with Client(cluster.backends[backend].address) as client:
         assert client.ask(f"UPDATE {name} {START + 9000}:1:1").startswith(b"0 ")
-    assert differing(cluster, dump)[0] == [(name, backend)]
+    assert unequal(cluster)[0] == [(name, backend)]
 
 
 @pytest.mark.parametrize("way", ["tcp", "unix"])
@@ -273,7 +256,7 @@ def test_a_batch_names_the_clients_own_lines(cluster):
     assert int(replies[0].split()[0]) > 1000
 
 
-def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_property):
+def test_a_backend_that_comes_back_has_what_it_missed(cluster, record_property):
     """kill -9 loses what the backend had in memory and what came while it was down.
     Reads continue, and in the end all copies are equal.
     """
@@ -306,7 +289,7 @@ def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_prop
         lost = [
             name
             for name in mine
-            if dump(away.base / name) != dump(cluster.single.base / name)
+            if not equal(away.base / name, cluster.single.base / name)
         ]
         assert lost
         away.start()
@@ -314,7 +297,7 @@ def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_prop
             lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) == 2,
             "b2 to be up again",
         )
-    wrong, copies = differing(cluster, dump)
+    wrong, copies = unequal(cluster)
     record_property("copies compared", copies)
     assert (wrong, copies) == ([], 2 * FILES)
 

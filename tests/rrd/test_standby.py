@@ -13,8 +13,13 @@ import time
 from pathlib import Path
 
 import pytest
-from rrd_pair import Load, Pair, Relay, create, files_of, judged
+from rrd_feed import ROWS, create
+from rrd_pair import Load, Pair, Relay, files_of, judged
 from rrd_servers import Client, wait_for
+
+# whether some tests go on for much longer, and use up more seconds of their files
+LONG = bool(os.environ.get("STEAD_RRD_LONG"))
+LONG_ROWS = 200_000 if LONG else ROWS
 
 
 @pytest.fixture
@@ -110,7 +115,8 @@ def test_the_primary_is_cut_off(pair, record_property, other, servers):
                 client.socket.settimeout(3)
                 with pytest.raises(OSError):
                     client.ask(f"UPDATE {files_of('a')[0]} N:1")
-            assert old.count() == count
+            # the standby may have had one that still waited for a disk or a server
+            assert old.count() <= count + 1
         else:
             old.more(50, "updates that only the logs have")
         if other and servers:
@@ -166,7 +172,8 @@ def test_the_standby_dies_and_comes_back(pair, record_property, wiped):
             for _ in range(50):
                 assert client.ask(f"LAST {files_of('a')[0]}").startswith(b"0 ")
                 time.sleep(0.1)
-        assert load.count() == count
+        # the standby may have had one that still waited for a disk or a server
+        assert load.count() <= count + 1
         if wiped:
             pair.b.wipe()
         pair.b.start()
@@ -265,10 +272,10 @@ def run_status(router):
     ).stdout
 
 
-@pytest.mark.parametrize("times", [20 if os.environ.get("STEAD_RRD_LONG") else 3])
+@pytest.mark.parametrize("times", [20 if LONG else 3])
 def test_promote_under_load(pair, record_property, times):
-    create(pair.a, files_of("a"))
-    create(pair.a, files_of("b"))
+    create(pair.a, files_of("a"), rows=LONG_ROWS)
+    create(pair.a, files_of("b"), rows=LONG_ROWS)
     old, new, discarded = pair.a, pair.b, 0
     loads = {router: [] for router in (old, new)}
     prefix = {pair.a: "a", pair.b: "b"}
@@ -597,8 +604,8 @@ def test_both_routers_die(pair, record_property, promote):
 def test_random_faults_one_after_the_other(pair, record_property):
     """The same faults in an order that nobody has thought of."""
     chance = random.Random(20)
-    create(pair.a, files_of("a"))
-    create(pair.a, files_of("b"))
+    create(pair.a, files_of("a"), rows=LONG_ROWS)
+    create(pair.a, files_of("b"), rows=LONG_ROWS)
     primary, standby = pair.a, pair.b
     promotions, done = 0, []
 
@@ -647,7 +654,7 @@ def test_random_faults_one_after_the_other(pair, record_property):
     faults += [kill_and_promote, kill_a_server]
     with Load(pair.a, files_of("a")) as a, Load(pair.b, files_of("b")) as b:
         load = {pair.a: a, pair.b: b}
-        for _ in range(60 if os.environ.get("STEAD_RRD_LONG") else 6):
+        for _ in range(60 if LONG else 6):
             load[primary].more(30, f"updates through {primary.name} after {done[-1:]}")
             standby.is_so("in sync", role="standby", in_sync=True, connected=True)
             fault = chance.choice(faults)

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 import pytest
-from rrd_pair import Load, Pair, create, files_of, judged
+from rrd_feed import create
+from rrd_pair import Load, Pair, files_of, judged
 from rrd_servers import Client, free_port, wait_for
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rrd.md"

@@ -36,6 +36,23 @@ pub struct Options {
     pub pair: Option<Arc<Pair>>,
 }
 
+#[cfg(test)]
+impl Options {
+    /// Returns the options of a router in a test: nothing is flushed or given up while it runs.
+    pub(crate) fn patient() -> Options {
+        Options {
+            base: Base::new(b"/rrd"),
+            flush_after: Duration::from_secs(3600),
+            patience: Duration::from_secs(60),
+            backlog: Backlog::default(),
+            idle: None,
+            overwrite: false,
+            create: None,
+            pair: None,
+        }
+    }
+}
+
 /// How much may wait for every copy of a file before clients that need no answer of a server wait
 /// for one.
 #[derive(Clone, Copy, Debug)]

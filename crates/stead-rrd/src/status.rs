@@ -218,7 +218,7 @@ pub struct LogStatus {
     pub bound: u64,
     /// The oldest record that is kept. If there is none, this is above `newest`.
     pub oldest: u64,
-    /// The newest record that survives a crash.
+    /// The newest record that survives a power cut.
     pub newest: u64,
     /// Why it will soon refuse records, or already does.
     pub short: Option<String>,

@@ -193,9 +193,7 @@ impl Backend {
             start = end;
         }
     }
-}
 
-impl Backend {
     /// Counts and reports an update that no server took after its client was told of a success.
     fn lost(&self, name: &[u8], place: BackendId, text: &[u8]) {
         self.shared.repairs.refused_by_all(place);

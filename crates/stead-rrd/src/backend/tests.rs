@@ -1,7 +1,7 @@
 //! Tests of a backend between its queue and the log.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::task::JoinHandle;
@@ -11,9 +11,8 @@ use crate::connection::{Address, Connection};
 use crate::health::Health;
 use crate::layout::{Layout, Placement};
 use crate::log::{Durability, Log, Memory};
-use crate::path::Base;
 use crate::record;
-use crate::shared::{Backlog, Options, Shared};
+use crate::shared::{Options, Shared};
 use crate::ticket::Ticket;
 use crate::verb::Verb;
 use crate::writes::Writes;
@@ -68,17 +67,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     let address = Address::Unix(place.path().join("s"));
     let server = server(&place.path().join("s"));
     let log = Arc::new(Memory::default());
-    let options = Options {
-        base: Base::new(b"/rrd"),
-        flush_after: Duration::from_secs(3600),
-        patience: Duration::from_secs(60),
-        backlog: Backlog::default(),
-        idle: None,
-        overwrite: false,
-        create: None,
-        pair: None,
-    };
-    let shared = Arc::new(Shared::new(options, log.clone(), layout));
+    let shared = Arc::new(Shared::new(Options::patient(), log.clone(), layout));
     let access = Access {
         address: address.clone(),
         files: None,

@@ -67,7 +67,7 @@ pub trait Log: Send + Sync + 'static {
     /// wrongly report success.
     fn append(&self, record: &[u8], durability: Durability) -> io::Result<u64>;
 
-    /// Reports how far the log has come, whenever that changes. A record survives a crash once
+    /// Reports how far the log has come, whenever that changes. A record survives a power cut once
     /// `newest` has reached its number.
     fn frontier(&self) -> watch::Receiver<Frontier>;
 

@@ -143,7 +143,7 @@ impl Numbers {
             ("log_size_bytes", "The size of the log on disk, in bytes", log.bytes),
             ("log_bound_bytes", "An upper bound on the size of the log, in bytes", log.bound),
             ("log_oldest_record", "The oldest record that the log keeps", log.oldest),
-            ("log_newest_record", "The newest record that survives a crash", log.newest),
+            ("log_newest_record", "The newest record that survives a power cut", log.newest),
         ];
         families.plain(gauges)
     }

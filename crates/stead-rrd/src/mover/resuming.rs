@@ -15,8 +15,9 @@ use crate::status::Progress;
 /// How often the router looks whether there is a move to go on with.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The pause after a move that ended before it was done. It has tried for half a minute by then.
-const AGAIN: Duration = Duration::from_secs(30);
+/// The pause after a move that ended before it was done. It has tried for half a minute by then,
+/// with pauses that grow, so the next attempt need not be far away.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// How long a move that was told to stop may take to finish the files in hand before the same
 /// command continues it.

@@ -1,16 +1,14 @@
 //! Tests of what goes on by itself, and of what stops it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::telling::Tell;
 use super::Mover;
 use crate::epochs::Epochs;
 use crate::lock::lock;
 use crate::log::Memory;
-use crate::path::Base;
 use crate::router::Router;
-use crate::shared::{Backlog, Options};
+use crate::shared::Options;
 use crate::state::{Intended, StateDir};
 use crate::status::Progress;
 
@@ -18,16 +16,7 @@ use crate::status::Progress;
 pub(crate) fn mover(place: &std::path::Path) -> (Arc<Router>, Arc<Mover>) {
     let fleet = "name = 'rrd'\n[[node]]\nname = 'a'\nattributes = { rrdcached = 'unix:/none' }\n";
     let fleet = stead::Fleet::parse(fleet, "fleet.toml").unwrap();
-    let options = Options {
-        base: Base::new(b"/rrd"),
-        flush_after: Duration::from_secs(60),
-        patience: Duration::from_secs(60),
-        backlog: Backlog::default(),
-        idle: None,
-        overwrite: false,
-        create: None,
-        pair: None,
-    };
+    let options = Options::patient();
     let map = stead::build(&fleet, None).unwrap();
     let router = Arc::new(Router::new(map, Arc::new(Memory::default()), options).unwrap());
     let state = Arc::new(StateDir::open(place).unwrap());

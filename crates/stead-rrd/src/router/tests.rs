@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -10,11 +9,10 @@ use super::Router;
 use crate::create::Templates;
 use crate::health::Health;
 use crate::log::{Durability, Log, Memory};
-use crate::path::Base;
 use crate::record;
 use crate::reply::Reply;
 use crate::request::{FileLine, Write, LINE_BYTES};
-use crate::shared::{Backlog, Options};
+use crate::shared::Options;
 use crate::verb::Verb;
 use crate::words::{line_of, words};
 use crate::writes::Writes;
@@ -34,14 +32,8 @@ fn router_of(address: &str, log: Arc<Memory>) -> Router {
     let fleet = format!("name = 'rrd'\n[[node]]\nname = 'a'\nattributes = {attributes}\n");
     let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
     let options = Options {
-        base: Base::new(b"/rrd"),
-        flush_after: Duration::from_secs(60),
-        patience: Duration::from_secs(60),
-        backlog: Backlog::default(),
-        idle: None,
-        overwrite: false,
         create: Some(Arc::new(Templates::load(&file).unwrap())),
-        pair: None,
+        ..Options::patient()
     };
     let map = stead::build(&fleet, None).unwrap();
     Router::new(map, log, options).unwrap()
