@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
-use crate::hashing::hash_of;
+use crate::key::{hash_of, Key};
 use crate::layout::{BackendId, Copies, Layout};
 use crate::lock::lock;
 use crate::shape::Shape;
@@ -49,7 +49,7 @@ struct Kept {
     room: usize,
     shapes: HashSet<Arc<Shape>>,
     /// how many files were ever put in
-    stamps: u32,
+    stamps: u64,
 }
 
 struct File {
@@ -66,15 +66,14 @@ struct File {
     exact: bool,
     /// whether it was used since the hand passed
     used: bool,
-    stamp: u32,
+    stamp: u64,
 }
 
-/// A file that was found: its number, and its stamp, which tells it from a later file of the same
-/// number.
+/// A file that was found: its number, and its stamp, which no other file ever has.
 #[derive(Clone, Copy)]
 struct Handle {
     number: u32,
-    stamp: u32,
+    stamp: u64,
 }
 
 /// The places of each line of some writes, and what is known of the files.
@@ -114,23 +113,20 @@ impl Known {
         }))
     }
 
-    /// Finds the file of each line, and where the layout places it now.
-    pub fn find(&self, writes: &Writes, layout: &Layout) -> Found {
+    /// Finds the file of each line, and where the layout places it now. The lines keep which file
+    /// they are of.
+    pub fn find(&self, writes: &mut Writes, layout: &Layout) -> Found {
         let mut kept = lock(&self.0);
         let version = layout.version();
         let lines = (0..writes.len()).map(|line| {
-            let name = writes.name(line);
-            let Some(number) = kept.number(name, writes.hash(line)) else {
+            let Key { name, hash, .. } = writes.key(line);
+            let number = kept.number(name, hash);
+            let Some((number, file)) = number.and_then(|at| Some((at, kept.at(at)?))) else {
                 return (layout.now(name), None);
             };
-            let Some(file) = kept.at(number) else {
-                return (layout.now(name), None);
-            };
-            let handle = Handle {
-                number,
-                stamp: file.stamp,
-            };
-            (file.places(version, layout), Some(handle))
+            let (stamp, places) = (file.stamp, file.places(version, layout));
+            writes.set_file(line, stamp);
+            (places, Some(Handle { number, stamp }))
         });
         Found {
             lines: lines.collect(),
@@ -144,7 +140,7 @@ impl Known {
         let updates = (0..writes.len()).filter(|line| writes.verb(*line) == Verb::Update);
         updates
             .filter_map(|line| {
-                let (name, hash) = (writes.name(line), writes.hash(line));
+                let Key { name, hash, .. } = writes.key(line);
                 let doubt = kept.judge(name, hash, writes.words(line))?;
                 Some((line, doubt))
             })
@@ -267,7 +263,10 @@ impl Kept {
     fn found(&mut self, writes: &Writes, line: usize, handle: Option<Handle>) -> Option<&mut File> {
         let number = match handle {
             Some(handle) if self.is_still(handle) => handle.number,
-            _ => self.number(writes.name(line), writes.hash(line))?,
+            _ => {
+                let Key { name, hash, .. } = writes.key(line);
+                self.number(name, hash)?
+            }
         };
         self.at(number)
     }
@@ -295,7 +294,7 @@ impl Kept {
     fn put(&mut self, name: &[u8], hash: u64, shape: Arc<Shape>, last: f64) {
         self.bytes += size(name);
         self.make_room();
-        self.stamps = self.stamps.wrapping_add(1);
+        self.stamps += 1;
         let file = File {
             name: name.into(),
             hash,
@@ -405,13 +404,13 @@ mod tests {
         let mut layout = layout(&["a", "b"]);
         let names: Vec<String> = (0..100).map(|number| format!("file{number}")).collect();
         let lines: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "101:1")).collect();
-        let writes = updates(&lines);
+        let mut writes = updates(&lines);
         for name in &names[..50] {
             known.learn(name.as_bytes(), shape("GAUGE"));
         }
-        let check = |layout: &Layout| {
+        let mut check = |layout: &Layout| {
             for _ in 0..2 {
-                let found = known.find(&writes, layout);
+                let found = known.find(&mut writes, layout);
                 assert_eq!(found.version(), layout.version());
                 for (line, name) in names.iter().enumerate() {
                     assert_eq!(*found.places(line), layout.now(name.as_bytes()), "{name}");
@@ -434,8 +433,8 @@ mod tests {
         let known = Known::default();
         let layout = layout(&["a"]);
         known.learn(b"a", shape("GAUGE"));
-        let writes = updates(&[("a", "200:1")]);
-        let found = known.find(&writes, &layout);
+        let mut writes = updates(&[("a", "200:1")]);
+        let found = known.find(&mut writes, &layout);
         known.forget(b"a");
         assert!(!known.will_be_taken(&writes, &found));
         // another file has its number
@@ -466,8 +465,11 @@ mod tests {
     fn what_will_be_taken_is_newer_than_all_that_a_server_may_have() {
         let known = Known::default();
         let layout = layout(&["a"]);
-        let taken_all = |writes: &Writes| known.will_be_taken(writes, &known.find(writes, &layout));
-        let taken = |lines: &[(&str, &str)]| taken_all(&updates(lines));
+        let taken_all = |mut writes: Writes| {
+            let found = known.find(&mut writes, &layout);
+            known.will_be_taken(&writes, &found)
+        };
+        let taken = |lines: &[(&str, &str)]| taken_all(updates(lines));
         assert!(!taken(&[("a", "200:1")]));
         known.learn(b"a", shape("GAUGE"));
         // the server has told whole seconds
@@ -476,7 +478,7 @@ mod tests {
         assert!(!taken(&[("a", "101.5:1")]) && !taken(&[("a", "102:1"), ("b", "102:1")]));
         let mut forget = Writes::default();
         forget.push(Verb::Forget, b"a", b"", b"");
-        assert!(!taken_all(&forget));
+        assert!(!taken_all(forget));
         // what was let through without this question counts, too
         assert_eq!(known.doubts(&updates(&[("a", "300:1")])), []);
         assert!(!taken(&[("a", "300:1")]) && taken(&[("a", "300.5:1")]));

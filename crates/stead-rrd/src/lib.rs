@@ -42,7 +42,7 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit hashing health image layout lock passes path record refusals reply role term verb
+//! clock dirs exit health image key layout lock passes path record refusals reply role term verb
 //! | batch create log repairs state suspended tally tls unflushed words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
@@ -70,9 +70,9 @@ pub mod epochs;
 pub mod exit;
 pub mod fetch;
 pub mod files;
-pub mod hashing;
 pub mod health;
 pub mod image;
+pub mod key;
 pub mod known;
 pub mod layout;
 pub mod line;

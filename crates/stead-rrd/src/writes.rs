@@ -1,6 +1,6 @@
 //! The writes of one log record, one line after the other, in as few allocations as possible.
 
-use crate::hashing::hash_of;
+use crate::key::{hash_of, Key};
 use crate::path::escape;
 use crate::verb::Verb;
 use crate::words::words;
@@ -27,6 +27,8 @@ struct Span {
     words: u32,
     /// the hash of the name
     hash: u64,
+    /// which known file it is of, or 0
+    file: u64,
 }
 
 impl Writes {
@@ -59,6 +61,7 @@ impl Writes {
             line: (start, end),
             words: words_start,
             hash: hash_of(name),
+            file: 0,
         });
     }
 
@@ -120,9 +123,18 @@ impl Writes {
         &self.text[from as usize..to as usize]
     }
 
-    /// Returns the hash of the name of the file of a line.
-    pub fn hash(&self, at: usize) -> u64 {
-        self.lines[at].hash
+    /// Records which known file a line is of: a number that no other file ever has.
+    pub fn set_file(&mut self, at: usize, file: u64) {
+        self.lines[at].file = file;
+    }
+
+    /// Returns the key of the file of a line.
+    pub fn key(&self, at: usize) -> Key<'_> {
+        Key {
+            name: self.name(at),
+            hash: self.lines[at].hash,
+            file: self.lines[at].file,
+        }
     }
 
     /// Returns the words after the name, each with a blank before it.

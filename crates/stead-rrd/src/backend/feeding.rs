@@ -176,8 +176,7 @@ impl Backend {
             let mut standing = self.standing();
             let (writes, number) = (&work.ticket.writes, work.ticket.number);
             for line in work.lines() {
-                let (name, hash) = (writes.name(line), writes.hash(line));
-                standing.unflushed.wrote(name, hash, number, now);
+                standing.unflushed.wrote(writes.key(line), number, now);
             }
             drop(standing);
             let Unheard { apart, lost } = work.ticket.answer(self.id, work.lines(), own);

@@ -9,8 +9,8 @@ use super::server::Backend;
 use super::standing::BATCH_LINES;
 use super::work::is_risky;
 use crate::connection::Connection;
-use crate::hashing::hash_of;
 use crate::health::Health;
+use crate::key::Key;
 use crate::known::Doubt;
 use crate::record;
 use crate::refusals::{has_no_file, is_repeated, last_time};
@@ -81,7 +81,7 @@ impl Backend {
             let now = Instant::now();
             let mut standing = self.standing();
             for Sent { number, name, .. } in &stretch.sent {
-                standing.unflushed.wrote(name, hash_of(name), *number, now);
+                standing.unflushed.wrote(Key::of(name), *number, now);
             }
         }
     }

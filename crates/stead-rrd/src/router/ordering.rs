@@ -84,8 +84,8 @@ impl Sequence {
 
     /// Takes writes in the order of the calls, without waiting until the log has them. The answer
     /// comes when one backend has answered each line, or when only the log has it.
-    pub fn submit(&self, writes: Writes, durability: Durability) -> Submitted {
-        let entry = self.entry(&writes);
+    pub fn submit(&self, mut writes: Writes, durability: Durability) -> Submitted {
+        let entry = self.entry(&mut writes);
         self.enter(&mut lock(&self.order), writes, entry, durability, false)
     }
 
@@ -93,10 +93,10 @@ impl Sequence {
     /// Returns the writes if it is not known that their backends will take them.
     pub fn submit_early(
         &self,
-        writes: Writes,
+        mut writes: Writes,
         durability: Durability,
     ) -> Result<Submitted, Writes> {
-        let entry = self.entry(&writes);
+        let entry = self.entry(&mut writes);
         let mut order = lock(&self.order);
         // under the lock, so that what is known of the files follows the order of the log
         if writes.is_empty() || !self.shared.known.will_be_taken(&writes, &entry.found) {
@@ -105,7 +105,7 @@ impl Sequence {
         Ok(self.enter(&mut order, writes, entry, durability, true))
     }
 
-    fn entry(&self, writes: &Writes) -> Entry {
+    fn entry(&self, writes: &mut Writes) -> Entry {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();
         let layout = self.shared.layout();
@@ -244,7 +244,7 @@ impl Sequence {
                 }
             }
             if crowded == Some(true) {
-                ticket.is_crowded();
+                ticket.crowd();
             }
             ticket.given();
         }

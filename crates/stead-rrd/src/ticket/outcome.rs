@@ -85,7 +85,7 @@ impl Ticket {
 
     /// Lets the caller wait for an answer of a backend although the ticket is early: too much waits
     /// for every backend.
-    pub fn is_crowded(&self) {
+    pub fn crowd(&self) {
         self.answers().crowded = true;
     }
 

@@ -72,7 +72,7 @@ fn an_early_line_that_the_log_still_has_for_somebody_is_not_lost() {
 fn in_a_crowd_an_early_ticket_waits_like_any_other() {
     let (ticket, mut answer) = early(1);
     ticket.expect(1);
-    ticket.is_crowded();
+    ticket.crowd();
     ticket.given();
     assert!(answer.try_recv().is_err());
     let unheard = ticket.answer(7, [0].into_iter(), [(0, b"no".to_vec())]);
