@@ -1,7 +1,7 @@
 //! Limits on a request: how long its words may be, and which values an RRD can take.
 
 use crate::reply::Reply;
-use crate::words::{field, words};
+use crate::words::{unescaped, words};
 
 /// The longest path and the longest value. Answers that contain them fit into the 4,095 bytes that
 /// rrdcached has for one answer.
@@ -58,10 +58,12 @@ fn is_parsed(word: &[u8]) -> bool {
     };
     // rrdcached itself refuses a text that does not begin with a number, in its own words; before a
     // number it reads over blanks and a sign
-    let (plain, _) = field(time);
-    let plain = plain.trim_ascii_start();
+    let (plain, _) = unescaped(time);
+    // all that isspace of C knows, which is one more than is_ascii_whitespace: 0x0b
+    let blanks = |byte: &&u8| byte.is_ascii_whitespace() || **byte == 0x0b;
+    let plain = &plain[plain.iter().take_while(blanks).count()..];
     let unsigned = plain.strip_prefix(b"+").unwrap_or(plain);
-    if !unsigned.first().is_some_and(u8::is_ascii_digit) {
+    if !matches!(unsigned, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..]) {
         return true;
     }
     // 2^40 s is the year 36,812; after a value of such a time, the file would refuse all others for
@@ -158,11 +160,26 @@ mod tests {
             ("5:-1e3", true),
             ("+5:1", true),
             ("+5:x", false),
+            (".5:1", true),
+            (".9e13:1", false),
+            ("\t5:1", false),
+            ("\x0b5:1", false),
+            ("\x0b+5:1", false),
+            (" \x0bx:1", true),
             ("\\ 5:1", false),
             ("-5:x", true),
         ] {
             assert_eq!(can_be_written(word.as_bytes()), good, "{word}");
         }
+    }
+
+    #[test]
+    fn an_escaped_colon_makes_no_value_that_can_be_written() {
+        for value in ["17\\:1:2", "1\\7:1", "17:1\\:2", "17\\\\:1"] {
+            assert!(!can_be_written(value.as_bytes()), "{value}");
+        }
+        // rrdcached refuses what does not begin with a number
+        assert!(can_be_written(b"\\x:1"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Splits a line of the rrdcached protocol into its parts.
 //!
-//! One blank separates two fields, and a backslash escapes the next byte.
+//! One blank separates two fields, and a backslash escapes the next byte. A verb or a path that ends
+//! with a backslash that escapes nothing is no field.
 
 use std::borrow::Cow;
 
@@ -47,23 +48,35 @@ pub fn line_of(verb: Verb, name: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the first field of a line without its backslashes, and the text after the blank that
-/// ends it.
+/// ends it. The field is empty if there is none.
 pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     match line.iter().position(|byte| matches!(byte, b' ' | b'\\')) {
         None => return (Cow::Borrowed(line), &[]),
         Some(at) if line[at] == b' ' => return (Cow::Borrowed(&line[..at]), &line[at + 1..]),
         Some(_) => {}
     }
+    match unescaped(line) {
+        (text, Some(rest)) => (text.into(), rest),
+        (_, None) => (Cow::Borrowed(&[]), &[]),
+    }
+}
+
+/// Returns the text up to the first blank without its backslashes, and what follows the blank, or
+/// `None` if the text ends with a backslash that escapes nothing.
+pub fn unescaped(line: &[u8]) -> (Vec<u8>, Option<&[u8]>) {
     let mut text = Vec::new();
     let mut bytes = line.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
-            b' ' => return (text.into(), &line[at + 1..]),
-            b'\\' => text.extend(bytes.next().map(|(_, byte)| *byte)),
+            b' ' => return (text, Some(&line[at + 1..])),
+            b'\\' => match bytes.next() {
+                Some((_, byte)) => text.push(*byte),
+                None => return (text, None),
+            },
             _ => text.push(*byte),
         }
     }
-    (text.into(), &[])
+    (text, Some(&[]))
 }
 
 /// Returns the words of a line, as they were written. Blanks at the end or several blanks in a row
@@ -121,14 +134,19 @@ mod tests {
         );
         assert_eq!(Split::of(b"update").path(), None);
         assert_eq!(Split::of(b"update \n").path(), None);
-        assert_eq!(
-            Split::of(b"flush a\\").path(),
-            Some((b"a"[..].into(), &b""[..]))
-        );
         assert_eq!(words(b"1:2  3:4 ").collect::<Vec<_>>(), [b"1:2", b"3:4"]);
         assert_eq!(
             words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(),
             [&b"1:\\ 2"[..], b"a\\\\", b"b"]
         );
+    }
+
+    #[test]
+    fn what_ends_with_a_lone_backslash_is_no_field() {
+        for line in [&b"flush a\\"[..], b"flush a\\\n", b"flush \\ a\\\r\n"] {
+            assert_eq!(Split::of(line).path(), None);
+        }
+        let split = Split::of(b"flush a\\\\");
+        assert_eq!(split.path(), Some((b"a\\"[..].into(), &b""[..])));
     }
 }
