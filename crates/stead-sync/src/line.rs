@@ -201,7 +201,8 @@ Exit codes:
   0   every registered host has confirmed the epoch
   1   the time is up
   64  wrong usage
-  68  the hub cannot be reached, and no --timeout was given to try for
+  66  the hub has no map yet, and no --epoch was given
+  68  the hub cannot be reached to learn its newest epoch
   77  permission denied")]
 pub struct Wait {
     /// The hub

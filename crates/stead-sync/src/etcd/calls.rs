@@ -105,7 +105,15 @@ impl Calls {
         let mut tries = 0;
         while tries < self.endpoints.len() {
             let server = self.server();
-            let token = self.token()?;
+            let token = match self.token() {
+                Err(failure) if failure.is_contact() => {
+                    last = Some(failure);
+                    self.next();
+                    tries += 1;
+                    continue;
+                }
+                token => token?,
+            };
             let mut asked = request(&self.agent, &format!("{server}/v3/{method}"))
                 .header("Content-Type", "application/json");
             if let Some(token) = &token {
@@ -238,10 +246,7 @@ impl Calls {
                     )),
                 }
             }
-            Err(error) => {
-                self.next();
-                return Err(no_contact(server, &error));
-            }
+            Err(error) => return Err(no_contact(server, &error)),
         };
         let text = answer
             .body_mut()
