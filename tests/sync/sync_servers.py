@@ -132,6 +132,11 @@ class Etcd:
         pairs = answer.get("kvs", [])
         return {decoded(p["key"]).decode(): decoded(p.get("value", "")) for p in pairs}
 
+    def has(self, key):
+        """Whether there is such a key."""
+        asked = {"key": encoded(key), "count_only": True}
+        return int(self.call("kv/range", asked).get("count", 0)) > 0
+
     def put(self, key, value):
         """Writes a value."""
         self.call("kv/put", {"key": encoded(key), "value": encoded(value)})
