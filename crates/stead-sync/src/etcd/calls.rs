@@ -13,6 +13,10 @@ use crate::exit::{Failure, Result, DATA, IO, NO_CONTACT, PERMISSION};
 /// How long a call may take. etcd itself gives up a proposal after 7 s.
 const CALL: Duration = Duration::from_secs(10);
 
+/// The longest answer that is read: a part of a map has 1.4 MB in JSON, and a list of a thousand
+/// hosts less.
+const ANSWER: u64 = 64 << 20;
+
 /// A pair of a key and its value.
 pub struct Pair {
     /// The key.
@@ -73,7 +77,7 @@ impl Calls {
         let mut sent = sent;
         let text = sent
             .with_config()
-            .limit(u64::MAX)
+            .limit(ANSWER)
             .read_to_vec()
             .map_err(|e| no_contact(self.server(), &e))?;
         self.parse(&text)

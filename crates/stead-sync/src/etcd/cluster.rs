@@ -14,7 +14,7 @@ use super::stream::Stream;
 use super::turn;
 use crate::access::Access;
 use crate::exit::{Failure, Result, DATA};
-use crate::hub::{Head, Host, Hub, Shared, Turn};
+use crate::hub::{Head, Host, Hub, Shared, Turn, MOST_BYTES};
 use crate::instance::another;
 use crate::report::Report;
 
@@ -112,11 +112,24 @@ impl Hub for Etcd {
         let Some(named) = digest(&kept.digest) else {
             return Ok(None);
         };
+        if kept.length > MOST_BYTES || kept.parts as u64 > kept.length {
+            return Err(Failure::new(
+                DATA,
+                format_args!(
+                    "{}: the head says that epoch {epoch} has {} bytes in {} parts, which is no map; push it again",
+                    self.keys.head(),
+                    kept.length,
+                    kept.parts
+                ),
+            ));
+        }
         let mut bytes = Vec::new();
         for number in 0..kept.parts {
             let key = self.keys.part(&named, number);
             let found = self.calls.range(&key, false, true)?;
             match found.pairs.into_iter().next() {
+                // a map that is too long is refused below
+                Some(_) if bytes.len() as u64 > kept.length => break,
                 Some(pair) => bytes.extend(pair.value),
                 None => {
                     // a later push may have collected it
