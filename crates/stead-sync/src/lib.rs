@@ -86,8 +86,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run_line() -> exit::Result {
-    // A write beyond the file size limit raises SIGXFSZ, which kills the process. With a handler the
-    // write returns an error instead.
+    // A write beyond the file size limit raises SIGXFSZ, which kills the process. With a handler
+    // the write returns an error instead.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored)
         .map_err(|e| Failure::new(IO, format_args!("cannot set a signal handler: {e}")))?;
