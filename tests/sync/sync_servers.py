@@ -141,6 +141,12 @@ class Etcd:
         """Writes a value."""
         self.call("kv/put", {"key": encoded(key), "value": encoded(value)})
 
+    def delete(self, prefix):
+        """Removes all keys with a prefix."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        asked = {"key": encoded(prefix), "range_end": encoded(end)}
+        self.call("kv/deleterange", asked)
+
     def end_leases(self):
         """Ends all leases, as if their holders were gone for long enough."""
         for lease in self.call("lease/leases", {}).get("leases", []):

@@ -4,7 +4,9 @@ test counts the faults that took effect, and has a control.
 
 import json
 import random
+import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from sync_servers import Etcd, Relay, wait_for
 from sync_site import Site, epoch, leftovers, verify
 
 # a map of several parts: each node has an attribute of 4,000 bytes
-LARGE = [f"n{i:04}" for i in range(900)]
+LARGE = [f"n{i:04}" for i in range(500)]
 ATTRIBUTES = f"attributes = {{ note = '{'x' * 4000}' }}\n"
 BACK = ("--allow", "take-back")
 
@@ -186,6 +188,59 @@ def test_a_watcher_says_what_is_wrong_at_the_hub_and_keeps_its_map(
     record_property("refused by the watcher: older epochs, forks:", "1, 1")
 
 
+def test_a_hub_that_has_lost_everything_gets_its_map_again(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current")
+    if site.cluster:
+        site.cluster.delete(f"/stead/{site.url.rpartition('/')[2]}/")
+        host.wait_said("forgotten")
+    else:
+        shutil.rmtree(site.place / "shared")
+        host.wait_said("no contact")
+        (site.place / "shared").mkdir()
+    assert host.epoch() == 1
+    # from the map of any host
+    done = site.sync("push", host.map, site.url)
+    assert done.returncode == 0, done.stderr
+    site.wait_state("web1", "current", epoch=1)
+    anna.apply("a", "b")
+    assert anna.push().returncode == 0
+    host.wait(2)
+
+
+def test_a_full_disk_leaves_the_old_map(site, record_property):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    here = site.place / "here.map"
+    site.pull(here)
+    old = here.read_bytes()
+    anna.apply(*LARGE, attributes=ATTRIBUTES)
+    anna.push()
+    full = 0
+    for blocks in (0, 1, 1000, 3000):
+        shell = f'ulimit -f {blocks}; exec "$@"'
+        command = ["sh", "-c", shell, "sh", site.programs["stead-sync"], "pull"]
+        done = subprocess.run(
+            [*command, "--unregistered", site.url, here],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 74, done
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert here.read_bytes() == old
+        assert [p for p in leftovers(site.place) if "here.map" in p] == []
+        full += 1
+    assert site.pull(here).returncode == 0
+    assert here.read_bytes() == anna.bytes()
+    record_property("pulls with a disk too full for the map:", full)
+
+
 def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property):
     anna = site.operator()
     anna.apply(*LARGE, attributes=ATTRIBUTES, options=BACK)
@@ -201,7 +256,7 @@ def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property
         before = anna.bytes()
         anna.apply(*LARGE[n % 2 :], attributes=ATTRIBUTES, options=BACK)
         push = anna.start_push()
-        time.sleep(random.uniform(0, took))
+        time.sleep(random.uniform(0, 1.2 * took))
         push.kill()
         push.communicate()
         done = site.pull(here)
@@ -290,7 +345,7 @@ def test_a_pull_killed_at_any_point_leaves_a_whole_map(site, record_property):
             anna.apply(*LARGE[n % 3 + more :], attributes=ATTRIBUTES, options=BACK)
         anna.push()
         pull = site.start("pull", "--unregistered", site.url, here)
-        time.sleep(random.uniform(0, took))
+        time.sleep(random.uniform(0, 1.2 * took))
         pull.kill()
         pull.communicate()
         assert here.read_bytes() in (before, anna.bytes())

@@ -103,22 +103,20 @@ def test_a_map_of_29_mb(site, record_property):
     anna.apply(*nodes, attributes=f"attributes = {{ {names} }}\n")
     size = anna.map.stat().st_size
     assert size > 28e6
-    began = time.monotonic()
-    done = anna.push()
-    assert done.returncode == 0, done.stderr
-    pushed = time.monotonic() - began
     host = site.host("web1")
-    host.wait(1)
-    verify(site, host.map)
-    site.wait_state("web1", "current")
-    anna.apply(*nodes[1:], attributes=f"attributes = {{ {names} }}\n")
+    site.wait_state("web1", "current", epoch=0)
     began = time.monotonic()
-    assert anna.push().returncode == 0
-    host.wait(2)
+    push = anna.start_push()
+    wait_for(lambda: host.epoch() == 1 or push.poll(), "the map")
     arrived = time.monotonic() - began
+    assert push.wait() == 0, push.communicate()
+    push.communicate()
     assert host.map.read_bytes() == anna.bytes()
+    verify(site, host.map)
+    site.wait_state("web1", "current", epoch=1)
     pages = int(Path(f"/proc/{host.process.pid}/statm").read_text().split()[1])
     record_property(
-        f"a map of {size / 1e6:.1f} MB: seconds to push; from push to watch; MB of the watcher:",
-        f"{pushed:.2f}; {arrived:.2f}; {pages * resource.getpagesize() / 1e6:.0f}",
+        f"a map of {size / 1e6:.1f} MB: seconds from the start of the push to the map at the "
+        "watcher; MB of the watcher:",
+        f"{arrived:.2f}; {pages * resource.getpagesize() / 1e6:.0f}",
     )
