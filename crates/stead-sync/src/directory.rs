@@ -185,7 +185,12 @@ impl Hub for Directory {
         loop {
             let now = match Store::peek(&self.map) {
                 Ok(peeked) => Some((peeked.epoch, peeked.digest)),
-                Err(error) if error.status() == Status::NotFound => None,
+                Err(error) if error.status() == Status::NotFound => {
+                    // the directory may be another one when it is back
+                    self.check_directory()
+                        .inspect_err(|_| self.notices = None)?;
+                    None
+                }
                 // `head` says what it is
                 Err(_) => return Ok(()),
             };

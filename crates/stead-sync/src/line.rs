@@ -21,23 +21,36 @@ pub struct CommandLine {
 #[derive(Subcommand)]
 pub enum Task {
     /// Make the map here the newest map of a hub
+    ///
+    /// The map must descend from the hub's newest map, which may change meanwhile: of two operators
+    /// one wins, and the other is told who was first. A map that a registered host cannot read is
+    /// refused.
     Push(Push),
     /// Install the newest map of a hub here, with its history
+    ///
+    /// The map must descend from the one that is here. Whatever fails, the map here stays. The host
+    /// is registered, so that `stead-sync wait` waits for it.
     Pull(Pull),
     /// Keep the map here at the newest map of a hub, and report what this host has
+    ///
+    /// Runs until it is stopped. Survives outages of the hub, and keeps the last good map. The
+    /// command of --exec gets STEAD_SYNC_MAP, STEAD_SYNC_NAME, STEAD_SYNC_EPOCH,
+    /// STEAD_SYNC_OLD_EPOCH, STEAD_SYNC_DIGEST and STEAD_SYNC_URL in its environment.
     Watch(Watch),
     /// List the hosts of a hub with their epochs, the worst first
     Status(Status),
     /// Wait until every registered host has confirmed an epoch
+    ///
+    /// Only `stead-sync forget` removes a host that is gone for good.
     Wait(Wait),
     /// Remove a host, which is then waited for no longer
+    ///
+    /// Only for a host that is gone for good, or that no longer reads the map. If its watch still
+    /// runs, the host registers again.
     Forget(Forget),
 }
 
-/// Make the map here the newest map of a hub
-///
-/// The map must descend from the hub's newest map, which may change meanwhile: of two operators one
-/// wins, and the other is told who was first. A map that a registered host cannot read is refused.
+/// The options of `stead-sync push`.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -84,10 +97,7 @@ pub enum AllowPull {
     Fork,
 }
 
-/// Install the newest map of a hub here, with its history
-///
-/// The map must descend from the one that is here. Whatever fails, the map here stays. The host is
-/// registered, so that `stead-sync wait` waits for it.
+/// The options of `stead-sync pull`.
 #[derive(Args)]
 #[command(after_help = "\
 Example: look at a map without becoming one of its hosts
@@ -123,11 +133,7 @@ pub struct Pull {
     pub access: Access,
 }
 
-/// Keep the map here at the newest map of a hub, and report what this host has
-///
-/// Runs until it is stopped. Survives outages of the hub, and keeps the last good map. The command
-/// of --exec gets STEAD_SYNC_MAP, STEAD_SYNC_NAME, STEAD_SYNC_EPOCH, STEAD_SYNC_OLD_EPOCH,
-/// STEAD_SYNC_DIGEST and STEAD_SYNC_URL in its environment.
+/// The options of `stead-sync watch`.
 #[derive(Args)]
 #[command(after_help = "\
 Example: reload php-fpm after each installation, and confirm the epoch only then
@@ -168,7 +174,7 @@ pub struct Watch {
     pub access: Access,
 }
 
-/// List the hosts of a hub with their epochs, the worst first
+/// The options of `stead-sync status`.
 #[derive(Args)]
 #[command(after_help = "\
 Exit codes:
@@ -188,9 +194,7 @@ pub struct Status {
     pub access: Access,
 }
 
-/// Wait until every registered host has confirmed an epoch
-///
-/// Only `stead-sync forget` removes a host that is gone for good.
+/// The options of `stead-sync wait`.
 #[derive(Args)]
 #[command(after_help = "\
 Example: everybody has epoch 7, and no request of a minute ago is still running
@@ -220,10 +224,7 @@ pub struct Wait {
     pub access: Access,
 }
 
-/// Remove a host, which is then waited for no longer
-///
-/// Only for a host that is gone for good, or that no longer reads the map. If its watch still runs,
-/// the host registers again.
+/// The options of `stead-sync forget`.
 #[derive(Args)]
 #[command(after_help = "\
 Exit codes:

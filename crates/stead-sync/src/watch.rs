@@ -201,7 +201,12 @@ impl Watch {
         if registered.as_ref().is_err_and(Failure::is_contact) {
             return registered;
         }
+        let before = self.head.take();
         self.head = self.hub.head()?;
+        if before.is_some() && self.head.is_none() {
+            // a hub that has lost its map may have lost its hosts, too
+            self.beaten = None;
+        }
         self.install()?;
         self.execute();
         // a name that another machine has does not keep the map from being installed
