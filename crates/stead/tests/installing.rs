@@ -113,8 +113,8 @@ fn a_host_that_missed_epochs_needs_the_maps_or_the_log_in_between() {
 fn a_fork_and_a_step_back_need_their_words() {
     let (_directory, path) = place();
     let maps = line();
-    for n in 0..5 {
-        install(&path, &maps[n], &[], NO).unwrap();
+    for map in &maps {
+        install(&path, map, &[], NO).unwrap();
     }
     let fork = next(&["x", "y"], Some(&maps[3]));
     let back = &maps[3];
