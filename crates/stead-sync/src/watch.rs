@@ -177,6 +177,8 @@ impl Watch {
     fn wait(&mut self) {
         let mut most = match &self.beaten {
             Some(beaten) => BEAT.saturating_sub(beaten.elapsed()),
+            // the heartbeat is due
+            None if self.sent.is_some() => Duration::ZERO,
             None => BEAT,
         };
         let has_problem = self.report.problem.is_some();
