@@ -2,8 +2,9 @@
 //!
 //! The log is the file MAP.history/log, with one line of JSON for each epoch. It is never part of a
 //! map, so it changes no byte of one. Publishing appends a line with one write after the map is in
-//! place. A log that is missing or damaged, or that cannot be written, costs this story and nothing
-//! else. The log says what each user's environment said: it tells a story and proves nothing.
+//! place; installing a map that has its story already does so before. A log that is missing or
+//! damaged, or that cannot be written, costs this story and nothing else. The log says what each
+//! user's environment said: it tells a story and proves nothing.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -110,7 +111,7 @@ pub(super) fn read(file: &Path) -> Vec<Entry> {
 }
 
 /// Returns who runs this process: `anna@db1`. With sudo this is the user who called it.
-pub(super) fn who() -> String {
+pub fn who() -> String {
     let user = ["SUDO_USER", "LOGNAME", "USER"].into_iter().find_map(given);
     let user = user.or_else(name_of_process);
     let host = given("HOSTNAME").or_else(|| {
@@ -143,7 +144,7 @@ fn given(variable: &str) -> Option<String> {
 }
 
 /// Returns the time of now, or of SOURCE_DATE_EPOCH where the environment has it.
-pub(super) fn now() -> String {
+pub fn now() -> String {
     let given = given("SOURCE_DATE_EPOCH").and_then(|seconds| seconds.parse().ok());
     let clock = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
