@@ -76,7 +76,7 @@ def writable(value, kinds=None):
     """
     time, *values = value.split(b":")
     plain = field(time)[0].lstrip(b" \t\n\v\f\r").removeprefix(b"+")
-    if not plain[:1].isdigit():
+    if not re.match(rb"\.?\d", plain):
         return True  # rrdcached refuses it
     if not re.fullmatch(NUMBER, time, re.IGNORECASE) or float(time) >= 2**40:
         return False
