@@ -44,6 +44,16 @@ impl<'a> Off<'a> {
     /// Returns what a node of the map answers for.
     pub fn of(map: &'a Map, name: &str) -> Result<Off<'a>> {
         let Some(node) = map.node_named(name) else {
+            if let Some(carry) = map.carry() {
+                let problem = format!(
+                    "epoch {} of {} has no node {name:?}, but a carry is open ({}): it may still \
+                     have data that is not carried; ask again when it is closed",
+                    map.epoch(),
+                    map.name(),
+                    in_words(&carry)
+                );
+                return Err(Failure::new(VIOLATED, problem));
+            }
             // a name that was misspelt must not get leave
             let problem = format!(
                 "epoch {} of {} has no node {name:?}, so no key is answered with it; check the name",
