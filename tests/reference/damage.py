@@ -465,6 +465,7 @@ def header_cases(files):
         "version",
     )
     more("newer", 24, "<Q", (0,), "header length", "later sections, but features")
+    more("carry-old", 24, "<Q", (0,), "header length", "a carry, but features")
     more(
         "tolerance",
         24,
