@@ -435,13 +435,18 @@ impl Caller {
 
     /// Writes the handle of a pair to `place`. C then owns it.
     pub(crate) fn give_pair(&self, pair: stead_pair, place: Out<*mut stead_pair>) {
-        place.put(Box::into_raw(Box::new(pair)));
+        place.put(self.handle_of_pair(pair));
+    }
+
+    /// Makes a handle of a pair. C then owns it.
+    pub(crate) fn handle_of_pair(&self, pair: stead_pair) -> *mut stead_pair {
+        Box::into_raw(Box::new(pair))
     }
 
     /// Frees a pair. Does nothing for NULL.
     pub(crate) fn take_pair(&self, pair: Foreign<*mut stead_pair>) {
         if let Some(pair) = pair.given() {
-            // SAFETY: `give_pair` made the pointer with `Box::into_raw`, and the header allows C to
+            // SAFETY: `handle_of_pair` made the pointer with `Box::into_raw`, and the header allows C to
             // free it only once.
             drop(unsafe { Box::from_raw(pair.0) });
         }

@@ -225,6 +225,18 @@ pub extern "C" fn stead_pair_node_count(pair: Foreign<*const stead_pair>) -> i32
     })
 }
 
+/// Returns the number of the node with this name; -1 when neither map has it.
+#[no_mangle]
+pub extern "C" fn stead_pair_node_named(
+    pair: Foreign<*const stead_pair>,
+    name: Foreign<*const c_char>,
+) -> i32 {
+    value("stead_pair_node_named", -1, |c| {
+        let (pair, name) = (&c.pair(pair).ok()?.pair, c.text(name, "name").ok()?);
+        Some(number(pair.named(name)?))
+    })
+}
+
 /// Returns the name of a node; NULL when there is no such node. The string lives as long as the
 /// pair.
 #[no_mangle]
@@ -269,6 +281,17 @@ pub extern "C" fn stead_pair_new_map(pair: Foreign<*const stead_pair>) -> *mut s
 pub extern "C" fn stead_pair_old_map(pair: Foreign<*const stead_pair>) -> *mut stead_map {
     value("stead_pair_old_map", ptr::null_mut(), |c| {
         shared(c, c.pair(pair).ok()?.pair.old_map())
+    })
+}
+
+/// Returns another handle of the same pair, to be freed on its own; NULL when pair is NULL. Nothing
+/// is copied.
+#[no_mangle]
+#[must_use]
+pub extern "C" fn stead_pair_share(pair: Foreign<*const stead_pair>) -> *mut stead_pair {
+    value("stead_pair_share", ptr::null_mut(), |c| {
+        let pair = c.pair(pair).ok()?.pair.clone();
+        Some(c.handle_of_pair(stead_pair { pair }))
     })
 }
 

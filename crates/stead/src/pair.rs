@@ -153,6 +153,23 @@ impl Pair {
         Ok(Pair::of(new, Some((old, carry.state))))
     }
 
+    /// Makes a pair of one map, as if no carry were open: it answers like the map.
+    pub fn alone(map: Arc<Map>) -> Pair {
+        Pair::of(map, None)
+    }
+
+    /// Returns the node with this name: of the new map, or one that only the old map has.
+    pub fn named(&self, name: &str) -> Option<NodeId> {
+        if let Some(node) = self.new.node_named(name) {
+            return Some(node.id);
+        }
+        let old = self.old.as_ref()?;
+        let number = old.map.node_named(name)?.id;
+        // a node that was renamed has its new name alone
+        old.gone.contains(&number).then_some(())?;
+        old.numbers.get(number.index()).copied()
+    }
+
     /// Returns the state; `None` when no carry is open.
     pub fn state(&self) -> Option<State> {
         self.state
