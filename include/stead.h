@@ -956,6 +956,9 @@ int32_t stead_pair_moved_point(const stead_pair *pair, uint64_t point);
 // node, under its new name.
 int32_t stead_pair_node_count(const stead_pair *pair);
 
+// Returns the number of the node with this name; -1 when neither map has it.
+int32_t stead_pair_node_named(const stead_pair *pair, const char *name);
+
 // Returns the name of a node; NULL when there is no such node. The string lives as long as the
 // pair.
 const char *stead_pair_node_name(const stead_pair *pair, int32_t node);
@@ -972,6 +975,11 @@ stead_map *stead_pair_new_map(const stead_pair *pair);
 // carry is open, and also when pair is NULL.
 STEAD_USE_RESULT
 stead_map *stead_pair_old_map(const stead_pair *pair);
+
+// Returns another handle of the same pair, to be freed on its own; NULL when pair is NULL. Nothing
+// is copied.
+STEAD_USE_RESULT
+stead_pair *stead_pair_share(const stead_pair *pair);
 
 // Frees a handle. NULL is allowed and does nothing.
 void stead_pair_free(stead_pair *pair);

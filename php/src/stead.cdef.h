@@ -400,6 +400,8 @@ int32_t stead_pair_moved_point(const stead_pair *pair, uint64_t point);
 
 int32_t stead_pair_node_count(const stead_pair *pair);
 
+int32_t stead_pair_node_named(const stead_pair *pair, const char *name);
+
 const char *stead_pair_node_name(const stead_pair *pair, int32_t node);
 
 const char *stead_pair_node_attribute(const stead_pair *pair, int32_t node, const char *name);
@@ -407,6 +409,8 @@ const char *stead_pair_node_attribute(const stead_pair *pair, int32_t node, cons
 stead_map *stead_pair_new_map(const stead_pair *pair);
 
 stead_map *stead_pair_old_map(const stead_pair *pair);
+
+stead_pair *stead_pair_share(const stead_pair *pair);
 
 void stead_pair_free(stead_pair *pair);
 
