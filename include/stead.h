@@ -242,6 +242,20 @@ typedef enum {
   STEAD_CAUSE_REBALANCE = 3,
 } stead_cause;
 
+// The states of a carry: which places are read and written. docs/placement.md, "Carry", has more.
+typedef enum {
+  // No carry is open.
+  STEAD_STATE_NONE = 0,
+  // The old place is read and written.
+  STEAD_STATE_OLD = 1,
+  // Both places are written, and the old one is read first.
+  STEAD_STATE_BOTH_OLD_FIRST = 2,
+  // Both places are written, and the new one is read first.
+  STEAD_STATE_BOTH_NEW_FIRST = 3,
+  // The new place is read and written.
+  STEAD_STATE_NEW = 4,
+} stead_state;
+
 // Sizes of buffers.
 typedef enum {
   // The bytes that the longest path of stead_path needs, including its NUL.
@@ -872,15 +886,21 @@ void stead_plan_free(stead_plan *plan);
 // costs two calls of stead_map_open, so open a pair anew for each request.
 // flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 // pair: where the handle goes; free it with stead_pair_free.
-// Returns what stead_map_open returns; STEAD_NOT_FOUND also when the history lacks the old map, and
-// STEAD_IDENTITY when it has another one under its number.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+// the history has another map under the number of the old one; STEAD_CHANGED; STEAD_NOT_FOUND,
+// also when the history lacks the old map; STEAD_PERMISSION or STEAD_IO from the operating system;
+// STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_pair_open(const char *path, uint32_t flags, stead_pair **pair, stead_error *error);
 
 // Opens a map file and an epoch of its history, as if a carry from that epoch were open in this
 // state. It does not matter whether one is.
 // state: STEAD_STATE_OLD to STEAD_STATE_NEW.
-// Returns what stead_pair_open returns; STEAD_INVALID also for an unknown state.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+// the history has another map under this number; STEAD_CHANGED; STEAD_NOT_FOUND, also when the
+// history lacks the epoch; STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_pair_open_from(const char *path,
                              uint64_t epoch,
@@ -916,7 +936,8 @@ int32_t stead_pair_reads(const stead_pair *pair,
                          stead_error *error);
 
 // Finds the nodes to write a key to, or to delete it from, in this order. The write is done when
-// all of them have it. Arguments and statuses are those of stead_pair_reads.
+// all of them have it. nodes, capacity, count: as in stead_pair_reads.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_pair_writes(const stead_pair *pair,
                           const void *key,
                           size_t length,

@@ -68,6 +68,14 @@ typedef enum {
 } stead_cause;
 
 typedef enum {
+  STEAD_STATE_NONE = 0,
+  STEAD_STATE_OLD = 1,
+  STEAD_STATE_BOTH_OLD_FIRST = 2,
+  STEAD_STATE_BOTH_NEW_FIRST = 3,
+  STEAD_STATE_NEW = 4,
+} stead_state;
+
+typedef enum {
   STEAD_PATH_ROOM = 320,
   STEAD_NAME_ROOM = 255,
   STEAD_DIGEST_ROOM = 32,

@@ -38,8 +38,11 @@ fn shared(c: &Caller, map: Option<&Arc<Map>>) -> Option<*mut stead_map> {
 /// costs two calls of stead_map_open, so open a pair anew for each request.
 /// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 /// pair: where the handle goes; free it with stead_pair_free.
-/// Returns what stead_map_open returns; STEAD_NOT_FOUND also when the history lacks the old map, and
-/// STEAD_IDENTITY when it has another one under its number.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+/// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+/// the history has another map under the number of the old one; STEAD_CHANGED; STEAD_NOT_FOUND,
+/// also when the history lacks the old map; STEAD_PERMISSION or STEAD_IO from the operating system;
+/// STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_pair_open(
@@ -62,7 +65,10 @@ pub extern "C" fn stead_pair_open(
 /// Opens a map file and an epoch of its history, as if a carry from that epoch were open in this
 /// state. It does not matter whether one is.
 /// state: STEAD_STATE_OLD to STEAD_STATE_NEW.
-/// Returns what stead_pair_open returns; STEAD_INVALID also for an unknown state.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+/// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+/// the history has another map under this number; STEAD_CHANGED; STEAD_NOT_FOUND, also when the
+/// history lacks the epoch; STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_pair_open_from(
@@ -135,7 +141,8 @@ pub extern "C" fn stead_pair_reads(
 }
 
 /// Finds the nodes to write a key to, or to delete it from, in this order. The write is done when
-/// all of them have it. Arguments and statuses are those of stead_pair_reads.
+/// all of them have it. nodes, capacity, count: as in stead_pair_reads.
+/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]
 pub extern "C" fn stead_pair_writes(
     pair: Foreign<*const stead_pair>,
