@@ -129,7 +129,7 @@ impl Store {
         }
         // before the map, too: whoever finds it and asks who made it gets an answer
         self.tell_arrival(arrival, access);
-        let outdated = self.outdated(new.epoch());
+        let outdated = self.outdated(new);
         let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
         let mut synced = Ok(());
         if !in_place {
