@@ -12,7 +12,7 @@ use crate::path::{escaped, join, Base};
 use crate::reply::Reply;
 use crate::values::{value_count, word_count, WORD_BYTES};
 use crate::verb::Verb;
-use crate::words::{field, line_of, words};
+use crate::words::{field, line_of, unescaped, words};
 
 /// The longest line that is sent to a backend. rrdcached reads 8,191 bytes, and writes 4,095 of an
 /// update into its journal.
@@ -262,7 +262,8 @@ fn creation(rest: &[u8], base: &Base) -> Result<Creation, Reply> {
 fn listing(rest: &[u8], base: &Base) -> Result<Listing, Reply> {
     let mut parts = words(rest).peekable();
     let recursive = parts.next_if(|word| *word == b"RECURSIVE").is_some();
-    let (path, _) = field(parts.next().unwrap_or_default());
+    // rrdcached takes what stands before a backslash at the end
+    let (path, _) = unescaped(parts.next().unwrap_or_default());
     if path.first() != Some(&b'/') {
         return Err(Reply::error(Verb::List.usage()));
     }

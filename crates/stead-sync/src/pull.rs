@@ -50,6 +50,7 @@ pub fn pull_head(
     let Some(map) = hub.map(head, head.epoch)? else {
         return Ok(None);
     };
+    let keep = keep.max(map.epochs_needed());
     let older = missing(hub, head, store, keep, &map)?;
     let arrival = Arrival {
         map: &map,

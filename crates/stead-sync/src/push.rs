@@ -21,7 +21,7 @@ pub enum Pushed {
 }
 
 /// Pushes the map at `path`. With `fork` it may take the place of a head that is no ancestor of it.
-/// The hub keeps the newest `keep` epochs.
+/// The hub keeps the newest `keep` epochs, and while a carry is open the map where the data was.
 ///
 /// Errors: `CONFLICT` when the hub has another map that is not an ancestor; `REFUSED` when a
 /// registered host cannot read the map; `DATA` when the hub is that of another map.
@@ -42,6 +42,7 @@ pub fn push(
             ));
         }
     }
+    let keep = keep.max(map.epochs_needed());
     let mut last = None;
     for _ in 0..TRIES {
         let head = hub.head()?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stead::store::{Accept, Arrival, Entry, Standing};
-use stead::{build, Fleet, Map, Status, Store};
+use stead::{build, carry, Fleet, Map, Pair, Status, Store};
 use tempfile::TempDir;
 
 const NO: Accept = Accept {
@@ -207,4 +207,41 @@ fn a_failed_first_installation_leaves_nothing() {
     let missing = directory.path().join("no/members.map");
     let error = install(&missing, &maps[0], &[], NO).unwrap_err();
     assert_eq!(error.status(), Status::NotFound);
+}
+
+#[test]
+fn while_a_carry_is_open_the_map_where_the_data_was_arrives_and_stays() {
+    let first = next(&["a", "b"], None);
+    let second = next(&["a", "b", "c"], Some(&first));
+    let third = next(&["a", "b", "c", "d"], Some(&second));
+    let begun = carry::begin(Some(&second), &third).unwrap().unwrap();
+    let mut line = vec![first, second, begun];
+    for _ in 0..2 {
+        line.push(carry::next(line.last().unwrap()).unwrap());
+    }
+    let newest = line.pop().unwrap();
+    assert_eq!((newest.epoch(), newest.epochs_needed()), (5, 4));
+    let (_directory, path) = place();
+    let store = Store::new(&path, 1);
+    let arrival = Arrival {
+        map: &newest,
+        older: &line,
+        log: &[],
+    };
+    store.install(arrival, NO).unwrap();
+    assert_eq!(kept(&path), ["2", "5", "log"]);
+    assert_eq!(
+        Pair::open(&path).unwrap().state(),
+        Some(carry::State::BothNewFirst)
+    );
+    // one epoch later the newest alone arrives, and the map where the data was is still there
+    let last = carry::next(&newest).unwrap();
+    let arrival = Arrival {
+        map: &last,
+        older: &[],
+        log: &[],
+    };
+    store.install(arrival, NO).unwrap();
+    assert_eq!(kept(&path), ["2", "6", "log"]);
+    Pair::open(&path).unwrap();
 }

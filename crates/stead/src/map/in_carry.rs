@@ -30,6 +30,17 @@ impl Map {
         })
     }
 
+    /// Returns how many of the newest epochs a reader of this map needs: one, and while a carry is
+    /// open all from the map where the data was.
+    pub fn epochs_needed(&self) -> usize {
+        let before = self
+            .carry()
+            .map_or(0, |carry| self.epoch().saturating_sub(carry.from_epoch));
+        usize::try_from(before)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1)
+    }
+
     /// Makes the same map, of the same epoch, with this carry or without one.
     pub(crate) fn with_carry(&self, carry: Option<Carry>) -> Result<Map> {
         let parts = Parts {

@@ -263,7 +263,8 @@ impl Store {
     /// other: with the map where it came with it, and without where the history has it.
     fn line<'a>(&self, arrival: Arrival<'a>) -> Vec<(Link, Option<&'a Map>)> {
         let (mut at, mut parent) = (arrival.map.epoch(), arrival.map.parent());
-        let least = at.saturating_sub(self.keep as u64);
+        let keep = self.keep.max(arrival.map.epochs_needed());
+        let least = at.saturating_sub(keep as u64);
         let mut line = Vec::new();
         while at > least + 1 {
             at -= 1;
