@@ -23,5 +23,5 @@ mod stale;
 pub use allow::{Allow, Guard};
 pub use finding::Finding;
 pub use found::findings;
-pub use reader::{needs, Need, Release};
+pub use reader::{needs, readable, Need, Release};
 pub use stale::taken_back;

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::format::records::{FOR_EVERY_READER, KNOWN_FEATURES};
 use crate::map::Map;
 
 /// A release of stead: major, minor, patch.
@@ -78,6 +79,11 @@ pub fn needs(map: &Map) -> Vec<Need> {
     needed(&TABLE, map.features())
 }
 
+/// Returns the feature bits that a reader must know and that this stead knows.
+pub fn readable() -> u64 {
+    KNOWN_FEATURES & FOR_EVERY_READER
+}
+
 fn needed(table: &[Need], features: u64) -> Vec<Need> {
     let is_set = |need: &&Need| need.feature.is_none_or(|bit| features >> bit & 1 == 1);
     table.iter().filter(is_set).copied().collect()
@@ -86,7 +92,6 @@ fn needed(table: &[Need], features: u64) -> Vec<Need> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::records::{FOR_EVERY_READER, KNOWN_FEATURES};
 
     #[test]
     fn every_feature_that_this_stead_reads_has_a_release() {
@@ -95,7 +100,7 @@ mod tests {
             .filter_map(|need| need.feature)
             .map(|bit| 1 << bit)
             .sum();
-        assert_eq!(bits, KNOWN_FEATURES & FOR_EVERY_READER);
+        assert_eq!(bits, readable());
         let here = Release::parse(env!("CARGO_PKG_VERSION")).unwrap();
         assert!(TABLE.iter().all(|need| need.since <= here));
     }

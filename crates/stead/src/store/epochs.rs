@@ -6,6 +6,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::descent::hex;
 use super::log::{self, Entry};
 use super::story::changes;
 use super::whole::{
@@ -28,8 +29,8 @@ const SAID: usize = 3;
 /// A map file and its history.
 #[derive(Clone, Debug)]
 pub struct Store {
-    map: PathBuf,
-    keep: usize,
+    pub(super) map: PathBuf,
+    pub(super) keep: usize,
     pub(super) allow: Allow,
     note: Option<String>,
     back_to: Option<u64>,
@@ -144,15 +145,7 @@ impl Store {
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
         let access = Access::of(&self.map, new)?;
-        match DirBuilder::new()
-            .mode(access.directory_mode())
-            .create(&history)
-        {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::io("create", &history, e))
-            }
-            _ => {}
-        }
+        self.make_history(access)?;
         // after a crash right after the rename of MAP, its epoch is missing in the history: add it
         // now
         if let Some(base) = base.filter(|base| !history.join(base.epoch().to_string()).exists()) {
@@ -230,7 +223,7 @@ impl Store {
     }
 
     /// Appends what is known about the new epoch to the log.
-    fn tell(&self, base: Option<&Map>, new: &Map, access: Access) -> Result<()> {
+    pub(super) fn tell(&self, base: Option<&Map>, new: &Map, access: Access) -> Result<()> {
         let moved = match base {
             Some(base) => Amounts::between(base, new)?.moved.0,
             None => 0,
@@ -260,8 +253,22 @@ impl Store {
         log::read(&self.history_dir().join(log::FILE))
     }
 
+    /// Makes the directory of the history, if it is not there yet.
+    pub(super) fn make_history(&self, access: Access) -> Result<()> {
+        let history = self.history_dir();
+        match DirBuilder::new()
+            .mode(access.directory_mode())
+            .create(&history)
+        {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                Err(Error::io("create", &history, e))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts a copy of a map into the history.
-    fn keep_copy(&self, map: &Map, access: Access) -> Result<()> {
+    pub(super) fn keep_copy(&self, map: &Map, access: Access) -> Result<()> {
         let history = self.history_dir();
         Temporary::write(&history, &self.map, map, access)?
             .rename(&history.join(map.epoch().to_string()))?;
@@ -324,13 +331,13 @@ impl Store {
         })
     }
 
-    fn with_suffix(&self, suffix: &str) -> PathBuf {
+    pub(super) fn with_suffix(&self, suffix: &str) -> PathBuf {
         let mut name = self.map.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     }
 
-    fn history_dir(&self) -> PathBuf {
+    pub(super) fn history_dir(&self) -> PathBuf {
         self.with_suffix(".history")
     }
 
@@ -341,7 +348,7 @@ impl Store {
         refuse_symlink(&self.map)
     }
 
-    fn lock(&self) -> Result<Lock> {
+    pub(super) fn lock(&self) -> Result<Lock> {
         let path = self.with_suffix(".lock");
         Lock::try_exclusive(&path).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => {
@@ -470,7 +477,7 @@ impl Store {
     }
 
     /// Returns the numbers of the files in the history.
-    fn kept(&self) -> Result<Vec<u64>> {
+    pub(super) fn kept(&self) -> Result<Vec<u64>> {
         let directory = self.history_dir();
         let entries = fs::read_dir(&directory).map_err(|e| Error::io("list", &directory, e))?;
         let mut epochs = Vec::new();
@@ -487,7 +494,7 @@ impl Store {
     }
 
     /// Returns the files of the epochs that the history drops once `newest` is published.
-    fn outdated(&self, newest: u64) -> Vec<PathBuf> {
+    pub(super) fn outdated(&self, newest: u64) -> Vec<PathBuf> {
         let mut epochs = self.kept().unwrap_or_default();
         epochs.retain(|epoch| newest.saturating_sub(*epoch) >= self.keep as u64);
         let history = self.history_dir();
@@ -508,10 +515,6 @@ fn name_in_full(map: &Map) -> String {
 }
 
 /// Shows the start of a digest, which suffices to tell two maps apart.
-fn short(digest: &[u8; 32]) -> String {
+pub(super) fn short(digest: &[u8; 32]) -> String {
     hex(digest).chars().take(8).collect()
-}
-
-fn hex(digest: &[u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

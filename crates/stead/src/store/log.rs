@@ -110,7 +110,7 @@ pub(super) fn read(file: &Path) -> Vec<Entry> {
 }
 
 /// Returns who runs this process: `anna@db1`. With sudo this is the user who called it.
-pub(super) fn who() -> String {
+pub fn who() -> String {
     let user = ["SUDO_USER", "LOGNAME", "USER"].into_iter().find_map(given);
     let user = user.or_else(name_of_process);
     let host = given("HOSTNAME").or_else(|| {
@@ -143,7 +143,7 @@ fn given(variable: &str) -> Option<String> {
 }
 
 /// Returns the time of now, or of SOURCE_DATE_EPOCH where the environment has it.
-pub(super) fn now() -> String {
+pub fn now() -> String {
     let given = given("SOURCE_DATE_EPOCH").and_then(|seconds| seconds.parse().ok());
     let clock = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);

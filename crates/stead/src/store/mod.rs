@@ -3,6 +3,8 @@
 //! ```text
 //! MAP                      the newest epoch; renaming a new file over it publishes an epoch
 //! MAP.history/7            a copy of epoch 7; the newest 32 epochs are kept
+//! MAP.history/7.1a2b3c4d   an epoch 7 that is no ancestor of MAP: it was there before a fork or a
+//!                          step back was installed on purpose
 //! MAP.history/log          when, by whom and why each epoch was published; not needed to read maps
 //! MAP.lock                 locked while publishing; only a failed first publish removes it again
 //! .MAP.8.4711.RANDOM.tmp   epoch 8 while process 4711 writes it; RANDOM is 16 hex digits that tell
@@ -15,7 +17,9 @@
 
 mod back;
 mod change;
+mod descent;
 mod epochs;
+mod install;
 mod log;
 mod progress;
 mod saved;
@@ -23,8 +27,10 @@ mod story;
 mod whole;
 
 pub use back::Back;
+pub use descent::{descent, Descent, Link};
 pub use epochs::{Store, KEEP};
-pub use log::Entry;
+pub use install::{Accept, Arrival, Standing};
+pub use log::{now, who, Entry};
 pub use progress::Progress;
 pub use saved::{Planned, SavedPlan};
 pub use story::changes;

@@ -1,0 +1,146 @@
+//! What the hosts have confirmed: the state of each host beside the hub's newest map.
+
+use serde::Serialize;
+
+use crate::hub::{hex, Head, Host};
+
+/// The state of a host, worst first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It says itself why it does not take or confirm the newest map.
+    Problem,
+    /// It has an epoch that is not in the line of the hub's map.
+    Fork,
+    /// It has an older epoch, or none.
+    Behind,
+    /// It has a newer epoch than the hub.
+    Ahead,
+    /// It has confirmed the newest epoch, and its watch is not there now.
+    Silent,
+    /// It has confirmed the newest epoch.
+    Current,
+}
+
+impl State {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Problem => "problem",
+            State::Fork => "fork",
+            State::Behind => "behind",
+            State::Ahead => "ahead",
+            State::Silent => "silent",
+            State::Current => "current",
+        }
+    }
+}
+
+/// Returns the state of a host. Without a head nothing is expected of it.
+pub fn state(host: &Host, head: Option<&Head>) -> State {
+    let newest = head.map_or(0, |head| head.epoch);
+    match host.report.epoch {
+        _ if host.report.problem.is_some() => State::Problem,
+        _ if is_fork(host, head) => State::Fork,
+        epoch if epoch < newest => State::Behind,
+        epoch if epoch > newest => State::Ahead,
+        _ if host.report.watched && !host.alive => State::Silent,
+        _ => State::Current,
+    }
+}
+
+/// Whether the epoch of a host is known to be another than the hub's of this number.
+fn is_fork(host: &Host, head: Option<&Head>) -> bool {
+    let report = &host.report;
+    let Some(head) = head.filter(|_| report.epoch > 0) else {
+        return false;
+    };
+    if report.epoch == head.epoch {
+        return report.digest != hex(&head.digest);
+    }
+    let told = head.log.iter().rfind(|entry| entry.epoch == report.epoch);
+    report.epoch < head.epoch && told.is_some_and(|entry| entry.digest != report.digest)
+}
+
+/// Returns the hosts that have not confirmed an epoch: those that have an older one, or a fork.
+pub fn lacking<'a>(hosts: &'a [Host], head: Option<&Head>, epoch: u64) -> Vec<&'a Host> {
+    let has = |host: &Host| host.report.epoch >= epoch && !is_fork(host, head);
+    hosts.iter().filter(|host| !has(host)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use stead::store::Entry;
+
+    fn host(epoch: u64, digest: u8, alive: bool, problem: Option<&str>) -> Host {
+        let report = Report {
+            epoch,
+            digest: hex(&[digest; 32]),
+            watched: true,
+            problem: problem.map(str::to_owned),
+            ..Report::new("web1", "i", None)
+        };
+        Host { report, alive }
+    }
+
+    fn head() -> Head {
+        let entry = |epoch: u64| Entry {
+            epoch,
+            digest: hex(&[epoch as u8; 32]),
+            time: String::new(),
+            who: String::new(),
+            note: None,
+            change: String::new(),
+            moved_points: "0".into(),
+            replicas: 1,
+        };
+        Head {
+            epoch: 7,
+            digest: [7; 32],
+            identity: None,
+            pushed: None,
+            log: vec![entry(6), entry(7)],
+            version: 1,
+        }
+    }
+
+    #[test]
+    fn each_host_has_its_state() {
+        let head = head();
+        for (host, expected) in [
+            (host(7, 7, true, None), State::Current),
+            (host(7, 7, false, None), State::Silent),
+            (host(6, 6, true, None), State::Behind),
+            (host(0, 0, true, None), State::Behind),
+            (host(6, 5, true, None), State::Fork),
+            (host(7, 8, true, None), State::Fork),
+            (host(9, 9, true, None), State::Ahead),
+            (host(7, 7, true, Some("no")), State::Problem),
+        ] {
+            assert_eq!(state(&host, Some(&head)), expected, "{host:?}");
+        }
+        assert_eq!(state(&host(0, 0, true, None), None), State::Current);
+    }
+
+    #[test]
+    fn an_epoch_is_confirmed_by_itself_and_by_its_descendants_alone() {
+        let head = head();
+        let hosts = [
+            host(7, 7, false, Some("anything")),
+            host(6, 6, true, None),
+            host(6, 5, true, None),
+            host(5, 5, true, None),
+        ];
+        let epochs = |n| -> Vec<usize> {
+            let lacking = lacking(&hosts, Some(&head), n);
+            (0..hosts.len())
+                .filter(|i| lacking.contains(&&hosts[*i]))
+                .collect()
+        };
+        assert_eq!(epochs(7), [1, 2, 3]);
+        assert_eq!(epochs(6), [2, 3]);
+        assert_eq!(epochs(5), [2]);
+    }
+}

@@ -1,0 +1,300 @@
+//! A hub in a directory that all hosts share: a map file with its history, and a file per host.
+//!
+//! ```text
+//! MAP, MAP.history/, MAP.lock    as `stead` writes them; every program of stead reads them
+//! MAP.hosts/NAME                 JSON: the report of a registered host
+//! ```
+//!
+//! A watcher renews its report every 30 s. The host counts as alive until its file is 90 s old.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use stead::store::{Accept, Arrival, Standing};
+use stead::{Map, Status, Store};
+
+use crate::exit::{Failure, Result, DATA, NO_CONTACT, USAGE};
+use crate::hub::{Head, Host, Hub, Shared, Turn};
+use crate::inotify::Notices;
+use crate::instance::another;
+use crate::report::Report;
+
+/// How often a report is renewed.
+const RENEW: Duration = Duration::from_secs(30);
+
+/// How old the report of a host that is alive may be: three renewals.
+const ALIVE: Duration = Duration::from_secs(90);
+
+/// How often the map is looked at. A network file system gives no notices.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long another process may hold the lock before a push gives up.
+const LOCKED: Duration = Duration::from_secs(10);
+
+/// A hub in a shared directory.
+pub struct Directory {
+    map: PathBuf,
+    notices: Option<Notices>,
+}
+
+/// The file of a host as it was found.
+struct There {
+    report: Report,
+    age: Duration,
+    alive: bool,
+}
+
+impl Directory {
+    /// Returns the hub of this map file, without touching any file.
+    pub fn new(map: &Path) -> Directory {
+        Directory {
+            map: map.to_owned(),
+            notices: None,
+        }
+    }
+
+    fn store(&self, keep: usize) -> Store {
+        Store::new(&self.map, keep)
+    }
+
+    fn hosts_dir(&self) -> PathBuf {
+        let mut name = self.map.as_os_str().to_owned();
+        name.push(".hosts");
+        PathBuf::from(name)
+    }
+
+    /// Returns the failure of reading the shared directory, which may be away for a while.
+    fn away(&self, what: &str, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Failure::io(what, error),
+            _ => Failure::new(NO_CONTACT, format_args!("{what}: {error}")),
+        }
+    }
+
+    fn check_directory(&self) -> Result {
+        let directory = self.map.parent().unwrap_or(Path::new("/"));
+        match fs::metadata(directory) {
+            Ok(meta) if meta.is_dir() => Ok(()),
+            Ok(_) => Err(Failure::new(
+                USAGE,
+                format_args!("{}: this is no directory", directory.display()),
+            )),
+            Err(error) => Err(self.away(&directory.display().to_string(), &error)),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<There>> {
+        let told = |error: &io::Error| self.away(&path.display().to_string(), error);
+        let text = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(|error| told(&error))?,
+        };
+        let changed = fs::metadata(path).and_then(|meta| meta.modified());
+        let age = match changed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            changed => SystemTime::now()
+                .duration_since(changed.map_err(|error| told(&error))?)
+                .unwrap_or_default(),
+        };
+        let report: Report = serde_json::from_slice(&text).map_err(|error| {
+            Failure::new(
+                DATA,
+                format_args!(
+                    "{}: this is no report of a host: {error}; remove the file",
+                    path.display()
+                ),
+            )
+        })?;
+        Ok(Some(There {
+            alive: report.watched && age < ALIVE,
+            report,
+            age,
+        }))
+    }
+
+    fn write(&self, report: &Report) -> Result {
+        self.check_directory()?;
+        let directory = self.hosts_dir();
+        match fs::create_dir(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(self.away(&directory.display().to_string(), &error))
+            }
+            _ => {}
+        }
+        let (path, draft) = (
+            directory.join(&report.host),
+            // no name of a host begins with a dot
+            directory.join(format!(".{}.{}", report.host, std::process::id())),
+        );
+        let text = serde_json::to_vec(report).unwrap_or_default();
+        let done = File::create(&draft)
+            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&draft, &path));
+        done.map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            self.away(&format!("cannot write {}", path.display()), &error)
+        })
+    }
+}
+
+impl Hub for Directory {
+    fn head(&self) -> Result<Option<Head>> {
+        let peeked = match Store::peek(&self.map) {
+            Ok(peeked) => peeked,
+            Err(error) if error.status() == Status::NotFound => {
+                self.check_directory()?;
+                return Ok(None);
+            }
+            Err(error @ stead::Error::Io { .. }) if error.status() != Status::Permission => {
+                return Err(Failure::new(NO_CONTACT, error))
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Some(Head {
+            epoch: peeked.epoch,
+            digest: peeked.digest,
+            identity: None,
+            pushed: None,
+            log: self.store(1).log(),
+            version: 0,
+        }))
+    }
+
+    fn map(&self, head: &Head, epoch: u64) -> Result<Option<Map>> {
+        let opened = match epoch == head.epoch {
+            true => Map::open_uncached(&self.map),
+            false => self.store(1).open_epoch(epoch),
+        };
+        match opened {
+            Ok(map) if epoch == head.epoch && map.digest() != head.digest => Ok(None),
+            Ok(map) => Ok(Some(map)),
+            // an epoch that is not in the history
+            Err(error) if matches!(error.status(), Status::Invalid | Status::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result {
+        let until = Instant::now() + most;
+        let seen = head.map(|head| (head.epoch, head.digest));
+        if self.notices.is_none() {
+            self.notices = self.map.parent().and_then(Notices::of);
+        }
+        loop {
+            let now = match Store::peek(&self.map) {
+                Ok(peeked) => Some((peeked.epoch, peeked.digest)),
+                Err(error) if error.status() == Status::NotFound => None,
+                // `head` says what it is
+                Err(_) => return Ok(()),
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if now != seen || left.is_zero() {
+                return Ok(());
+            }
+            match &mut self.notices {
+                Some(notices) => notices.wait(left.min(LOOK)),
+                None => std::thread::sleep(left.min(LOOK)),
+            }
+        }
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self)
+    }
+}
+
+impl Shared for Directory {
+    fn push(
+        &self,
+        base: Option<&Head>,
+        arrival: Arrival,
+        accept: Accept,
+        keep: usize,
+    ) -> Result<Turn> {
+        self.check_directory()?;
+        let until = Instant::now() + LOCKED;
+        let store = self.store(keep);
+        loop {
+            let now = self.head()?.map(|head| (head.epoch, head.digest));
+            if now != base.map(|head| (head.epoch, head.digest)) {
+                return Ok(Turn::Lost);
+            }
+            match store.install(arrival, accept) {
+                Ok(Standing::Same) => return Ok(Turn::Lost),
+                Ok(_) => return Ok(Turn::Done),
+                Err(stead::Error::Guarded { .. }) => return Ok(Turn::Lost),
+                Err(stead::Error::Conflict { .. }) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn hosts(&self) -> Result<Vec<Host>> {
+        self.check_directory()?;
+        let directory = self.hosts_dir();
+        let told = |error: &io::Error| self.away(&directory.display().to_string(), error);
+        let entries = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| told(&error))?,
+        };
+        let mut hosts = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| told(&error))?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if let Some(There { report, alive, .. }) = self.read(&entry.path())? {
+                hosts.push(Host { report, alive });
+            }
+        }
+        hosts.sort_by(|one, other| one.report.host.cmp(&other.report.host));
+        Ok(hosts)
+    }
+
+    fn report(&self, report: &Report, alive: bool) -> Result {
+        let path = self.hosts_dir().join(&report.host);
+        let there = self.read(&path)?;
+        let watched = there.as_ref().is_some_and(|there| there.alive);
+        if watched && there.is_some_and(|there| there.report.instance != report.instance) {
+            return Err(another(report));
+        }
+        // a pull beside a watch does not end the watch
+        let watched = alive || watched;
+        self.write(&Report {
+            watched,
+            ..report.clone()
+        })
+    }
+
+    fn beat(&self, report: &Report) -> Result<bool> {
+        self.check_directory()?;
+        let path = self.hosts_dir().join(&report.host);
+        let Some(there) = self.read(&path)? else {
+            return Ok(false);
+        };
+        if there.alive && there.report.instance != report.instance {
+            return Err(another(report));
+        }
+        if there.age >= RENEW {
+            self.write(&Report {
+                watched: true,
+                ..report.clone()
+            })?;
+        }
+        Ok(true)
+    }
+
+    fn forget(&self, host: &str) -> Result<bool> {
+        self.check_directory()?;
+        let path = self.hosts_dir().join(host);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(self.away(&format!("cannot remove {}", path.display()), &error)),
+        }
+    }
+}

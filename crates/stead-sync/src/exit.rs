@@ -1,0 +1,143 @@
+//! How the program ends: exit codes, most of them those of the program `stead`, and one line.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use stead::{Error, Status};
+
+/// `status`: a host is behind or unknown. `wait`: the time is up.
+pub const NOT_YET: u8 = 1;
+/// The command line is wrong.
+pub const USAGE: u8 = 64;
+/// A map is damaged, too new, or of another cluster.
+pub const DATA: u8 = 65;
+/// The map, the hub's map or the host is missing.
+pub const NO_INPUT: u8 = 66;
+/// The hub cannot be reached.
+pub const NO_CONTACT: u8 = 68;
+/// A guard refuses: a fork, a step back, or a host that could not read the map.
+pub const REFUSED: u8 = 69;
+/// A fault in stead-sync itself.
+pub const INTERNAL: u8 = 70;
+/// Reading or writing failed.
+pub const IO: u8 = 74;
+/// Another operator was first.
+pub const CONFLICT: u8 = 75;
+/// The map is in place, but its directory could not be synced.
+pub const UNCERTAIN: u8 = 76;
+/// The hub or the system denied permission.
+pub const PERMISSION: u8 = 77;
+/// Nobody reads what the program prints: 128 + SIGPIPE, as the shell reports it.
+pub const PIPE: u8 = 141;
+
+/// The table of exit codes in `--help`. docs/sync.md has the same codes.
+pub const HELP: &str = "\
+Exit codes:
+  0   done, or nothing to do
+  1   status: a host is behind, silent or has a problem; wait: the time is up
+  64  the command line is wrong
+  65  a map is damaged, too new or of another cluster
+  66  a map is missing, or no host has this name
+  68  the hub cannot be reached
+  69  refused: a fork, a step back, or a host that cannot read the map
+  70  a fault in stead-sync itself: please report it
+  74  reading or writing failed
+  75  another operator was first; nothing was changed
+  76  the map is in place, but syncing the disk failed
+  77  permission denied, by the hub or by the system";
+
+/// An error that ends a task: its exit code and its message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    /// The message, in one line. Empty when it was said already.
+    pub line: String,
+}
+
+/// The result of every function that can fail.
+pub type Result<T = ()> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// Returns a failure with an exit code and a message.
+    pub fn new(code: u8, line: impl Display) -> Failure {
+        let line = one_line(&line.to_string());
+        Failure { code, line }
+    }
+
+    /// Returns the failure of an operation of the system; `what` says which.
+    pub fn io(what: impl Display, error: &io::Error) -> Failure {
+        let code = match error.kind() {
+            io::ErrorKind::PermissionDenied => PERMISSION,
+            io::ErrorKind::NotFound => NO_INPUT,
+            _ => IO,
+        };
+        Failure::new(code, format_args!("{what}: {error}"))
+    }
+
+    /// Returns whether the hub could not be reached, which may pass by itself.
+    pub fn is_contact(&self) -> bool {
+        self.code == NO_CONTACT
+    }
+
+    /// Writes the message to standard error and returns the exit code.
+    pub fn end(self) -> ExitCode {
+        if !self.line.is_empty() {
+            let _ = io::stderr().write_all(format!("stead-sync: {}\n", self.line).as_bytes());
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let code = match error.status() {
+            Status::Guarded => REFUSED,
+            Status::NotFound => NO_INPUT,
+            Status::Io | Status::Memory => IO,
+            Status::Permission => PERMISSION,
+            Status::Uncertain => UNCERTAIN,
+            Status::Conflict => CONFLICT,
+            Status::Invalid => USAGE,
+            Status::Internal => INTERNAL,
+            _ => DATA,
+        };
+        match error {
+            Error::Guarded {
+                file,
+                problem,
+                allow,
+            } => Failure::new(
+                code,
+                format_args!(
+                    "{}: {problem}; nothing was changed; if you mean it, pull with --allow {allow}",
+                    file.display()
+                ),
+            ),
+            error => Failure::new(code, error),
+        }
+    }
+}
+
+/// Escapes control characters: a server's message may contain a newline, ours must not.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(Failure::new(1, "a\nb\u{1b}[1m é").line, "a\\nb\\u{1b}[1m é");
+    }
+}

@@ -1,0 +1,115 @@
+//! What every kind of hub does: it keeps the newest map, its ancestors, and the reports of hosts.
+
+use std::time::Duration;
+
+use stead::format::Digest;
+use stead::store::{Accept, Arrival, Entry};
+use stead::Map;
+
+use crate::exit::Result;
+use crate::report::Report;
+
+/// What a hub says about its newest map, before the map is fetched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// The digest of the map.
+    pub digest: Digest,
+    /// The name and id of the map, where the hub knows them without the map.
+    pub identity: Option<(String, String)>,
+    /// Who pushed it and when, where the hub knows that.
+    pub pushed: Option<(String, String)>,
+    /// The log of its history, as far as the hub keeps it.
+    pub log: Vec<Entry>,
+    /// Which version of the head this is; only the hub that made it uses it.
+    pub version: u64,
+}
+
+impl Head {
+    /// Returns what the log says about this very epoch.
+    pub fn entry(&self) -> Option<&Entry> {
+        let digest = hex(&self.digest);
+        self.log.iter().rfind(|entry| entry.digest == digest)
+    }
+
+    /// Says who made this epoch and what it changes: `epoch 6 (1a2b3c4d) by anna@ops1, pushed ...`.
+    pub fn told(&self) -> String {
+        let mut text = format!("epoch {} ({})", self.epoch, &hex(&self.digest)[..8]);
+        if let Some(entry) = self.entry() {
+            text += &format!(" of {} by {}: {}", entry.time, entry.who, entry.change);
+        }
+        if let Some((who, time)) = &self.pushed {
+            text += &format!(", pushed by {who} at {time}");
+        }
+        text
+    }
+}
+
+/// A place that maps are pulled from.
+pub trait Hub {
+    /// Returns what is newest; `None` when nothing was pushed yet.
+    fn head(&self) -> Result<Option<Head>>;
+
+    /// Fetches an epoch in the line of this head, and verifies it. `None` when the hub keeps it no
+    /// longer.
+    fn map(&self, head: &Head, epoch: u64) -> Result<Option<Map>>;
+
+    /// Waits until there may be another head than this one, at most so long.
+    fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result;
+
+    /// Returns the hub as one that can be written to, if it can.
+    fn shared(&self) -> Option<&dyn Shared>;
+}
+
+/// How a push ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// The map is the hub's newest.
+    Done,
+    /// The hub has another head now than the one that was given.
+    Lost,
+}
+
+/// A host as the hub knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// What it reported last.
+    pub report: Report,
+    /// Whether a watcher is there now.
+    pub alive: bool,
+}
+
+/// A hub that takes maps and reports.
+pub trait Shared {
+    /// Makes a map the newest if the head is still `base`. `arrival.older` are the ancestors to
+    /// store with it; the hub keeps the newest `keep` epochs.
+    fn push(
+        &self,
+        base: Option<&Head>,
+        arrival: Arrival,
+        accept: Accept,
+        keep: usize,
+    ) -> Result<Turn>;
+
+    /// Returns the registered hosts, by name.
+    fn hosts(&self) -> Result<Vec<Host>>;
+
+    /// Stores a report, which registers the host. With `alive` the host also counts as alive, until
+    /// the reports and [`Shared::beat`] stay away.
+    ///
+    /// Errors: `CONFLICT` when another machine reports by this name.
+    fn report(&self, report: &Report, alive: bool) -> Result;
+
+    /// Says that the host is still alive. Returns whether its report is still there: otherwise it
+    /// was forgotten.
+    fn beat(&self, report: &Report) -> Result<bool>;
+
+    /// Removes a host. Returns whether there was one.
+    fn forget(&self, host: &str) -> Result<bool>;
+}
+
+/// Writes bytes as hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

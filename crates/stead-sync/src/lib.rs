@@ -1,0 +1,108 @@
+//! `stead-sync` brings maps to every host, and knows which host has which epoch.
+//!
+//! ```text
+//! operator --push--> hub --pull, watch--> MAP, MAP.history of every host
+//!                     ^                          |
+//!                     +--------- report ---------+
+//! ```
+//!
+//! A map travels whole and is verified where it arrives. The core installs it
+//! ([`Store::install`](stead::Store::install)): only what descends from the present map takes its
+//! place. So a hub can be wrong, old or gone, and the hosts keep the last good map.
+//!
+//! The project uses these words in one meaning each:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | hub | where maps are pushed to and pulled from: keys of etcd, a shared directory, or files at a web server |
+//! | head | what a hub says about its newest map |
+//! | line | a map and its ancestors |
+//! | host | a machine that reads the map; it is registered once it has reported, until it is forgotten |
+//! | report | what a host says: which epoch it has, what it can read |
+//! | confirmed | an epoch that a host has reported: it is in place, and the command of --exec has succeeded |
+//! | instance | which machine it is that reports by a name |
+//!
+//! [`Hub`](hub::Hub) is what every kind of hub does, and [`Shared`](hub::Shared) what those do that
+//! take maps and reports. [`lacking`](confirm::lacking) says which hosts have not confirmed an
+//! epoch, and [`wait`](patience::wait) waits for them: whoever moves data needs these three.
+//!
+//! # Modules
+//!
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own; a test checks this (tools/layers).
+//!
+//! ```text
+//! exit report | access place hub contact command metrics inotify | instance line confirm | directory etcd web pull push status | open | watch | patience | run
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod command;
+pub mod confirm;
+pub mod contact;
+pub mod directory;
+pub mod etcd;
+pub mod exit;
+pub mod hub;
+pub mod inotify;
+pub mod instance;
+pub mod line;
+pub mod metrics;
+pub mod open;
+pub mod patience;
+pub mod place;
+pub mod pull;
+pub mod push;
+pub mod report;
+pub mod run;
+pub mod status;
+pub mod watch;
+pub mod web;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use clap::Parser;
+
+use exit::{Failure, INTERNAL, IO, USAGE};
+
+/// Runs the program on the arguments of this process, and returns its exit code.
+///
+/// Sets the panic hook of the process, so that a panic prints one line.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|fault| {
+        let text = fault.to_string().replace('\n', ": ");
+        let line = format!("stead-sync: internal fault, please report it: {text}\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }));
+    let silent = || Failure {
+        code: INTERNAL,
+        line: String::new(),
+    };
+    let end = std::panic::catch_unwind(run_line).unwrap_or_else(|_| Err(silent()));
+    end.map_or_else(Failure::end, |()| ExitCode::SUCCESS)
+}
+
+fn run_line() -> exit::Result {
+    // A write beyond the file size limit raises SIGXFSZ, which kills the process. With a handler the
+    // write returns an error instead.
+    let ignored = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored)
+        .map_err(|e| Failure::new(IO, format_args!("cannot set a signal handler: {e}")))?;
+    match line::CommandLine::try_parse() {
+        Ok(parsed) => run::run(parsed.task),
+        Err(error) => {
+            let _ = error.print();
+            match error.use_stderr() {
+                true => Err(Failure {
+                    code: USAGE,
+                    line: String::new(),
+                }),
+                false => Ok(()),
+            }
+        }
+    }
+}

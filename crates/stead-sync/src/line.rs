@@ -1,0 +1,271 @@
+//! The command line: every verb and option with its help. tools/pages makes the manual from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use stead::guard::Release;
+
+use crate::access::Access;
+use crate::exit::HELP;
+
+/// Bring maps to every host, and know which host has which epoch
+#[derive(Parser)]
+#[command(name = "stead-sync", version, max_term_width = 80, disable_help_subcommand = true, after_help = HELP)]
+pub struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+/// The verbs.
+#[derive(Subcommand)]
+pub enum Task {
+    /// Make the map here the newest map of a hub
+    Push(Push),
+    /// Install the newest map of a hub here, with its history
+    Pull(Pull),
+    /// Keep the map here at the newest map of a hub, and report what this host has
+    Watch(Watch),
+    /// List the hosts of a hub with their epochs, the worst first
+    Status(Status),
+    /// Wait until every registered host has confirmed an epoch
+    Wait(Wait),
+    /// Remove a host, which is then waited for no longer
+    Forget(Forget),
+}
+
+/// Make the map here the newest map of a hub
+///
+/// The map must descend from the hub's newest map, which may change meanwhile: of two operators one
+/// wins, and the other is told who was first. A map that a registered host cannot read is refused.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  stead-sync push members.map etcd://10.0.0.1,10.0.0.2/stead/members
+
+Exit codes:
+  0   done, or the hub has this map already
+  64  wrong usage
+  65  a map is damaged, or the hub has another map
+  66  the map is missing
+  68  the hub cannot be reached
+  69  a registered host cannot read the map
+  75  another operator was first; nothing was changed
+  77  permission denied")]
+pub struct Push {
+    /// The map file
+    pub map: PathBuf,
+    /// The hub: etcd://HOST,HOST/PREFIX/NAME, etcds://... or file:///DIRECTORY/MAP
+    pub url: String,
+    /// `fork`: also if the hub's newest map is no ancestor of this one
+    #[arg(long, value_name = "WORD", value_enum)]
+    pub allow: Option<AllowPush>,
+    /// How many epochs the hub keeps [default: 8 in etcd, 32 in a directory]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub keep: Option<u32>,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// What a push may do.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AllowPush {
+    /// Take the place of a map that is no ancestor.
+    Fork,
+}
+
+/// What a pull may do.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AllowPull {
+    /// Install an ancestor of the map here.
+    Back,
+    /// Install a map that does not descend from the one here.
+    Fork,
+}
+
+/// Install the newest map of a hub here, with its history
+///
+/// The map must descend from the one that is here. Whatever fails, the map here stays. The host is
+/// registered, so that `stead-sync wait` waits for it.
+#[derive(Args)]
+#[command(after_help = "\
+Example: look at a map without becoming one of its hosts
+  stead-sync pull --unregistered etcd://10.0.0.1/stead/members members.map
+
+Exit codes:
+  0   done, or the newest map is here already
+  64  wrong usage
+  65  the hub's map is damaged, too new or another one
+  66  the hub has no map yet, or the directory of MAP is missing
+  68  the hub cannot be reached
+  69  refused: a fork or a step back
+  75  another process is publishing here, or another machine has this name
+  76  the map is in place, but syncing the disk failed
+  77  permission denied")]
+pub struct Pull {
+    /// The hub: etcd://HOST,HOST/PREFIX/NAME, file:///DIRECTORY/MAP or https://HOST/PATH/MAP
+    pub url: String,
+    /// The map file
+    pub map: PathBuf,
+    /// Install what would be refused: `back`, an ancestor of the map here; `fork`, a map that does
+    /// not descend from it; with commas between them
+    #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',')]
+    pub allow: Vec<AllowPull>,
+    /// The name of this host [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Do not register: nobody will wait for this host
+    #[arg(long)]
+    pub unregistered: bool,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Keep the map here at the newest map of a hub, and report what this host has
+///
+/// Runs until it is stopped. Survives outages of the hub, and keeps the last good map.
+#[derive(Args)]
+#[command(after_help = "\
+Example: reload php-fpm after each installation, and confirm the epoch only then
+  stead-sync watch etcd://10.0.0.1/stead/members /var/lib/stead/members.map \\
+    --exec 'systemctl reload php8.2-fpm'
+
+The command gets STEAD_SYNC_MAP, STEAD_SYNC_NAME, STEAD_SYNC_EPOCH,
+STEAD_SYNC_OLD_EPOCH, STEAD_SYNC_DIGEST and STEAD_SYNC_URL.
+
+Exit codes:
+  64  wrong usage
+  65  a file of --ca, --cert or --key is wrong
+  66  such a file is missing
+  77  permission denied")]
+pub struct Watch {
+    /// The hub: etcd://HOST,HOST/PREFIX/NAME, file:///DIRECTORY/MAP or https://HOST/PATH/MAP
+    pub url: String,
+    /// The map file
+    pub map: PathBuf,
+    /// Run this in /bin/sh after each installation, and once at the start; the host confirms an
+    /// epoch when the command has succeeded. It runs again until then
+    #[arg(long, value_name = "COMMAND")]
+    pub exec: Option<String>,
+    /// How many seconds the command may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub exec_limit: u64,
+    /// The name of this host [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// The oldest release of stead that reads the map on this host, such as 0.1 [default: this one]
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    pub readers: Option<Release>,
+    /// Write metrics into this file, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+    /// How often a web server is asked, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub every: u64,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// List the hosts of a hub with their epochs, the worst first
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0   every host has confirmed the newest epoch
+  1   a host is behind, silent, or has a problem
+  64  wrong usage
+  68  the hub cannot be reached
+  77  permission denied")]
+pub struct Status {
+    /// The hub
+    pub url: String,
+    /// Print JSON for programs; docs/sync.md describes it
+    #[arg(long)]
+    pub json: bool,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Wait until every registered host has confirmed an epoch
+///
+/// Only `stead-sync forget` removes a host that is gone for good.
+#[derive(Args)]
+#[command(after_help = "\
+Example: everybody has epoch 7, and no request of a minute ago is still running
+  stead-sync wait etcd://10.0.0.1/stead/members --epoch 7 --grace 60
+
+Exit codes:
+  0   every registered host has confirmed the epoch
+  1   the time is up
+  64  wrong usage
+  68  the hub cannot be reached, and no --timeout was given to try for
+  77  permission denied")]
+pub struct Wait {
+    /// The hub
+    pub url: String,
+    /// The epoch [default: the hub's newest]
+    #[arg(long, value_name = "N")]
+    pub epoch: Option<u64>,
+    /// How many seconds all must have confirmed it: for processes that have the map before it open
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub grace: u64,
+    /// Give up after this many seconds [default: never]
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Remove a host, which is then waited for no longer
+///
+/// Only for a host that is gone for good, or that no longer reads the map. If its watch still runs,
+/// the host registers again.
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0   done
+  64  wrong usage
+  66  no host has this name
+  68  the hub cannot be reached
+  77  permission denied")]
+pub struct Forget {
+    /// The hub
+    pub url: String,
+    /// The name of the host, as `stead-sync status` shows it
+    pub host: String,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+fn release(text: &str) -> Result<Release, &'static str> {
+    Release::parse(text).ok_or("write the version of a release, like 0.1 or 0.1.2")
+}
+
+/// Returns the description of the command line.
+pub fn command() -> clap::Command {
+    CommandLine::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound_and_its_help_fits_eighty_columns() {
+        let mut command = super::command();
+        command.clone().debug_assert();
+        command.build();
+        let mut helps = vec![command.render_long_help().to_string()];
+        for verb in command.get_subcommands_mut() {
+            helps.push(verb.render_long_help().to_string());
+        }
+        assert_eq!(helps.len(), 7);
+        for help in helps {
+            let wide = help.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The metrics of a watch, as a text file for the textfile collector of node_exporter.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::exit::{Failure, Result};
+
+/// The figures of a watch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Figures {
+    /// The name of the map; empty before the first one.
+    pub map: String,
+    /// The epoch at the path of the map.
+    pub epoch: u64,
+    /// The epoch that was confirmed.
+    pub confirmed: u64,
+    /// The newest epoch of the hub.
+    pub hub: u64,
+    /// When the hub was heard of last, in seconds since 1970; 0 for never.
+    pub contact: u64,
+    /// Whether there is contact now.
+    pub has_contact: bool,
+    /// Maps that were installed.
+    pub installed: u64,
+    /// Pulls that were refused, or whose map was damaged.
+    pub refused: u64,
+    /// Commands of --exec that failed.
+    pub failed: u64,
+}
+
+impl Figures {
+    /// Returns the text. The file that it came from labels the figures, so that several watches of
+    /// a host differ.
+    pub fn text(&self, file: &Path) -> String {
+        let label = |text: &str| {
+            text.replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', "\\n")
+        };
+        let labels = format!(
+            "map=\"{}\",file=\"{}\"",
+            label(&self.map),
+            label(&file.display().to_string())
+        );
+        let mut text = String::new();
+        for (name, kind, help, value) in [
+            ("epoch", "gauge", "The epoch of the map here.", self.epoch),
+            (
+                "confirmed_epoch",
+                "gauge",
+                "The epoch that this host has confirmed.",
+                self.confirmed,
+            ),
+            (
+                "hub_epoch",
+                "gauge",
+                "The newest epoch of the hub.",
+                self.hub,
+            ),
+            (
+                "last_contact_timestamp_seconds",
+                "gauge",
+                "When the hub was heard of last.",
+                self.contact,
+            ),
+            (
+                "contact",
+                "gauge",
+                "Whether the hub answers.",
+                u64::from(self.has_contact),
+            ),
+            (
+                "installed_total",
+                "counter",
+                "Maps that were installed.",
+                self.installed,
+            ),
+            (
+                "refused_total",
+                "counter",
+                "Maps that were refused or damaged.",
+                self.refused,
+            ),
+            (
+                "exec_failed_total",
+                "counter",
+                "Commands of --exec that failed.",
+                self.failed,
+            ),
+        ] {
+            let name = format!("stead_sync_{name}");
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}"
+            );
+        }
+        text
+    }
+}
+
+/// A file of metrics, which is replaced whole.
+#[derive(Debug)]
+pub struct MetricsFile {
+    path: PathBuf,
+}
+
+impl MetricsFile {
+    /// Returns the file, without writing it.
+    pub fn new(path: &Path) -> MetricsFile {
+        MetricsFile {
+            path: path.to_owned(),
+        }
+    }
+
+    /// Writes the figures of the watch of this map file.
+    pub fn write(&self, figures: &Figures, map: &Path) -> Result {
+        let mut draft = self.path.clone().into_os_string();
+        // the collector reads files that end with .prom
+        draft.push(format!(".{}", std::process::id()));
+        let done =
+            fs::write(&draft, figures.text(map)).and_then(|()| fs::rename(&draft, &self.path));
+        done.map_err(|error| {
+            let _ = fs::remove_file(&draft);
+            Failure::io(format_args!("cannot write {}", self.path.display()), &error)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_its_kind_and_its_labels() {
+        let figures = Figures {
+            map: "a\"b".into(),
+            epoch: 7,
+            ..Figures::default()
+        };
+        let text = figures.text(Path::new("/etc/m"));
+        assert!(
+            text.contains("\nstead_sync_epoch{map=\"a\\\"b\",file=\"/etc/m\"} 7\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("# TYPE").count(), 8);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("stead.prom");
+        MetricsFile::new(&file)
+            .write(&figures, Path::new("/etc/m"))
+            .unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

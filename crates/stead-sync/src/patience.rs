@@ -1,0 +1,115 @@
+//! `wait`: waits until every registered host has confirmed an epoch, and a grace has passed.
+
+use std::time::{Duration, Instant};
+
+use crate::confirm::lacking;
+use crate::contact::Contact;
+use crate::exit::{Failure, Result, NOT_YET};
+use crate::hub::{Host, Hub};
+use crate::open::shared;
+use crate::watch::say;
+
+/// How often the reports are read.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// How many hosts a message names.
+const NAMED: usize = 5;
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// The epoch.
+    pub epoch: u64,
+    /// How long all hosts must have confirmed it: processes may have the map before it open.
+    pub grace: Duration,
+    /// When to give up.
+    pub timeout: Option<Duration>,
+}
+
+/// Waits until every registered host has confirmed the epoch, without interruption for the grace.
+/// Returns how many hosts there are. Goes on while the hub is away.
+///
+/// Errors: `NOT_YET` when the time is up; those of the hub that do not pass by themselves.
+pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
+    let hosts = shared(hub, url)?;
+    let began = Instant::now();
+    let mut contact = Contact::default();
+    let mut since: Option<Instant> = None;
+    let mut said = String::new();
+    loop {
+        let now = Instant::now();
+        let found = hub.head().and_then(|head| Ok((head, hosts.hosts()?)));
+        let (line, pause) = match found {
+            Ok((head, hosts)) => {
+                contact.find().iter().for_each(|line| say(line));
+                let lacking = lacking(&hosts, head.as_ref(), patience.epoch);
+                if lacking.is_empty() {
+                    let since = *since.get_or_insert(now);
+                    if now.duration_since(since) >= patience.grace {
+                        return Ok(hosts.len());
+                    }
+                    (
+                        format!(
+                            "all {} hosts have epoch {}; the grace of {} s runs",
+                            hosts.len(),
+                            patience.epoch,
+                            patience.grace.as_secs()
+                        ),
+                        LOOK,
+                    )
+                } else {
+                    since = None;
+                    (told(&lacking, hosts.len(), patience.epoch), LOOK)
+                }
+            }
+            Err(failure) if failure.is_contact() => {
+                // nobody knows what happens meanwhile
+                since = None;
+                contact
+                    .lose(&failure.line)
+                    .iter()
+                    .for_each(|line| say(line));
+                (said.clone(), contact.pause())
+            }
+            Err(failure) => return Err(failure),
+        };
+        if patience.timeout.is_some_and(|most| began.elapsed() >= most) {
+            let why = match (contact.is_lost(), line.is_empty()) {
+                (true, _) => "there is no contact with the hub",
+                (false, true) => "nothing is known",
+                (false, false) => &line,
+            };
+            return Err(Failure::new(NOT_YET, format_args!("the time is up: {why}")));
+        }
+        if line != said && !line.is_empty() {
+            say(&line);
+            said = line;
+        }
+        let left = patience
+            .timeout
+            .map(|most| most.saturating_sub(began.elapsed()));
+        std::thread::sleep(left.map_or(pause, |left| left.min(pause)));
+    }
+}
+
+fn told(lacking: &[&Host], all: usize, epoch: u64) -> String {
+    let one = |host: &&Host| {
+        let report = &host.report;
+        let silent = if report.watched && !host.alive {
+            ", silent"
+        } else {
+            ""
+        };
+        format!("{} (epoch {}{silent})", report.host, report.epoch)
+    };
+    let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
+    let more = match lacking.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} of {all} hosts lack epoch {epoch}: {}{more}",
+        lacking.len(),
+        named.join(", ")
+    )
+}

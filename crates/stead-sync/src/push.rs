@@ -1,0 +1,174 @@
+//! A push: compares the map here with the hub's head, and makes it the head if it descends from it.
+
+use std::path::Path;
+
+use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, Link, KEEP};
+use stead::{Map, Store};
+
+use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
+use crate::hub::{hex, Head, Hub, Shared, Turn};
+
+/// How often a push tries again while others push what it descends from.
+const TRIES: usize = 8;
+
+/// How a push ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pushed {
+    /// The map is the hub's newest now; before it was this head.
+    Done(Option<Head>),
+    /// The hub had this very map already.
+    Already(Head),
+}
+
+/// Pushes the map at `path`. With `fork` it may take the place of a head that is no ancestor of it.
+/// The hub keeps the newest `keep` epochs.
+///
+/// Errors: `CONFLICT` when the hub has another map that is not an ancestor; `REFUSED` when a
+/// registered host cannot read the map; `DATA` when the hub is that of another map.
+pub fn push(
+    hub: &dyn Hub,
+    shared: &dyn Shared,
+    path: &Path,
+    fork: bool,
+    keep: usize,
+) -> Result<(Map, Pushed)> {
+    let store = Store::new(path, KEEP);
+    let map = Map::open_uncached(path)?;
+    for host in shared.hosts()? {
+        if let Some(why) = host.report.cannot_read(&map) {
+            return Err(Failure::new(
+                REFUSED,
+                format_args!("{why}; nothing was changed; update stead on that host first"),
+            ));
+        }
+    }
+    let mut last = None;
+    for _ in 0..TRIES {
+        let head = hub.head()?;
+        if let Some(head) = &head {
+            if (head.epoch, head.digest) == (map.epoch(), map.digest()) {
+                return Ok((map, Pushed::Already(head.clone())));
+            }
+            check_identity(head, &map)?;
+            if !fork {
+                check_line(head, &map, &store)?;
+            }
+        }
+        let older = older(head.as_ref(), &map, &store, keep);
+        let log = story(&map, &older, &store)?;
+        let arrival = Arrival {
+            map: &map,
+            older: &older,
+            log: &log,
+        };
+        let accept = Accept { back: fork, fork };
+        match shared.push(head.as_ref(), arrival, accept, keep)? {
+            Turn::Done => return Ok((map, Pushed::Done(head))),
+            Turn::Lost => last = hub.head()?,
+        }
+    }
+    let told = last.map_or("another map".to_owned(), |head| head.told());
+    Err(Failure::new(
+        CONFLICT,
+        format_args!("others push all the time, last {told}; nothing was changed, push again"),
+    ))
+}
+
+fn check_identity(head: &Head, map: &Map) -> Result {
+    let ours = (map.name().to_owned(), hex(&map.map_id()));
+    match &head.identity {
+        Some(theirs) if *theirs != ours => Err(Failure::new(
+            DATA,
+            format_args!(
+                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; name \
+                 another URL",
+                theirs.0,
+                theirs.1.get(..8).unwrap_or_default(),
+                ours.0,
+                &ours.1[..8]
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a map that does not descend from the head.
+fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
+    let kept = |epoch| store.open_epoch(epoch).ok().as_ref().map(Link::of);
+    let theirs = (head.epoch, head.digest);
+    let known = descent(Link::of(map), theirs, kept, &store.log());
+    let digest = hex(&map.digest());
+    let told = head.told();
+    let is_theirs = head.log.iter().any(|entry| entry.digest == digest);
+    let line = match known {
+        Descent::Known => return Ok(()),
+        Descent::Denied if map.epoch() < head.epoch && is_theirs => format!(
+            "the hub has {told}, which descends from epoch {} here; nothing was changed: pull it",
+            map.epoch()
+        ),
+        Descent::Denied => format!(
+            "another operator was first: the hub has {told}, and epoch {} here ({}) was made \
+             beside it; nothing was changed: pull with --allow fork, which sets the one here \
+             aside, then plan again",
+            map.epoch(),
+            &digest[..8]
+        ),
+        Descent::Unknown => format!(
+            "the hub has {told}, and the history here does not tell whether epoch {} descends from \
+             it; nothing was changed: push from where its history is, or with --allow fork",
+            map.epoch()
+        ),
+    };
+    Err(Failure::new(CONFLICT, line))
+}
+
+/// Returns the ancestors to store with the map: those between the head and the map, or, where there
+/// is no head in its line, as many as the hub keeps.
+fn older(head: Option<&Head>, map: &Map, store: &Store, keep: usize) -> Vec<Map> {
+    let (mut at, mut parent) = (map.epoch(), map.parent());
+    let mut older = Vec::new();
+    while at > 1 && older.len() + 1 < keep {
+        at -= 1;
+        if head.is_some_and(|head| head.digest == parent) {
+            break;
+        }
+        let Some(map) = store
+            .open_epoch(at)
+            .ok()
+            .filter(|map| map.digest() == parent)
+        else {
+            break;
+        };
+        parent = map.parent();
+        older.push(map);
+    }
+    older
+}
+
+/// Returns the log here, with an entry for each of the maps.
+fn story(map: &Map, older: &[Map], store: &Store) -> Result<Vec<Entry>> {
+    let mut log = store.log();
+    let line: Vec<&Map> = older.iter().rev().chain([map]).collect();
+    for (i, map) in line.iter().enumerate() {
+        let digest = hex(&map.digest());
+        if log.iter().any(|entry| entry.digest == digest) {
+            continue;
+        }
+        let before = i.checked_sub(1).map(|i| line[i]);
+        let change = match before {
+            Some(before) => changes(Some(before), map)?,
+            None => format!("{} nodes", map.nodes().len()),
+        };
+        log.push(Entry {
+            epoch: map.epoch(),
+            digest,
+            time: now(),
+            who: who(),
+            note: None,
+            change,
+            moved_points: "0".to_owned(),
+            replicas: map.replicas(),
+        });
+    }
+    Ok(log)
+}

@@ -1,0 +1,183 @@
+//! What each verb does with its options.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use stead::store::{Accept, Standing, KEEP};
+use stead::Store;
+
+use crate::access::Access;
+use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
+use crate::hub::{hex, Hub};
+use crate::instance;
+use crate::line::{AllowPull, Forget, Pull, Push, Status, Task, Wait, Watch};
+use crate::open::{open, shared};
+use crate::patience::{wait, Patience};
+use crate::pull::pull;
+use crate::push::{push, Pushed};
+use crate::status;
+use crate::watch;
+
+/// How many epochs etcd keeps: a large map is stored whole each time.
+const KEEP_ETCD: usize = 8;
+
+/// Runs a verb.
+pub fn run(task: Task) -> Result {
+    match task {
+        Task::Push(task) => run_push(&task),
+        Task::Pull(task) => run_pull(&task),
+        Task::Watch(task) => run_watch(task),
+        Task::Status(task) => run_status(&task),
+        Task::Wait(task) => run_wait(&task),
+        Task::Forget(task) => run_forget(&task),
+    }
+}
+
+fn hub(url: &str, access: &Access) -> Result<Box<dyn Hub>> {
+    open(url, access, Duration::from_secs(1))
+}
+
+fn run_push(task: &Push) -> Result {
+    let hub = hub(&task.url, &task.access)?;
+    let to = shared(&*hub, &task.url)?;
+    let keep = match (task.keep, task.url.starts_with("etcd")) {
+        (Some(n), _) => n as usize,
+        (None, true) => KEEP_ETCD,
+        (None, false) => KEEP,
+    };
+    let (map, pushed) = push(&*hub, to, &task.map, task.allow.is_some(), keep)?;
+    let epoch = map.epoch();
+    let name = map.name();
+    match pushed {
+        Pushed::Done(None) => out(&format!("{name}: epoch {epoch} is the hub's first map\n")),
+        Pushed::Done(Some(head)) => out(&format!(
+            "{name}: epoch {epoch} is the hub's newest, after epoch {}\n",
+            head.epoch
+        )),
+        Pushed::Already(_) => out(&format!("{name}: the hub has epoch {epoch} already\n")),
+    }
+}
+
+fn run_pull(task: &Pull) -> Result {
+    let hub = hub(&task.url, &task.access)?;
+    let store = Store::new(&task.map, KEEP);
+    store.refuse_symlink()?;
+    let accept = Accept {
+        back: task.allow.contains(&AllowPull::Back),
+        fork: task.allow.contains(&AllowPull::Fork),
+    };
+    let registered = match task.unregistered {
+        true => None,
+        false => {
+            let host = instance::host(task.host.as_deref())?;
+            watch::register(&*hub, &host, &task.map)?
+        }
+    };
+    let Some(pulled) = pull(&*hub, &store, KEEP, accept)? else {
+        return Err(Failure::new(
+            NO_INPUT,
+            format_args!("{}: no map was pushed there yet", task.url),
+        ));
+    };
+    let head = &pulled.head;
+    if let (Some(mut report), Some(to)) = (registered, hub.shared()) {
+        report.epoch = head.epoch;
+        report.installed = head.epoch;
+        report.digest = hex(&head.digest);
+        report.time = watch::seconds();
+        to.report(&report, false)?;
+    }
+    let map = task.map.display();
+    match pulled.standing {
+        Standing::Same => out(&format!("{map}: epoch {} is here already\n", head.epoch)),
+        _ => out(&format!("{map}: {}\n", head.told())),
+    }
+}
+
+fn run_watch(task: Watch) -> Result {
+    let hub = open(&task.url, &task.access, Duration::from_secs(task.every))?;
+    let options = watch::Options {
+        host: instance::host(task.host.as_deref())?,
+        url: task.url,
+        map: task.map,
+        readers: task.readers,
+        exec: task.exec,
+        exec_limit: Duration::from_secs(task.exec_limit),
+        metrics: task.metrics,
+    };
+    watch::Watch::new(hub, options)?.run()
+}
+
+fn run_status(task: &Status) -> Result {
+    let hub = hub(&task.url, &task.access)?;
+    let hosts = shared(&*hub, &task.url)?.hosts()?;
+    let head = hub.head()?;
+    let status = status::Status::of(&task.url, head.as_ref(), &hosts, watch::seconds());
+    match task.json {
+        true => {
+            let text = serde_json::to_string_pretty(&status);
+            out(&(text.unwrap_or_default() + "\n"))?;
+        }
+        false => out(&status.table(head.as_ref()))?,
+    }
+    match status.is_well() {
+        true => Ok(()),
+        false => Err(silent(NOT_YET)),
+    }
+}
+
+fn run_wait(task: &Wait) -> Result {
+    let hub = hub(&task.url, &task.access)?;
+    let epoch = match task.epoch {
+        Some(epoch) => epoch,
+        None => match hub.head()? {
+            Some(head) => head.epoch,
+            None => {
+                return Err(Failure::new(
+                    NO_INPUT,
+                    format_args!("{}: no map was pushed there yet; give --epoch", task.url),
+                ))
+            }
+        },
+    };
+    let patience = Patience {
+        epoch,
+        grace: Duration::from_secs(task.grace),
+        timeout: task.timeout.map(Duration::from_secs),
+    };
+    let n = wait(&*hub, &task.url, patience)?;
+    let hosts = if n == 1 { "host has" } else { "hosts have" };
+    out(&format!("{n} {hosts} confirmed epoch {epoch}\n"))
+}
+
+fn run_forget(task: &Forget) -> Result {
+    let hub = hub(&task.url, &task.access)?;
+    let host = instance::host(Some(&task.host))?;
+    match shared(&*hub, &task.url)?.forget(&host)? {
+        true => out(&format!("{host} is forgotten\n")),
+        false => Err(Failure::new(
+            NO_INPUT,
+            format_args!("{host}: no host has this name; `stead-sync status` lists them"),
+        )),
+    }
+}
+
+/// A failure whose reason was printed already.
+fn silent(code: u8) -> Failure {
+    Failure {
+        code,
+        line: String::new(),
+    }
+}
+
+/// Writes to standard output. A write that fails ends the program with one line.
+fn out(text: &str) -> Result {
+    let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let done = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    done.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => silent(PIPE),
+        _ => Failure::new(IO, format_args!("cannot write standard output: {error}")),
+    })
+}

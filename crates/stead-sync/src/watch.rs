@@ -1,0 +1,416 @@
+//! `watch`: keeps the map of this host at the hub's newest, and reports what the host has.
+//!
+//! ```text
+//! register --> read the head --> install --> --exec --> report --> wait for another head
+//!    ^                                                               |
+//!    +------------------ at least every 10 seconds ------------------+
+//! ```
+//!
+//! A host registers before it takes its first map. So whoever waits for all hosts knows of every
+//! host that has one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sd_notify::NotifyState;
+use stead::guard::Release;
+use stead::store::{Accept, Standing, KEEP};
+use stead::{Map, Status, Store};
+
+use crate::command;
+use crate::contact::Contact;
+use crate::exit::{Failure, Result, CONFLICT};
+use crate::hub::{hex, Head, Hub};
+use crate::instance;
+use crate::metrics::{Figures, MetricsFile};
+use crate::pull::pull_head;
+use crate::report::Report;
+
+/// How often a host says that it is alive. A report and an installation do not wait for it.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// How often a report is written again although it says the same, so that its time tells when a
+/// host was lost. etcd keeps every version of a key until it is compacted.
+const AGAIN: u64 = 600;
+
+/// What a watch does.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The URL of the hub.
+    pub url: String,
+    /// The map file of this host.
+    pub map: PathBuf,
+    /// The name of this host.
+    pub host: String,
+    /// The oldest release on this host that reads the map, if it is not this one.
+    pub readers: Option<Release>,
+    /// The command that runs after each installation.
+    pub exec: Option<String>,
+    /// How long the command may run.
+    pub exec_limit: Duration,
+    /// Where the metrics go.
+    pub metrics: Option<PathBuf>,
+}
+
+/// A running watch.
+pub struct Watch {
+    hub: Box<dyn Hub>,
+    options: Options,
+    store: Store,
+    contact: Contact,
+    /// what this host has to say
+    report: Report,
+    /// what the hub knows of it
+    sent: Option<Report>,
+    figures: Figures,
+    metrics: Option<MetricsFile>,
+    head: Option<Head>,
+    /// the head that was refused, and why: nothing is fetched twice for the same refusal
+    refused: Option<(Head, String)>,
+    /// whether the file of the map was read whole
+    checked: bool,
+    /// the epoch after which --exec ran
+    executed: u64,
+    /// what was said last, since a problem is said once
+    said: Option<String>,
+    beaten: Option<Instant>,
+}
+
+impl Watch {
+    /// Returns a watch that has done nothing yet.
+    ///
+    /// Errors: a path that cannot be a map.
+    pub fn new(hub: Box<dyn Hub>, options: Options) -> Result<Watch> {
+        let store = Store::new(&options.map, KEEP);
+        store.refuse_symlink()?;
+        let mark = instance::mark(&options.map);
+        let report = Report::new(&options.host, &mark, options.readers);
+        Ok(Watch {
+            hub,
+            store,
+            contact: Contact::default(),
+            report,
+            sent: None,
+            figures: Figures::default(),
+            metrics: options.metrics.as_deref().map(MetricsFile::new),
+            head: None,
+            refused: None,
+            checked: false,
+            executed: 0,
+            said: None,
+            beaten: None,
+            options,
+        })
+    }
+
+    /// Runs until the process ends.
+    pub fn run(mut self) -> Result {
+        say(&format!(
+            "watching {} for {} as host {}",
+            self.options.url,
+            self.options.map.display(),
+            self.options.host
+        ));
+        if self.hub.shared().is_none() {
+            say("a web server takes no reports: `stead-sync wait` does not know this host");
+        }
+        let mut is_ready = false;
+        loop {
+            let went = self.round();
+            match &went {
+                Ok(()) => self.found(),
+                Err(failure) if failure.is_contact() => {
+                    let line = self.contact.lose(&failure.line);
+                    line.iter().for_each(|line| say(line));
+                    self.figures.has_contact = false;
+                    self.beaten = None;
+                }
+                Err(failure) => {
+                    self.found();
+                    self.tell_problem(failure.line.clone());
+                }
+            }
+            self.write_metrics();
+            if !is_ready {
+                is_ready = true;
+                // after a failure, too: the hub may be away when a host starts
+                let _ = sd_notify::notify(&[NotifyState::Ready]);
+            }
+            match went {
+                Ok(()) => self.wait(),
+                Err(_) => {
+                    let pause = self.contact.pause();
+                    std::thread::sleep(pause);
+                }
+            }
+        }
+    }
+
+    fn found(&mut self) {
+        let line = self.contact.find();
+        line.iter().for_each(|line| say(line));
+        self.figures.contact = seconds();
+        self.figures.has_contact = true;
+    }
+
+    /// Says a problem, unless it was said last.
+    fn tell_problem(&mut self, line: String) {
+        if self.said.as_ref() != Some(&line) {
+            say(&line);
+            self.said = Some(line);
+        }
+    }
+
+    /// Waits for another head. A failure is that of the next round.
+    fn wait(&mut self) {
+        let most = match &self.beaten {
+            Some(beaten) => BEAT.saturating_sub(beaten.elapsed()),
+            None => BEAT,
+        };
+        let most = most.max(Duration::from_millis(100));
+        if self.hub.wait(self.head.as_ref(), most).is_err() {
+            // the next round finds out whether the hub is away; a short pause, since a server may
+            // only end its streams
+            std::thread::sleep(self.contact.pause());
+        }
+    }
+
+    /// Registers, installs, executes, reports.
+    fn round(&mut self) -> Result {
+        if self.sent.is_none() {
+            self.see_map();
+        }
+        let registered = self.keep_registered();
+        if registered.as_ref().is_err_and(Failure::is_contact) {
+            return registered;
+        }
+        self.head = self.hub.head()?;
+        self.install()?;
+        self.execute();
+        // a name that another machine has does not keep the map from being installed
+        registered.and_then(|()| self.send())
+    }
+
+    /// Looks at the map that is here.
+    fn see_map(&mut self) {
+        if let Ok(Some(map)) = self.store.current() {
+            self.checked = true;
+            self.has(&map);
+        }
+    }
+
+    /// Notes that a map is in place.
+    fn has(&mut self, map: &Map) {
+        self.figures.map = map.name().to_owned();
+        self.figures.epoch = map.epoch();
+        self.report.installed = map.epoch();
+        if self.options.exec.is_none() {
+            self.confirm(map.epoch(), &map.digest());
+        }
+    }
+
+    fn confirm(&mut self, epoch: u64, digest: &[u8; 32]) {
+        self.report.epoch = epoch;
+        self.report.digest = hex(digest);
+        self.figures.confirmed = epoch;
+    }
+
+    /// Makes sure that the hub knows this host, and knows it alive.
+    fn keep_registered(&mut self) -> Result {
+        let Some(shared) = self.hub.shared() else {
+            return Ok(());
+        };
+        if self.sent.is_some() && self.beaten.is_some_and(|at| at.elapsed() < BEAT / 2) {
+            return Ok(());
+        }
+        if self.sent.is_some() && !shared.beat(&self.report.at(seconds()))? {
+            say("this host was forgotten; it registers again");
+            self.sent = None;
+        }
+        self.beaten = Some(Instant::now());
+        match self.sent {
+            Some(_) => Ok(()),
+            None => self.send(),
+        }
+    }
+
+    /// Sends the report if it says something new, or is old.
+    fn send(&mut self) -> Result {
+        let Some(shared) = self.hub.shared() else {
+            return Ok(());
+        };
+        let now = seconds();
+        let is_known = |sent: &Report| sent.says(&self.report) && now < sent.time + AGAIN;
+        if self.sent.as_ref().is_some_and(is_known) {
+            return Ok(());
+        }
+        let report = self.report.at(now);
+        match shared.report(&report, true) {
+            Ok(()) => {
+                self.sent = Some(report);
+                Ok(())
+            }
+            Err(failure) if failure.code == CONFLICT => {
+                self.tell_problem(failure.line);
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Installs the head, if it is not installed yet.
+    fn install(&mut self) -> Result {
+        let Some(head) = self.head.clone() else {
+            return Ok(());
+        };
+        self.figures.hub = head.epoch;
+        if self.is_in_place(&head) {
+            self.refused = None;
+            self.report.problem = None;
+            self.said = None;
+            return Ok(());
+        }
+        if let Some((refused, why)) = &self.refused {
+            if refused.version == head.version && refused.digest == head.digest {
+                let why = why.clone();
+                self.report.problem = Some(why);
+                return Ok(());
+            }
+        }
+        let pulled = pull_head(&*self.hub, &head, &self.store, KEEP, Accept::default());
+        match pulled {
+            Ok(Some(pulled)) => {
+                let before = self.figures.epoch;
+                let map = self.store.current()?;
+                if let Some(map) = &map {
+                    self.has(map);
+                }
+                self.checked = true;
+                self.refused = None;
+                self.report.problem = None;
+                self.said = None;
+                self.figures.installed += 1;
+                let from = match pulled.standing {
+                    Standing::First => "the first map here".to_owned(),
+                    Standing::Same => "the file was missing or damaged".to_owned(),
+                    _ => format!("after epoch {before}"),
+                };
+                say(&format!("installed {}; {from}", head.told()));
+                Ok(())
+            }
+            // the head has changed meanwhile: at once again
+            Ok(None) => Ok(()),
+            Err(failure) if failure.is_contact() => Err(failure),
+            // somebody publishes here right now
+            Err(failure) if failure.code == CONFLICT => Err(failure),
+            Err(failure) => {
+                self.figures.refused += 1;
+                let line = format!("{}; epoch {} stays", failure.line, self.figures.epoch);
+                self.report.problem = Some(failure.line);
+                // a full disk may have room the next time; a map does not change by itself
+                let is_final = failure.code == crate::exit::REFUSED;
+                self.refused =
+                    is_final.then(|| (head, self.report.problem.clone().unwrap_or_default()));
+                self.tell_problem(line);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the file of the map is this one. It is read whole once, and later only its header.
+    fn is_in_place(&mut self, head: &Head) -> bool {
+        if !self.checked {
+            return false;
+        }
+        match Store::peek(self.store.path()) {
+            Ok(peeked) => (peeked.epoch, peeked.digest) == (head.epoch, head.digest),
+            Err(error) if error.status() == Status::NotFound => false,
+            Err(_) => false,
+        }
+    }
+
+    /// Runs the command, if the map in place was not executed yet, and then confirms the map.
+    fn execute(&mut self) {
+        let Some(text) = self.options.exec.clone() else {
+            return;
+        };
+        let Ok(now) = Store::peek(self.store.path()) else {
+            return;
+        };
+        if now.epoch == self.executed && self.report.digest == hex(&now.digest) {
+            return;
+        }
+        let variables = [
+            ("STEAD_SYNC_MAP", self.options.map.display().to_string()),
+            ("STEAD_SYNC_NAME", self.figures.map.clone()),
+            ("STEAD_SYNC_EPOCH", now.epoch.to_string()),
+            ("STEAD_SYNC_OLD_EPOCH", self.executed.to_string()),
+            ("STEAD_SYNC_DIGEST", hex(&now.digest)),
+            ("STEAD_SYNC_URL", self.options.url.clone()),
+        ];
+        let mut last = Instant::now();
+        let (hub, report) = (&self.hub, &self.report);
+        let mut tick = || {
+            if last.elapsed() >= BEAT {
+                last = Instant::now();
+                // a failure shows itself after the command
+                let _ = hub
+                    .shared()
+                    .map(|shared| shared.beat(&report.at(seconds())));
+            }
+        };
+        match command::run(&text, &variables, self.options.exec_limit, &mut tick) {
+            Ok(()) => {
+                self.executed = now.epoch;
+                self.confirm(now.epoch, &now.digest);
+            }
+            Err(why) => {
+                self.figures.failed += 1;
+                self.report.problem = Some(format!(
+                    "{why}; epoch {} is installed and not confirmed",
+                    now.epoch
+                ));
+                self.tell_problem(format!(
+                    "{why}; epoch {} is not confirmed, and it runs again",
+                    now.epoch
+                ));
+            }
+        }
+    }
+
+    fn write_metrics(&mut self) {
+        let Some(file) = &self.metrics else { return };
+        if let Err(failure) = file.write(&self.figures, &self.options.map) {
+            self.tell_problem(failure.line);
+        }
+    }
+}
+
+/// Returns the time in seconds since 1970.
+pub fn seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// Writes a line to standard error, which systemd keeps with its time.
+pub fn say(line: &str) {
+    let line = Failure::new(0, line).line;
+    let _ = std::io::stderr().write_all(format!("stead-sync: {line}\n").as_bytes());
+}
+
+/// Registers a host that pulls, before it takes a map. Returns whether the hub takes reports.
+pub fn register(hub: &dyn Hub, host: &str, map: &Path) -> Result<Option<Report>> {
+    let Some(shared) = hub.shared() else {
+        return Ok(None);
+    };
+    let mut report = Report::new(host, &instance::mark(map), None);
+    if let Ok(Some(map)) = Store::new(map, KEEP).current() {
+        report.epoch = map.epoch();
+        report.installed = map.epoch();
+        report.digest = hex(&map.digest());
+    }
+    report.time = seconds();
+    shared.report(&report, false)?;
+    Ok(Some(report))
+}

@@ -1,0 +1,201 @@
+//! A hub at a web server, which is only read: a map file, and its history beside it.
+//!
+//! ```text
+//! URL                  the newest epoch, with an ETag or the time of its last change
+//! URL.history/7        epoch 7
+//! URL.history/log      the log of the history
+//! ```
+//!
+//! These are the files of a [`Directory`](crate::directory::Directory), so any web server that
+//! serves that directory will do.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use stead::store::Entry;
+use stead::Map;
+use ureq::http::HeaderMap;
+use ureq::Agent;
+
+use crate::access::{no_contact, Access, Secret};
+use crate::exit::{Failure, Result, DATA, NO_CONTACT, PERMISSION};
+use crate::hub::{Head, Hub, Shared};
+
+/// How long a request may be silent.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// A hub at a web server.
+pub struct Web {
+    agent: Agent,
+    url: String,
+    login: Option<(String, Secret)>,
+    every: Duration,
+    newest: RefCell<Option<Newest>>,
+}
+
+/// The map as it was fetched last.
+struct Newest {
+    /// the headers that ask whether it has changed
+    unchanged: Vec<(&'static str, String)>,
+    bytes: Vec<u8>,
+    head: Head,
+}
+
+/// What a server says about a file.
+enum Answer {
+    Same,
+    Missing,
+    File(HeaderMap, Vec<u8>),
+}
+
+impl Web {
+    /// Returns the hub, without any request. `every` is how often it is asked for changes.
+    pub fn new(url: &str, access: &Access, every: Duration) -> Result<Web> {
+        Ok(Web {
+            agent: access.agent(url.starts_with("https:"))?,
+            url: url.to_owned(),
+            login: access.login()?,
+            every,
+            newest: RefCell::new(None),
+        })
+    }
+
+    fn get(&self, url: &str, unchanged: &[(&'static str, String)]) -> Result<Answer> {
+        let asked = self.agent.get(url).config();
+        let asked = asked
+            .timeout_send_request(Some(SILENCE))
+            .timeout_recv_response(Some(SILENCE))
+            .timeout_per_read(Some(SILENCE));
+        let mut asked = asked.build();
+        for (name, value) in unchanged {
+            asked = asked.header(*name, value);
+        }
+        if let Some((user, password)) = &self.login {
+            let login = BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()));
+            asked = asked.header("Authorization", format!("Basic {login}"));
+        }
+        let mut answer = asked.call().map_err(|error| no_contact(url, &error))?;
+        let status = answer.status().as_u16();
+        match status {
+            200 => {
+                let headers = answer.headers().clone();
+                let body = answer.body_mut().with_config().limit(u64::MAX);
+                let bytes = body.read_to_vec().map_err(|error| no_contact(url, &error))?;
+                Ok(Answer::File(headers, bytes))
+            }
+            304 => Ok(Answer::Same),
+            404 | 410 => Ok(Answer::Missing),
+            401 | 403 => Err(Failure::new(
+                PERMISSION,
+                format_args!("{url}: the server says {status}; give --user and --password-file, or let it serve the file"),
+            )),
+            300..=399 => Err(Failure::new(
+                DATA,
+                format_args!("{url}: the server sends the request elsewhere ({status}); give the URL where the map is"),
+            )),
+            status => Err(Failure::new(NO_CONTACT, format_args!("{url}: the server says {status}"))),
+        }
+    }
+
+    fn log(&self) -> Vec<Entry> {
+        match self.get(&format!("{}.history/log", self.url), &[]) {
+            Ok(Answer::File(_, bytes)) => bytes
+                .split(|byte| *byte == b'\n')
+                .filter_map(|line| serde_json::from_slice(line).ok())
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Hub for Web {
+    fn head(&self) -> Result<Option<Head>> {
+        let unchanged = self
+            .newest
+            .borrow()
+            .as_ref()
+            .map(|newest| newest.unchanged.clone());
+        let (headers, bytes) = match self.get(&self.url, &unchanged.unwrap_or_default())? {
+            Answer::Same => {
+                let newest = self.newest.borrow();
+                return Ok(newest.as_ref().map(|newest| newest.head.clone()));
+            }
+            Answer::Missing => {
+                self.newest.replace(None);
+                return Ok(None);
+            }
+            Answer::File(headers, bytes) => (headers, bytes),
+        };
+        let pairs = [
+            ("ETag", "If-None-Match"),
+            ("Last-Modified", "If-Modified-Since"),
+        ];
+        let told = pairs.into_iter().find_map(|(has, asks)| {
+            let value = headers.get(has)?.to_str().ok()?;
+            Some((asks, value.to_owned()))
+        });
+        let Some(told) = told else {
+            return Err(Failure::new(
+                DATA,
+                format_args!("{}: the server sends neither ETag nor Last-Modified, so each look would fetch the whole map; let it send one", self.url),
+            ));
+        };
+        let map = self.verified(&self.url, bytes)?;
+        let head = Head {
+            epoch: map.epoch(),
+            digest: map.digest(),
+            identity: None,
+            pushed: None,
+            log: self.log(),
+            version: 0,
+        };
+        self.newest.replace(Some(Newest {
+            unchanged: vec![told],
+            bytes: map.bytes().to_vec(),
+            head: head.clone(),
+        }));
+        Ok(Some(head))
+    }
+
+    fn map(&self, head: &Head, epoch: u64) -> Result<Option<Map>> {
+        if epoch == head.epoch {
+            let newest = self.newest.borrow();
+            let newest = newest
+                .as_ref()
+                .filter(|newest| newest.head.digest == head.digest);
+            return match newest {
+                Some(newest) => self.verified(&self.url, newest.bytes.clone()).map(Some),
+                None => Ok(None),
+            };
+        }
+        let url = format!("{}.history/{epoch}", self.url);
+        match self.get(&url, &[])? {
+            Answer::File(_, bytes) => self.verified(&url, bytes).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result {
+        let until = Instant::now() + most;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(self.every));
+            let now = self.head()?;
+            let id = |head: &Head| (head.epoch, head.digest);
+            if now.as_ref().map(id) != head.map(id) || left <= self.every {
+                return Ok(());
+            }
+        }
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        None
+    }
+}
+
+impl Web {
+    fn verified(&self, url: &str, bytes: Vec<u8>) -> Result<Map> {
+        Map::from_bytes(bytes).map_err(|error| Failure::new(DATA, format_args!("{url}: {error}")))
+    }
+}

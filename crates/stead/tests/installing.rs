@@ -1,0 +1,210 @@
+//! Installing maps that were published elsewhere: ancestors, forks, steps back, damaged files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use stead::store::{Accept, Arrival, Entry, Standing};
+use stead::{build, Fleet, Map, Status, Store};
+use tempfile::TempDir;
+
+const NO: Accept = Accept {
+    back: false,
+    fork: false,
+};
+
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("members.map");
+    (directory, path)
+}
+
+fn next(nodes: &[&str], old: Option<&Map>) -> Map {
+    let nodes: Vec<String> = nodes.iter().map(|n| format!("{{name = '{n}'}}")).collect();
+    let text = format!("name = 'm'\nnode = [{}]", nodes.join(", "));
+    build(&Fleet::parse(&text, "fleet").unwrap(), old).unwrap()
+}
+
+/// Five epochs, one more node each time.
+fn line() -> Vec<Map> {
+    let names = ["a", "b", "c", "d", "e"];
+    let mut maps: Vec<Map> = Vec::new();
+    for n in 1..=names.len() {
+        maps.push(next(&names[..n], maps.last()));
+    }
+    maps
+}
+
+fn install(path: &Path, map: &Map, older: &[Map], accept: Accept) -> stead::Result<Standing> {
+    let log = &[];
+    Store::new(path, 3).install(Arrival { map, older, log }, accept)
+}
+
+fn kept(path: &Path) -> Vec<String> {
+    let history = format!("{}.history", path.display());
+    let mut names: Vec<String> = fs::read_dir(history)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_map_arrives_with_the_ancestors_that_fit() {
+    let (_directory, path) = place();
+    let mut maps = line();
+    let newest = maps.pop().unwrap();
+    assert_eq!(install(&path, &newest, &maps, NO).unwrap(), Standing::First);
+    assert_eq!(fs::read(&path).unwrap(), newest.bytes());
+    assert_eq!(kept(&path), ["3", "4", "5", "log"]);
+    let store = Store::new(&path, 3);
+    assert_eq!(store.open_epoch(4).unwrap().bytes(), maps[3].bytes());
+    // a map that is no ancestor is not kept
+    let (_directory, path) = place();
+    let other = next(&["x", "y", "z", "w"], Some(&maps[2]));
+    install(&path, &newest, &[other], NO).unwrap();
+    assert_eq!(kept(&path), ["5", "log"]);
+}
+
+#[test]
+fn a_host_that_missed_epochs_needs_the_maps_or_the_log_in_between() {
+    let (_directory, path) = place();
+    let maps = line();
+    install(&path, &maps[0], &[], NO).unwrap();
+    let refused = install(&path, &maps[4], &[], NO).unwrap_err();
+    assert_eq!(refused.status(), Status::Guarded);
+    assert!(refused.to_string().contains("nothing tells"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), maps[0].bytes());
+    let older = line();
+    assert_eq!(
+        install(&path, &maps[4], &older[..4], NO).unwrap(),
+        Standing::Newer
+    );
+    // the log is believed where the maps are no longer kept
+    let (_directory, path) = place();
+    install(&path, &maps[0], &[], NO).unwrap();
+    let entry = |map: &Map| Entry {
+        epoch: map.epoch(),
+        digest: map.digest().iter().map(|b| format!("{b:02x}")).collect(),
+        time: "2026-11-22T21:09:00Z".into(),
+        who: "anna@db1".into(),
+        note: None,
+        change: "+b".into(),
+        moved_points: "0".into(),
+        replicas: 1,
+    };
+    let log: Vec<Entry> = maps.iter().map(entry).collect();
+    let arrival = Arrival {
+        map: &maps[4],
+        older: &[],
+        log: &log,
+    };
+    let store = Store::new(&path, 3);
+    assert_eq!(store.standing(arrival).unwrap(), Standing::Newer);
+    store.install(arrival, NO).unwrap();
+    // the story of the epochs came along, once
+    assert_eq!(store.log().len(), 5);
+    store.install(arrival, NO).unwrap();
+    assert_eq!(store.log().len(), 5);
+    assert_eq!(store.log()[4].who, "anna@db1");
+}
+
+#[test]
+fn a_fork_and_a_step_back_need_their_words() {
+    let (_directory, path) = place();
+    let maps = line();
+    for n in 0..5 {
+        install(&path, &maps[n], &[], NO).unwrap();
+    }
+    let fork = next(&["x", "y"], Some(&maps[3]));
+    let back = &maps[3];
+    let only = |back, fork| Accept { back, fork };
+    for (map, accept, word) in [
+        (&fork, only(true, false), "fork"),
+        (back, only(false, true), "back"),
+    ] {
+        let refused = install(&path, map, &[], accept).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!("allow {word}")), "{refused}");
+        assert_eq!(fs::read(&path).unwrap(), maps[4].bytes());
+        assert_eq!(kept(&path), ["3", "4", "5", "log"]);
+    }
+    assert_eq!(
+        install(&path, back, &[], only(true, false)).unwrap(),
+        Standing::Older
+    );
+    assert_eq!(fs::read(&path).unwrap(), back.bytes());
+    let digest = |map: &Map| -> String {
+        let digest = map.digest();
+        digest[..4].iter().map(|b| format!("{b:02x}")).collect()
+    };
+    let aside = format!("5.{}", digest(&maps[4]));
+    assert_eq!(kept(&path), ["3", "4", aside.as_str(), "log"]);
+    // epoch 5 again, another one: epoch 4 is its parent
+    assert_eq!(install(&path, &fork, &[], NO).unwrap(), Standing::Newer);
+    assert_eq!(
+        install(&path, &maps[4], &[], only(false, true)).unwrap(),
+        Standing::Fork
+    );
+    let other = format!("5.{}", digest(&fork));
+    let mut expected = vec!["3", "4", "5", &aside, &other, "log"];
+    expected.sort_unstable();
+    assert_eq!(kept(&path), expected);
+    assert_eq!(
+        Store::new(&path, 3).open_epoch(5).unwrap().bytes(),
+        maps[4].bytes()
+    );
+}
+
+#[test]
+fn another_map_is_refused_whatever_is_accepted() {
+    let (_directory, path) = place();
+    install(&path, &line()[0], &[], NO).unwrap();
+    let accept = Accept {
+        back: true,
+        fork: true,
+    };
+    let other = next(&["x"], None);
+    let refused = install(&path, &other, &[], accept).unwrap_err();
+    assert_eq!(refused.status(), Status::Identity);
+    assert_eq!(fs::read(&path).unwrap(), line()[0].bytes());
+}
+
+#[test]
+fn a_missing_or_damaged_file_comes_back_by_what_the_history_has() {
+    let (_directory, path) = place();
+    let maps = line();
+    for map in &maps[..3] {
+        install(&path, map, &[], NO).unwrap();
+    }
+    fs::write(&path, b"not a map").unwrap();
+    assert_eq!(install(&path, &maps[2], &[], NO).unwrap(), Standing::Same);
+    assert_eq!(fs::read(&path).unwrap(), maps[2].bytes());
+    fs::remove_file(&path).unwrap();
+    assert_eq!(install(&path, &maps[3], &[], NO).unwrap(), Standing::Newer);
+    // an old file put back by hand, in the midst of newer ones
+    let mut bytes = maps[3].bytes().to_vec();
+    bytes[200] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let refused = install(&path, &maps[1], &[], NO).unwrap_err();
+    assert_eq!(refused.status(), Status::Guarded);
+    // without a history nobody knows which map it was
+    fs::remove_dir_all(format!("{}.history", path.display())).unwrap();
+    assert_eq!(
+        install(&path, &maps[4], &[], NO).unwrap_err().status(),
+        Status::Digest
+    );
+}
+
+#[test]
+fn a_failed_first_installation_leaves_nothing() {
+    let (directory, path) = place();
+    let maps = line();
+    fs::create_dir(directory.path().join("members.map.lock")).unwrap();
+    install(&path, &maps[0], &[], NO).unwrap_err();
+    fs::remove_dir(directory.path().join("members.map.lock")).unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    // and a directory that is not there is named
+    let missing = directory.path().join("no/members.map");
+    let error = install(&missing, &maps[0], &[], NO).unwrap_err();
+    assert_eq!(error.status(), Status::NotFound);
+}

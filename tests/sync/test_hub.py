@@ -1,0 +1,248 @@
+"""What users do every day: push, pull, watch, status, wait, forget, at every hub."""
+
+import json
+import shutil
+
+import pytest
+from sync_servers import Nginx, wait_for
+from sync_site import epoch, verify
+
+
+def test_a_map_travels_with_its_history(site):
+    anna = site.operator()
+    for n in range(1, 4):
+        anna.apply(*"abcd"[:n])
+    done = anna.push()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "members: epoch 3 is the hub's first map\n"
+    assert "already" in anna.push().stdout
+    here = site.place / "here.map"
+    done = site.pull(here)
+    assert done.returncode == 0, done.stderr
+    assert here.read_bytes() == anna.bytes()
+    for n in (1, 2):
+        kept = anna.directory / f"members.map.history/{n}"
+        assert (site.place / f"here.map.history/{n}").read_bytes() == kept.read_bytes()
+    # the story came along
+    told = site.run("stead", "history", here).stdout
+    assert "anna@ops1" in told and "+c" in told, told
+    assert "already" in site.pull(here).stdout
+    # several epochs at once
+    for n in (4, 5):
+        anna.apply(*"abcdefg"[:n])
+    assert "after epoch 3" in anna.push().stdout
+    assert site.pull(here).returncode == 0
+    assert epoch(here.read_bytes()) == 5
+    assert epoch((site.place / "here.map.history/4").read_bytes()) == 4
+    assert site.status() == {}
+
+
+def test_a_host_that_was_away_for_long_finds_its_way_by_the_log(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push("--keep", "2")
+    here = site.place / "here.map"
+    site.pull(here)
+    for n in range(2, 7):
+        anna.apply(*"abcdefg"[:n])
+        assert anna.push("--keep", "2").returncode == 0
+    done = site.pull(here)
+    assert done.returncode == 0, done.stderr
+    kept = sorted(p.name for p in (site.place / "here.map.history").iterdir())
+    assert kept == ["1", "5", "6", "log"]
+
+
+def test_who_has_what_and_who_is_waited_for(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    hosts = [site.host(f"web{n}") for n in (1, 2, 3)]
+    for host in hosts:
+        host.wait(1)
+        site.wait_state(host.name, "current", alive=True, epoch=1)
+    table = site.sync("status", site.url)
+    assert table.returncode == 0, table.stderr
+    assert "3 hosts: 3 current" in table.stdout
+    assert all(len(line) <= 80 for line in table.stdout.splitlines())
+    hosts[2].stop()
+    anna.apply("a", "b")
+    anna.push()
+    for host in hosts[:2]:
+        site.wait_state(host.name, "current", epoch=2)
+    behind = site.sync("status", site.url)
+    assert behind.returncode == 1
+    assert list(site.status())[0] == "web3"
+    late = site.sync("wait", site.url, "--epoch", "2", "--timeout", "1")
+    assert late.returncode == 1
+    assert "1 of 3 hosts lack epoch 2: web3 (epoch 1" in late.stderr, late.stderr
+    # a host that is down is waited for until somebody forgets it
+    assert site.sync("forget", site.url, "web9").returncode == 66
+    assert site.sync("forget", site.url, "web3").returncode == 0
+    done = site.sync("wait", site.url, "--epoch", "2", "--grace", "1")
+    assert (done.returncode, done.stdout) == (0, "2 hosts have confirmed epoch 2\n")
+    # back again: it registers, and gets the newest map
+    hosts[2].start()
+    site.wait_state("web3", "current", epoch=2)
+    # forgotten while it runs: it registers again by itself
+    site.sync("forget", site.url, "web1")
+    hosts[0].wait_said("forgotten")
+    site.wait_state("web1", "current", epoch=2)
+
+
+def test_a_wait_ends_when_the_last_host_has_confirmed(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    slow = site.host("slow", "--exec", f"test -e {site.place}/go")
+    site.wait_state("slow", "problem", epoch=0, installed=1)
+    assert "exits with 1" in site.status()["slow"]["problem"]
+    waiting = site.start("wait", site.url, "--epoch", "1")
+    wait_for(lambda: waiting.stderr.readline().startswith("stead-sync: 1 of 1"), "wait")
+    assert waiting.poll() is None
+    (site.place / "go").touch()
+    assert waiting.wait(60) == 0
+    assert site.status()["slow"]["epoch"] == 1
+    assert "epoch 1 is not confirmed" in slow.said()
+
+
+def test_the_command_gets_the_epochs(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    told = site.place / "told"
+    text = f'echo "$STEAD_SYNC_OLD_EPOCH $STEAD_SYNC_EPOCH $STEAD_SYNC_NAME" >> {told}'
+    site.host("web1", "--exec", text)
+    wait_for(lambda: told.exists() and told.read_text() == "0 1 members\n", "the command")
+    anna.apply("a", "b")
+    anna.push()
+    wait_for(lambda: told.read_text().endswith("1 2 members\n"), "the command")
+
+
+def test_a_map_that_a_host_cannot_read_is_refused_with_its_name(site):
+    anna = site.operator()
+    anna.apply("a", "b", more="replicas = 2")
+    anna.push()
+    site.host("old").wait(1)
+    site.wait_state("old", "current")
+    site.hosts[0].stop()
+
+    def forget_firsts(report):
+        report["features"] &= ~(1 << 4)
+
+    site.change_report("old", forget_firsts)
+    before = site.sync("status", "--json", site.url).stdout
+    first = "replicas = 2\n[[first]]\nkey = 'k'\nnode = 'b'"
+    anna.apply("a", "b", more=first)
+    done = anna.push()
+    assert done.returncode == 69
+    assert "host old" in done.stderr and "feature 4" in done.stderr, done.stderr
+    assert json.loads(before)["epoch"] == 1
+    assert json.loads(site.sync("status", "--json", site.url).stdout)["epoch"] == 1
+    # the control: another map passes, and so does this one without the host
+    anna2 = site.operator("anna2")
+    site.pull(anna2.map)
+    anna2.apply("a", "b", "c", more="replicas = 2")
+    assert anna2.push().returncode == 0
+    site.sync("forget", site.url, "old")
+    assert site.pull(anna.map, "--allow", "fork").returncode == 0
+    anna.apply("a", "b", "c", more=first)
+    assert anna.push().returncode == 0
+
+
+def test_two_machines_of_one_name_are_told(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    site.host("web1").wait(1)
+    site.wait_state("web1", "current", alive=True)
+    other = site.host("web1", url=site.url)
+    other.stop()
+    other.directory = site.place / "clone"
+    other.directory.mkdir()
+    other.map, other.log = other.directory / "members.map", other.directory / "said"
+    other.start()
+    other.wait_said("another machine reports as web1")
+    # it has the map, and the first one still reports
+    other.wait(1)
+    assert site.status()["web1"]["alive"]
+
+
+def test_metrics_say_epoch_and_contact(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    file = site.place / "stead.prom"
+    host = site.host("web1", "--metrics", str(file))
+    host.wait(1)
+
+    def figures():
+        if not file.exists():
+            return None
+        lines = [line for line in file.read_text().splitlines() if line[0] != "#"]
+        found = {line.split("{")[0]: float(line.split()[-1]) for line in lines}
+        return found if found["stead_sync_epoch"] == 1 else None
+
+    found = wait_for(figures, "the metrics")
+    assert found["stead_sync_contact"] == 1
+    assert found["stead_sync_installed_total"] == 1
+    assert found["stead_sync_last_contact_timestamp_seconds"] > 1.7e9
+    assert 'map="members"' in file.read_text()
+
+
+def test_bad_input_is_one_line(site):
+    anna = site.operator()
+    anna.apply("a")
+    nothing = site.place / "nothing"
+    for arguments, code in [
+        (("push", anna.map, "members"), 64),
+        (("push", nothing, site.url), 66),
+        (("push", anna.map, "http://127.0.0.1:1/m"), 64),
+        (("pull", site.url, nothing / "m"), 66),
+        (("pull", "--unregistered", site.url, nothing), 66),
+        (("pull", "--host", "a/b", site.url, nothing), 64),
+        (("wait", site.url), 66),
+        (("status", "etcd://127.0.0.1:1/m"), 68),
+        (("status", "file:///no/such/m"), 68),
+        (("push", anna.map, site.url, "--user", "u"), 0 if site.cluster is None else 64),
+    ]:
+        done = site.sync(*arguments)
+        assert done.returncode == code, (arguments, done)
+        assert done.stderr.count("\n") == (0 if code == 0 else 1), done.stderr
+    assert not nothing.exists()
+
+
+@pytest.mark.skipif(not shutil.which("nginx", path="/usr/sbin:/usr/bin"), reason="nginx is not installed")
+def test_a_web_server_serves_what_a_directory_has(programs, place):
+    from sync_site import Site
+
+    (place / "shared").mkdir()
+    with (
+        Nginx(place / "nginx", place / "shared") as nginx,
+        Site(programs, place, f"file://{place}/shared/members.map") as site,
+    ):
+        web = f"http://127.0.0.1:{nginx.port}/members.map"
+        anna = site.operator()
+        anna.apply("a")
+        here = place / "here.map"
+        assert site.pull(here, url=web).returncode == 66
+        anna.push()
+        assert site.pull(here, url=web).returncode == 0
+        host = site.host("web1", url=web)
+        host.wait(1)
+        for n in (2, 3):
+            anna.apply(*"abc"[:n])
+        anna.push()
+        host.wait(3)
+        verify(site, host.map)
+        assert epoch((host.directory / "members.map.history/2").read_bytes()) == 2
+        # an unchanged map is not sent again
+        wait_for(lambda: sum('map HTTP/1.1" 304' in line for line in nginx.lines()) > 2, "304")
+        whole = [line for line in nginx.lines() if '/members.map HTTP/1.1" 200' in line]
+        assert len(whole) == 3, whole
+        # a web server knows no hosts
+        assert site.sync("status", web).returncode == 64
+        # a damaged map stays at the server
+        (place / "shared/members.map").write_bytes(anna.bytes()[:-1] + b"\xff")
+        host.wait_said("digest")
+        assert host.epoch() == 3
+        assert site.pull(here, url=web).returncode == 65
