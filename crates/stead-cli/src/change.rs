@@ -20,6 +20,7 @@ use stead::verdict::Rule;
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
 use crate::caps;
+use crate::carrying::{self, Begin, CarryJson};
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
@@ -73,6 +74,12 @@ struct Judged<'a> {
     /// Left out when the guards found nothing.
     #[serde(rename = "guards", skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingJson<'a>>,
+    /// Left out when the new map has no carry open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry: Option<CarryJson>,
+    /// Left out when no data is to be carried, or when a carry begins.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    to_be_carried: bool,
 }
 
 /// The option that limits how much one step moves.
@@ -129,7 +136,7 @@ pub struct Change {
 
 impl Change {
     /// Returns the change from the present map to the one that the fleet file asks for.
-    pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace) -> Result<Change> {
+    pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace, begin: &Begin) -> Result<Change> {
         let fleet = Fleet::read(fleet)?;
         let new = match pace.max_move {
             Some(part) => build_max_move(&fleet, old.as_ref(), part),
@@ -140,6 +147,7 @@ impl Change {
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
+        let new = begin.on(old.as_ref(), new)?;
         Ok(Change {
             fleet: Some(fleet),
             ..Change::to(old, new)
@@ -214,6 +222,14 @@ impl Change {
         }
     }
 
+    /// Whether data is to be brought to other nodes, and no carry does so.
+    pub fn is_to_be_carried(&self, report: &Report) -> bool {
+        let copied = report.copies.as_ref();
+        self.needed
+            && self.new.carry().is_none()
+            && copied.is_some_and(|copies| copies.copied.count() > 0 || copies.pinned.count() > 0)
+    }
+
     /// Returns what a person has to know before anything else, the gravest first. This is the one
     /// place where sentences that come before all others are gathered. Where a guard refuses what a
     /// sentence says, the word that allows it stands behind it.
@@ -233,11 +249,23 @@ impl Change {
     pub fn write(&self, report: &Report, show: &Show, out: &mut Out) -> Result {
         if show.json {
             let findings = self.findings.iter().map(FindingJson::of).collect();
-            return out.json(&Judged { report, findings });
+            return out.json(&Judged {
+                report,
+                findings,
+                carry: CarryJson::of(&self.new),
+                to_be_carried: self.is_to_be_carried(report),
+            });
         }
         let step = self.progress.as_ref().map(step_of);
         for line in headline::headline(report, self.needed, step) {
             out.line(line)?;
+        }
+        if let Some(carry) = self.new.carry() {
+            let [hosts, _] = carrying::meaning(&carry);
+            let told = format!("a carry is open ({}): {hosts}", carrying::in_words(&carry));
+            for line in wrapped(&told, "", "  ") {
+                out.line(line)?;
+            }
         }
         for line in guards::shut_out(self.old.as_ref(), &self.new) {
             out.line(line)?;

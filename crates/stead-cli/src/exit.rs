@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use stead::{Error, Status};
@@ -41,7 +42,7 @@ Exit codes:
   64  the command line is wrong
   65  a map is damaged, too new or of another cluster, or the input is wrong
   66  a file is missing
-  69  a guard refuses the change; nothing was written
+  69  a guard refuses the change, or a carry is open; nothing was written
   70  a fault in stead itself: please report it
   74  reading or writing failed
   75  another process changed the map or the fleet first; run it again
@@ -88,6 +89,15 @@ impl Failure {
     pub fn at(mut self, place: &str) -> Failure {
         self.line = self.line.map(|line| format!("{place}: {line}"));
         self
+    }
+
+    /// Returns the same failure of a change of this map: it is named where the message is about the
+    /// map and names no file.
+    pub fn of_map(self, map: &Path) -> Failure {
+        match self.code {
+            REFUSED => self.at(&map.display().to_string()),
+            _ => self,
+        }
     }
 
     /// Returns the failure of a command that failed after it had published `epoch`. It has an exit
@@ -167,7 +177,6 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn a_line_stays_one_line() {

@@ -8,6 +8,7 @@ use stead::map::Pin;
 use stead::weight::Weight;
 use stead::{Map, Point};
 
+use crate::carrying::in_words;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::Out;
@@ -33,6 +34,9 @@ pub struct Explanation<'a> {
     #[serde(skip)]
     pin: Option<String>,
     why: String,
+    /// the carry that is open, in words for people
+    #[serde(skip)]
+    carry: Option<String>,
 }
 
 /// A range of points; `first` and `last` are both included.
@@ -70,7 +74,8 @@ impl<'a> Explanation<'a> {
                 Some(pin) => pinned(map, point, pin),
                 None => by_weight(map, point) + &turned(map, point),
             },
-            pin: pin.as_ref().map(in_words),
+            pin: pin.as_ref().map(named),
+            carry: map.carry().map(|carry| in_words(&carry)),
         }
     }
 
@@ -105,7 +110,12 @@ impl<'a> Explanation<'a> {
             };
             out.line(format_args!("  labels  {node}: {labels}"))?;
         }
-        out.line(format_args!("  why     {}", self.why))
+        out.line(format_args!("  why     {}", self.why))?;
+        self.carry.as_ref().map_or(Ok(()), |carry| {
+            out.line(format_args!(
+                "  carry   {carry}; --carry shows where to read and to write"
+            ))
+        })
     }
 }
 
@@ -114,7 +124,7 @@ fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
     let under = joined(map, map.base_slice_of(point).policy);
     format!(
         "pinned by hand: {}; the base slice under it is held by {under}",
-        in_words(pin)
+        named(pin)
     )
 }
 
@@ -134,7 +144,7 @@ fn turned(map: &Map, point: Point) -> String {
 }
 
 /// Names a pin.
-fn in_words(pin: &Pin) -> String {
+fn named(pin: &Pin) -> String {
     match pin.key {
         Some(key) => format!("key {}", shown(key)),
         None => format!("range {}..{}", pin.slice.first, pin.slice.last),

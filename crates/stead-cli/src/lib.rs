@@ -21,6 +21,7 @@
 
 mod band;
 mod caps;
+mod carrying;
 mod change;
 mod down;
 mod draft;

@@ -47,7 +47,7 @@ Examples: a first map, a key, one more node, and what a failure would cost
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Make and change",
-        &["init", "fleet", "plan", "apply", "ring"],
+        &["init", "fleet", "plan", "apply", "carry", "ring"],
     ),
     ("Ask", &["locate", "path"]),
     (

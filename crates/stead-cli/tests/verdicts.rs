@@ -140,6 +140,7 @@ impl Written {
             pins: Vec::new(),
             firsts: Vec::new(),
             target: None,
+            carry: None,
         }
     }
 }

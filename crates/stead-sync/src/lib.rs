@@ -32,12 +32,13 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | access place hub contact command metrics inotify | instance line confirm | directory etcd web pull push status | open | watch | patience | run
+//! exit report | access place hub contact command metrics inotify | instance line confirm | directory etcd web pull push status | open | watch | patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod carry;
 pub mod command;
 pub mod confirm;
 pub mod contact;

@@ -165,6 +165,7 @@ fn map(hash: Hash, slices: usize, uneven: bool) -> Map {
         pins: Vec::new(),
         firsts: Vec::new(),
         target: None,
+        carry: None,
     });
     Map::from_bytes(bytes).unwrap()
 }

@@ -187,5 +187,6 @@ fn random_map(slices: usize) -> Vec<u8> {
         pins: Vec::new(),
         firsts: Vec::new(),
         target: None,
+        carry: None,
     })
 }

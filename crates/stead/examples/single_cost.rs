@@ -306,6 +306,7 @@ fn random_map(slices: usize, bounds: &[u64], hash: Hash) -> (Map, Vec<u128>) {
         pins: Vec::new(),
         firsts: Vec::new(),
         target: None,
+        carry: None,
     };
     let map = Map::from_bytes(encode(&parts)).expect("a good map");
     (map, firsts.into_iter().map(u128::from).collect())

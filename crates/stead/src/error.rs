@@ -146,6 +146,13 @@ pub enum Error {
         /// The words that allow it, with commas between them.
         allow: String,
     },
+    /// A carry is open, and this is another change. This call changed nothing.
+    Carrying {
+        /// The map file, if the caller knows it.
+        file: Option<PathBuf>,
+        /// Which carry it is, its state, and what to do.
+        problem: String,
+    },
     /// The new epoch is in place, but its directory could not be made durable.
     Uncertain {
         /// The map file.
@@ -206,7 +213,7 @@ impl Error {
             }
             Error::Io { .. } => Status::Io,
             Error::Conflict { .. } => Status::Conflict,
-            Error::Guarded { .. } => Status::Guarded,
+            Error::Guarded { .. } | Error::Carrying { .. } => Status::Guarded,
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
             Error::Memory { .. } => Status::Memory,
@@ -228,8 +235,10 @@ impl Error {
     /// Adds the file that the bytes came from, if the variant names a file and has none yet.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Error {
-        if let Error::Format { file, .. } | Error::Digest { file } | Error::Version { file, .. } =
-            &mut self
+        if let Error::Format { file, .. }
+        | Error::Digest { file }
+        | Error::Version { file, .. }
+        | Error::Carrying { file, .. } = &mut self
         {
             file.get_or_insert_with(|| path.to_owned());
         }
@@ -319,6 +328,7 @@ impl fmt::Display for Error {
                 "{}: {problem}; nothing was changed; if you mean it, allow {allow}",
                 file.display()
             ),
+            Error::Carrying { file, problem } => write!(f, "{}{problem}", Prefix(file)),
             Error::Conflict { file, problem } => write!(f, "{}: {problem}", file.display()),
             Error::Uncertain {
                 file,

@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight tolerance name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring | report path load outage | baseline | stats simulate | store
+//! refusal | point weight tolerance name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -102,6 +102,8 @@
 #![deny(missing_docs, unsafe_code)]
 
 pub mod baseline;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod carry;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod cell;
 pub mod error;
@@ -125,6 +127,8 @@ mod mmap;
 pub mod name;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod outage;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod pair;
 pub mod path;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod plan;
@@ -155,6 +159,7 @@ pub use fleet::Fleet;
 pub use guard::Allow;
 pub use kernel::{Keys, Span};
 pub use map::Map;
+pub use pair::Pair;
 pub use plan::Plan;
 pub use point::{Point, Share};
 pub use rebalance::{build, build_max_move};

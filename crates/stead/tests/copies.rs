@@ -393,6 +393,7 @@ fn coarse(cells: u64) -> Map {
         pins: Vec::new(),
         firsts: Vec::new(),
         target: None,
+        carry: None,
     };
     Map::from_bytes(encode(&parts)).unwrap()
 }

@@ -66,7 +66,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-const LATER: &[(u32, u32, &[u8])] = &[(19, 4, &[1, 2, 3, 4, 5, 6, 7, 8]), (25, 1, &[9])];
+const LATER: &[(u32, u32, &[u8])] = &[(20, 4, &[1, 2, 3, 4, 5, 6, 7, 8]), (25, 1, &[9])];
 
 #[test]
 fn a_map_of_a_newer_stead_is_looked_up_like_its_older_self() {
@@ -129,10 +129,10 @@ fn later_sections_keep_the_rules_of_the_section_table() {
     let old = map("");
     let one: &[u8] = &[1];
     for sections in [
-        &[(18, 1, one)][..], // known, but its feature is not set
+        &[(19, 1, one)][..], // known, but its feature is not set
         &[(17, 32, &[0; 32])],
-        &[(19, 1, one), (19, 1, one)],
-        &[(20, 1, one), (19, 1, one)],
+        &[(20, 1, one), (20, 1, one)],
+        &[(21, 1, one), (20, 1, one)],
     ] {
         let error = Map::from_bytes(with(&old, 1 << 40, sections)).unwrap_err();
         assert_eq!(error.status(), Status::Format, "{sections:?}");
@@ -189,8 +189,8 @@ fn a_map_keeps_the_tolerance_of_its_fleet() {
     assert_eq!((tolerant.tolerance(), tolerant.features()), (half, 1 << 32));
     assert_eq!(tolerant.fleet().tolerance, half);
     assert_eq!(tolerant.to_parts().tolerance, half);
-    // the bytes of section 18, by the page
-    let stored: &[(u32, u32, &[u8])] = &[(18, 8, &[0x88, 0x13, 0, 0, 0, 0, 0, 0])];
+    // the bytes of section 19, by the page
+    let stored: &[(u32, u32, &[u8])] = &[(19, 8, &[0x88, 0x13, 0, 0, 0, 0, 0, 0])];
     assert_eq!(tolerant.bytes(), with(&exact, 1 << 32, stored));
     for content in [
         &[0; 8][..],
@@ -199,7 +199,7 @@ fn a_map_keeps_the_tolerance_of_its_fleet() {
         &[],
         &[0x88, 0x13, 0, 0, 0, 0, 0, 0, 0x88, 0x13, 0, 0, 0, 0, 0, 0],
     ] {
-        let error = Map::from_bytes(with(&exact, 1 << 32, &[(18, 8, content)])).unwrap_err();
+        let error = Map::from_bytes(with(&exact, 1 << 32, &[(19, 8, content)])).unwrap_err();
         assert!(error.to_string().contains("one tolerance"), "{error}");
     }
     // a change of the tolerance alone is a change, and taking it back is one too

@@ -66,6 +66,7 @@ fn map(bounds: impl Iterator<Item = u64>, alike: bool, pins: &[(u64, u64)]) -> M
             })
             .collect(),
         target: None,
+        carry: None,
     };
     Map::from_bytes(encode(&parts)).unwrap()
 }

@@ -88,6 +88,7 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
         pins: Vec::new(),
         firsts: Vec::new(),
         target: None,
+        carry: None,
     };
     Map::from_bytes(encode(&parts)).unwrap()
 }

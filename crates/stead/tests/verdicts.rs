@@ -506,6 +506,7 @@ fn the_largest_numbers_fit() {
             pins: Vec::new(),
             firsts: Vec::new(),
             target: None,
+            carry: None,
         };
         let map = Map::from_bytes(encode(&parts)).unwrap();
         let verdict = Verdict::of(&map, 1000);

@@ -8,6 +8,7 @@ use clap::Args;
 use stead::store::{Planned, SavedPlan, KEEP};
 use stead::{Error, Store};
 
+use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
@@ -19,6 +20,9 @@ use crate::output::Out;
 /// nothing changes. With --max-move the change takes several epochs, one for each apply of the same
 /// fleet. The old epoch stays in MAP.history. When two processes apply at once, one wins; the other
 /// exits with 75 and has changed nothing.
+///
+/// With --carry, the data that moves is served from its old places until it has been brought to the
+/// new ones: see `stead carry`.
 ///
 /// A file that `stead plan -o` wrote takes the place of FLEET: then exactly that change is made, or
 /// none.
@@ -37,7 +41,7 @@ Exit codes:
   64  wrong usage, or MAP is a symbolic link or a directory
   65  the map or the plan is damaged or of another cluster
   66  the fleet or the directory of MAP is missing
-  69  a guard refuses the change; nothing was written
+  69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
@@ -50,6 +54,8 @@ pub struct Apply {
     map: PathBuf,
     #[command(flatten)]
     pace: Pace,
+    #[command(flatten)]
+    begin: Begin,
     #[command(flatten)]
     permit: Permit,
     #[command(flatten)]
@@ -94,7 +100,8 @@ impl Apply {
             if let Some(newest) = &newest {
                 understood(newest, &self.map)?;
             }
-            let mut change = Change::of(&self.fleet, newest, &self.pace)?;
+            let mut change = Change::of(&self.fleet, newest, &self.pace, &self.begin)
+                .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
             change
         };
@@ -110,6 +117,16 @@ impl Apply {
                 USAGE,
                 format!(
                     "{}: a saved plan has its change in it; leave --max-move out, or plan again",
+                    self.fleet.display()
+                ),
+            ));
+        }
+        if self.begin.is_given() {
+            return Err(Failure::new(
+                USAGE,
+                format!(
+                    "{}: a saved plan is made as it is; leave --carry out, or plan again with \
+                     --carry",
                     self.fleet.display()
                 ),
             ));

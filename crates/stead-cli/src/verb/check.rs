@@ -11,6 +11,7 @@ use stead::{Map, Store};
 
 use super::observed::Observed;
 use super::off::Off;
+use crate::carrying::{in_words, CarryJson};
 use crate::change::understood;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
@@ -75,6 +76,9 @@ struct Checks<'a> {
     /// the gradual change that is under way
     #[serde(skip_serializing_if = "Option::is_none")]
     gradual: Option<Gradual>,
+    /// the carry that is open
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry: Option<CarryJson>,
     pin_violations: usize,
     short_pins: usize,
     max_share_error_points: String,
@@ -156,6 +160,7 @@ impl Check {
                         slices_to_come: progress.slices_to_come,
                         to_come: Amount::of(progress.to_come.0, &map),
                     }),
+                carry: CarryJson::of(&map),
                 pin_violations: verdict.violating_pins,
                 short_pins: verdict.short_pins,
                 max_share_error_points: verdict.max_share_error.to_string(),
@@ -170,7 +175,10 @@ impl Check {
                 unlisted_warnings: verdict.warnings.unlisted(),
             })?;
         } else {
-            out.line(format_args!("{}: epoch {}", map.name(), map.epoch()))?;
+            let carry = map.carry().map_or(String::new(), |carry| {
+                format!(", a carry is open: {}", in_words(&carry))
+            });
+            out.line(format_args!("{}: epoch {}{carry}", map.name(), map.epoch()))?;
             for check in checks {
                 let word = if check.ok {
                     out.paint(GOOD, "ok    ")

@@ -11,6 +11,7 @@ use stead::report::Amount;
 use stead::store::{changes, Entry, KEEP};
 use stead::{Error, Map, Status, Store};
 
+use crate::carrying::{in_words, CarryJson};
 use crate::exit::{Failure, Result};
 use crate::input::hex;
 use crate::output::{Out, HEADING};
@@ -46,6 +47,9 @@ struct Epochs<'a> {
     name: &'a str,
     map_id: String,
     epoch: u64,
+    /// the carry that is open
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry: Option<CarryJson>,
     epochs: Vec<Epoch>,
 }
 
@@ -89,6 +93,7 @@ impl History {
                 name: current.name(),
                 map_id: hex(&current.map_id()),
                 epoch: current.epoch(),
+                carry: CarryJson::of(&current),
                 epochs,
             })?;
         } else {
@@ -100,6 +105,9 @@ impl History {
                     current.epoch()
                 ),
             ))?;
+            if let Some(carry) = current.carry() {
+                out.line(format_args!("a carry is open: {}", in_words(&carry)))?;
+            }
             write(&epochs, out)?;
         }
         failure.map_or(Ok(()), Err)

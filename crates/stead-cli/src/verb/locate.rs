@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::carry::State;
+use stead::pair;
 use stead::path::Fold;
 use stead::policy::PolicyId;
-use stead::{Map, Point};
+use stead::{Map, Pair, Point};
 
 use crate::exit::{Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
@@ -61,6 +63,10 @@ pub struct Locate {
     /// when they are down
     #[arg(long, value_name = "N", value_parser = input::from_1)]
     prefer: Option<NonZeroUsize>,
+    /// Print where to read and to write while a carry is open: KEY<TAB>nodes to read<TAB>nodes to
+    /// write, in order
+    #[arg(long, conflicts_with_all = ["explain", "prefer", "count"])]
+    carry: bool,
     /// Read points instead of keys: 16 hex digits each
     #[arg(long, conflicts_with_all = ["explain", "prefer", "fold"])]
     points: bool,
@@ -96,6 +102,18 @@ struct Located<'a> {
     nodes: Vec<&'a str>,
     #[serde(flatten)]
     explanation: Option<Explanation<'a>>,
+}
+
+/// A key, and where it is read and written, in JSON.
+#[derive(Serialize)]
+struct Carried<'a> {
+    key: KeyJson<'a>,
+    point: String,
+    /// null when no carry is open
+    state: Option<&'static str>,
+    moved: bool,
+    reads: Vec<&'a str>,
+    writes: Vec<&'a str>,
 }
 
 /// How a record of the input becomes a key and a point.
@@ -168,6 +186,9 @@ impl Locate {
                 USAGE,
                 "-0 cannot separate the lines of --explain; add --json; see --help",
             ));
+        }
+        if self.carry {
+            return self.both(out);
         }
         let map = Map::open_uncached(&self.map)?;
         if self.count {
@@ -245,6 +266,34 @@ impl Locate {
             record(&mut answer, key, nodes.join(",").as_bytes(), false);
             out.bytes(&answer)?;
             explanation.map_or(Ok(()), |explanation| explanation.write(point, out))
+        })
+    }
+
+    /// Answers with the nodes to read from and to write to.
+    fn both(self, out: &mut Out) -> Result {
+        let pair = Pair::open_copy(&self.map)?;
+        let (placing, zero, json) = (self.placing(), self.zero, self.json);
+        let mut answer = Vec::new();
+        input::keys(self.keys, zero, out, |out, number, key| {
+            let point = placing.point(pair.new_map(), number, key)?;
+            let names = |nodes: pair::Nodes| nodes.map(|node| pair.name(node)).collect();
+            let reads: Vec<&str> = names(pair.reads_point(point));
+            let writes: Vec<&str> = names(pair.writes_point(point));
+            if json {
+                return out.json_line(&Carried {
+                    key: KeyJson::of(key),
+                    point: point.to_string(),
+                    state: pair.state().map(State::word),
+                    moved: pair.moved_point(point),
+                    reads,
+                    writes,
+                });
+            }
+            let both = format!("{}\t{}", reads.join(","), writes.join(","));
+            record(&mut answer, key, both.as_bytes(), zero);
+            out.bytes(&answer)?;
+            answer.clear();
+            Ok(())
         })
     }
 

@@ -1,6 +1,7 @@
 //! The verbs of the program, one per file: the arguments of a verb, its help, and its code.
 
 mod apply;
+mod carry;
 mod check;
 mod count;
 mod diff;
@@ -36,6 +37,7 @@ pub enum Verb {
     Fleet(fleet::Fleet),
     Plan(plan::Plan),
     Apply(apply::Apply),
+    Carry(carry::Carry),
     Locate(locate::Locate),
     Show(show::Show),
     Diff(diff::Diff),
@@ -58,6 +60,7 @@ impl Verb {
             Verb::Fleet(verb) => verb.run(out),
             Verb::Plan(verb) => verb.run(out),
             Verb::Apply(verb) => verb.run(out),
+            Verb::Carry(verb) => verb.run(out),
             Verb::Locate(verb) => verb.run(out),
             Verb::Show(verb) => verb.run(out),
             Verb::Diff(verb) => verb.run(out),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use stead::verdict::Answers;
 use stead::Map;
 
+use crate::carrying::{in_words, CarryJson};
 use crate::exit::{Failure, Result, USAGE, VIOLATED};
 use crate::input::shown;
 use crate::output::Out;
@@ -19,6 +20,8 @@ pub struct Off<'a> {
     map: &'a Map,
     name: &'a str,
     answers: Answers,
+    /// the state of the carry that is open
+    carry: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -32,12 +35,25 @@ struct OffJson<'a> {
     pins: usize,
     policies: &'a [String],
     target_slices: usize,
+    /// the carry that is open
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry: Option<CarryJson>,
 }
 
 impl<'a> Off<'a> {
     /// Returns what a node of the map answers for.
     pub fn of(map: &'a Map, name: &str) -> Result<Off<'a>> {
         let Some(node) = map.node_named(name) else {
+            if let Some(carry) = map.carry() {
+                let problem = format!(
+                    "epoch {} of {} has no node {name:?}, but a carry is open ({}): it may still \
+                     have data that is not carried; ask again when it is closed",
+                    map.epoch(),
+                    map.name(),
+                    in_words(&carry)
+                );
+                return Err(Failure::new(VIOLATED, problem));
+            }
             // a name that was misspelt must not get leave
             let problem = format!(
                 "epoch {} of {} has no node {name:?}, so no key is answered with it; check the name",
@@ -49,13 +65,24 @@ impl<'a> Off<'a> {
         let mut all = Answers::of_all(map).into_iter();
         let answers = all.nth(node.id.index()).unwrap_or_default();
         let name = node.name();
-        Ok(Off { map, name, answers })
+        Ok(Off {
+            map,
+            name,
+            answers,
+            carry: map.carry().map(|carry| in_words(&carry)),
+        })
     }
 
     /// Writes the answer. Fails when the node is still needed.
     pub fn report(&self, file: &Path, json: bool, out: &mut Out) -> Result {
-        let Off { map, name, answers } = self;
-        let may = answers.is_nothing();
+        let Off {
+            map,
+            name,
+            answers,
+            carry,
+        } = self;
+        // the map where the data was may still send keys to the node
+        let may = answers.is_nothing() && carry.is_none();
         if json {
             out.json(&OffJson {
                 name: map.name(),
@@ -67,6 +94,7 @@ impl<'a> Off<'a> {
                 pins: answers.pins,
                 policies: &answers.policies,
                 target_slices: answers.target_slices,
+                carry: CarryJson::of(map),
             })?;
         } else if may {
             out.line(format_args!(
@@ -75,6 +103,11 @@ impl<'a> Off<'a> {
             out.line(format_args!(
                 "epoch {} or a later one, and its data is copied",
                 map.epoch()
+            ))?;
+        } else if let Some(carry) = carry {
+            out.line(format_args!("a carry is open: {carry}"))?;
+            out.line(format_args!(
+                "{name} may still have data that is not carried; ask again when it is closed"
             ))?;
         } else {
             out.line(format_args!("{name} still answers for {answers}"))?;

@@ -6,6 +6,7 @@ use clap::Args;
 use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
+use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show};
 use crate::exit::Result;
 use crate::output::Out;
@@ -26,6 +27,7 @@ Exit codes:
   64  wrong usage, or FILE is there and is no saved plan
   65  the map is damaged or of another cluster
   66  the fleet is missing
+  69  a carry is open
   74  reading or writing failed
   77  permission denied
   78  the fleet is wrong, or cannot be met")]
@@ -40,8 +42,14 @@ pub struct Plan {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
+    begin: Begin,
+    #[command(flatten)]
     show: Show,
 }
+
+/// What a plan says last, where copies move and no carry is asked for.
+const TO_BE_CARRIED: &str =
+    "\ndata is to be carried; apply --carry serves it from its old places until then";
 
 impl Plan {
     pub fn run(self, out: &mut Out) -> Result {
@@ -53,7 +61,11 @@ impl Plan {
         if let (Some(old), Some(path)) = (&old, &self.map) {
             understood(old, path)?;
         }
-        let mut change = Change::of(&self.fleet, old, &self.pace)?;
+        let change = Change::of(&self.fleet, old, &self.pace, &self.begin);
+        let mut change = match &self.map {
+            Some(map) => change.map_err(|failure| failure.of_map(map))?,
+            None => change?,
+        };
         if let Some(store) = &store {
             change.progress = store.progress(&change.new);
             change.judge(store)?;
@@ -62,6 +74,10 @@ impl Plan {
         if let Some(output) = &self.output {
             SavedPlan::write(&change.new, output)?;
         }
-        change.write(&report, &self.show, out)
+        change.write(&report, &self.show, out)?;
+        match change.is_to_be_carried(&report) && !self.show.json() {
+            true => out.line(TO_BE_CARRIED),
+            false => Ok(()),
+        }
     }
 }

@@ -9,6 +9,7 @@ use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
 use super::apply::{publish, Why};
+use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
@@ -34,7 +35,7 @@ Exit codes:
       nor --least is there; MAP is a symbolic link or a directory; wrong usage
   65  the map or the epoch is damaged
   66  the map is missing
-  69  a guard refuses the change; nothing was written
+  69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
@@ -54,6 +55,8 @@ pub struct Rollback {
     least: bool,
     #[command(flatten)]
     pace: Pace,
+    #[command(flatten)]
+    begin: Begin,
     #[command(flatten)]
     why: Why,
     /// Show what would move; write nothing
@@ -84,6 +87,7 @@ impl Rollback {
             true => Vec::new(),
             false => self.both(&store, &newest)?,
         };
+        let new = self.begin.on(Some(&newest), new)?;
         let mut change = Change::to(Some(newest), new);
         change.progress = store.progress(&change.new);
         let needed = change.needed;

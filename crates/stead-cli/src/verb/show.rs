@@ -15,6 +15,7 @@ use stead::verdict::Holder;
 use stead::{Map, Store};
 
 use crate::caps;
+use crate::carrying::{self, CarryJson};
 use crate::change::understood;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
@@ -81,6 +82,9 @@ struct Shown<'a> {
     slice_count: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     to_come: Option<Amount>,
+    /// the carry that is open
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carry: Option<CarryJson>,
     violations: usize,
     pending_violations: usize,
     pin_violations: usize,
@@ -227,6 +231,7 @@ fn shown_map<'a>(map: &'a Map, report: Report<'a>, slices: bool) -> Shown<'a> {
         },
         slice_count: slices.then(|| map.base_count()),
         to_come: report.to_come,
+        carry: CarryJson::of(map),
         violations: report.violations,
         pending_violations: report.pending_violations,
         pin_violations: report.pin_violations,
@@ -335,6 +340,11 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     })?;
     map.tolerance().map_or(Ok(()), |tolerance| {
         out.line(format_args!("shares  within {tolerance} of their targets"))
+    })?;
+    map.carry().map_or(Ok(()), |carry| {
+        let [hosts, _] = carrying::meaning(&carry);
+        out.line(format_args!("carry   {}", carrying::in_words(&carry)))?;
+        out.line(format_args!("        {hosts}"))
     })
 }
 

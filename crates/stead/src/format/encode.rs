@@ -11,9 +11,9 @@ use super::records::{
     header_length, index_bits, section_count, sections_of, AffixRefs, Described, Digest,
     FirstRecord, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section,
     SectionEntry, Stored, StringRef, ToleranceRecord, ADOPTED_HASH, ATTRIBUTES, BASE_POINTS,
-    BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX, LABELS, LEAVING,
-    MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS, TARGET_POINTS,
-    TARGET_POLICIES, TOLERANCE, TOLERANT, TWICE, VERSION,
+    BASE_POLICIES, CARRY, CARRYING, FINAL_POINTS, FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX,
+    LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS,
+    TARGET_POINTS, TARGET_POLICIES, TOLERANCE, TOLERANT, TWICE, VERSION,
 };
 use crate::hash::Hash;
 use crate::point::Point;
@@ -109,6 +109,7 @@ pub(crate) fn encode_sealed(parts: &Parts, unnamed: &NodeLists) -> Sealed {
     let leaving = target.flat_map(|target| &target.leaving);
     file.section(LEAVING, leaving.map(|node| node.0));
     file.firsts(&parts.firsts, &mut place);
+    file.section(CARRY, parts.carry.iter().map(|carry| carry.to_record()));
     let tolerance = parts.tolerance.iter().map(|tolerance| ToleranceRecord {
         millionths: tolerance.millionths(),
         zero: 0,
@@ -194,6 +195,7 @@ fn features<'a>(parts: &Parts, policies: impl Iterator<Item = Policy<'a>>) -> u6
         | set(TWICE, policies.enumerate().any(repeats))
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
         | set(FIRST, !parts.firsts.is_empty())
+        | set(CARRYING, parts.carry.is_some())
         | set(TOLERANT, parts.tolerance.is_some())
 }
 

@@ -6,6 +6,7 @@
 //! the `Layout`, through which records are read in place. `records` is the one description of where
 //! everything lies, shared by all of them.
 
+mod carried;
 mod check;
 mod encode;
 mod layout;
@@ -16,6 +17,7 @@ pub(crate) mod records;
 mod slice_rules;
 mod verify;
 
+pub use carried::{Carry, State};
 pub use encode::encode;
 pub(crate) use encode::encode_sealed;
 pub(crate) use layout::Layout;

@@ -1,5 +1,6 @@
 //! A map as plain values: what `encode` writes.
 
+use super::carried::Carry;
 use super::records::{Digest, MapId};
 use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
@@ -50,6 +51,8 @@ pub struct Parts {
     pub firsts: Vec<FirstPart>,
     /// The target of a gradual change, while one is under way.
     pub target: Option<TargetPart>,
+    /// The carry, while one is open.
+    pub carry: Option<Carry>,
 }
 
 /// A node.

@@ -253,6 +253,16 @@ impl FirstRecord {
 }
 
 record! {
+    /// A carry that is open.
+    CarryRecord { state: u32, flags: u32, from_epoch: u64, from_digest: Digest, }
+}
+
+impl CarryRecord {
+    /// The flag of a carry that is being reversed.
+    pub(crate) const REVERSE: u32 = 1;
+}
+
+record! {
     /// How far shares may be from their targets, in millionths of the target.
     ToleranceRecord { millionths: u32, zero: u32, }
 }
@@ -338,7 +348,8 @@ sections! {
     15 TARGET_POLICIES "target policies" u32,
     16 LEAVING         "leaving"         u32,
     17 FIRSTS          "firsts"          FirstRecord,
-    18 TOLERANCE       "tolerance"       ToleranceRecord,
+    18 CARRY           "carry"           CarryRecord,
+    19 TOLERANCE       "tolerance"       ToleranceRecord,
 }
 
 /// Returns the sections that a map with these features has, of those that this stead knows, in the
@@ -349,6 +360,7 @@ pub(super) fn sections_of(features: u64) -> impl Iterator<Item = (usize, &'stati
         ..=13 => true,
         14..=16 => features & GRADUAL != 0,
         17 => features & FIRST != 0,
+        18 => features & CARRYING != 0,
         _ => features & TOLERANT != 0,
     };
     let all = ALL.iter().enumerate();
@@ -382,11 +394,13 @@ pub(crate) const TWICE: u64 = 4;
 pub(super) const SHORT_PIN: u64 = 8;
 /// Required feature, bit 4: the map has firsts, which are section 17.
 pub(super) const FIRST: u64 = 16;
-/// Feature for judges, bit 32: the map has a tolerance, which is section 18.
+/// Required feature, bit 5: a carry is open, which is section 18.
+pub(super) const CARRYING: u64 = 32;
+/// Feature for judges, bit 32: the map has a tolerance, which is section 19.
 pub(super) const TOLERANT: u64 = 1 << 32;
 /// The features that this stead knows.
 pub(crate) const KNOWN_FEATURES: u64 =
-    GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST | TOLERANT;
+    GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN | FIRST | CARRYING | TOLERANT;
 /// The features that every reader must know. The others, bits 32 to 63, must be known only by a
 /// program that computes the next map or judges a map.
 pub(crate) const FOR_EVERY_READER: u64 = u32::MAX as u64;
@@ -427,7 +441,9 @@ mod tests {
             "PolicyRecord" => "policy",
             "PinRecord" => "pin",
             "FirstRecord" => "first",
+            "CarryRecord" => "carry",
             "ToleranceRecord" => "tolerance",
+            "Digest" => "u8[32]",
             number => number,
         }
     }
@@ -503,6 +519,7 @@ mod tests {
             ("policy", PolicyRecord::FIELDS),
             ("pin", PinRecord::FIELDS),
             ("first", FirstRecord::FIELDS),
+            ("carry", CarryRecord::FIELDS),
             ("tolerance", ToleranceRecord::FIELDS),
         ]
         .into_iter()
@@ -517,7 +534,7 @@ mod tests {
     #[test]
     fn sections_are_numbered_as_they_lie() {
         let numbers = SECTIONS.map(|section| section.number);
-        assert!(numbers.iter().copied().eq(1..=18));
+        assert!(numbers.iter().copied().eq(1..=19));
     }
 
     #[test]
@@ -528,7 +545,8 @@ mod tests {
             (FIRST, 14),
             (TOLERANT, 14),
             (GRADUAL | FIRST, 17),
-            (KNOWN_FEATURES, 18),
+            (CARRYING, 14),
+            (KNOWN_FEATURES, 19),
         ] {
             assert_eq!(section_count(features), count);
         }

@@ -7,13 +7,14 @@
 
 use std::mem::{offset_of, size_of};
 
+use super::carried::Carry;
 use super::check::{broken, Check};
 use super::encode::{digest, Sealed};
 use super::layout::{Extent, Layout};
 use super::records::{
-    header_length, section_count, sections_of, AffixRefs, Digest, Header, SectionEntry, Stored,
-    StringRef, ADOPTED_HASH, FOR_EVERY_READER, KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, TOLERANCE,
-    TOLERANT, VERSION,
+    header_length, section_count, sections_of, AffixRefs, CarryRecord, Digest, Header,
+    SectionEntry, Stored, StringRef, ADOPTED_HASH, CARRY, CARRYING, FOR_EVERY_READER,
+    KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, TOLERANCE, TOLERANT, VERSION,
 };
 use super::slice_rules::Used;
 use crate::cell::Cells;
@@ -90,6 +91,7 @@ fn records(check: &Check) -> Result<()> {
     check.unnamed_policies_are_used(&used)?;
     check.leaving(&used)?;
     check.final_slices(&turned, &pins)?;
+    carry(check)?;
     tolerance(check)
 }
 
@@ -375,6 +377,42 @@ fn place_of(bytes: &[u8], place: usize, entry: SectionEntry, end: usize) -> Resu
         offset: start,
         count: entry.count as usize,
     })
+}
+
+/// Checks the carry, where one is open.
+fn carry(check: &Check) -> Result<()> {
+    if !check.has(CARRYING) {
+        return Ok(());
+    }
+    let (place, header) = (check.at(CARRY, 0), &check.header);
+    if check.count(CARRY) != 1 {
+        return broken(place, "there must be one carry");
+    }
+    let record: CarryRecord = check.read(CARRY, 0);
+    let Some(carry) = Carry::of_record(&record) else {
+        return broken(
+            place,
+            "a carry has one of the states 1 to 4, and no flag but that it is reversed, which the \
+             states 1 and 2 may have",
+        );
+    };
+    if carry.from_epoch == 0 || carry.from_epoch >= header.epoch {
+        return broken(
+            place + offset_of!(CarryRecord, from_epoch),
+            "the map where the data was must have an earlier epoch",
+        );
+    }
+    let digest = carry.from_digest;
+    if digest == [0; 32]
+        || (carry.from_epoch == 1 && !digest.starts_with(&header.map_id))
+        || ((carry.from_epoch + 1 == header.epoch) != (digest == header.parent))
+    {
+        return broken(
+            place + offset_of!(CarryRecord, from_digest),
+            "the digest is not one of a map with the epoch where the data was",
+        );
+    }
+    Ok(())
 }
 
 /// Checks the tolerance, where the map has one.

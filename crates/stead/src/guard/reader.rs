@@ -53,7 +53,7 @@ pub struct Need {
 
 /// Every feature that a reader must know, and the first release that reads it. docs/map-format.md
 /// describes the bits. Bits 32 to 63 are not here: no lookup needs them.
-const TABLE: [Need; 6] = [
+const TABLE: [Need; 7] = [
     need(None, Release(0, 1, 0), "map format 1"),
     need(Some(0), Release(0, 1, 0), "a gradual change"),
     need(Some(1), Release(0, 1, 0), "the hash of an adopted ring"),
@@ -64,6 +64,7 @@ const TABLE: [Need; 6] = [
     ),
     need(Some(3), Release(0, 1, 0), "a pin that is short"),
     need(Some(4), Release(0, 1, 0), "who answers first"),
+    need(Some(5), Release(0, 1, 0), "a carry"),
 ];
 
 const fn need(feature: Option<u32>, since: Release, what: &'static str) -> Need {

@@ -30,7 +30,7 @@ impl Map {
     }
 
     /// Makes a map with this map's content as the epoch after `newest`: this is what a rollback
-    /// publishes.
+    /// publishes. A carry that is open in this map is not part of the content.
     ///
     /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can
     /// follow; `Version` when this stead does not know all features of this map.
@@ -56,6 +56,7 @@ impl Map {
             epoch,
             map_id: newest.map_id(),
             parent: newest.digest(),
+            carry: None,
             ..self.to_parts()
         };
         // a node that was renamed since gets its old name back; it is marked as renamed, so that

@@ -7,11 +7,11 @@ use crate::cell::Cells;
 use crate::error::Result;
 use crate::format::records::{
     Header, NodeRecord, PairRecord, PolicyRecord, Run, Section, Stored, StringRef, ATTRIBUTES,
-    BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, FIRSTS, LABELS, LEAVING, MEMBERS,
-    NODES, PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES, TOLERANCE, TWICE,
+    BASE_POINTS, BASE_POLICIES, CARRY, FINAL_POINTS, FINAL_POLICIES, FIRSTS, LABELS, LEAVING,
+    MEMBERS, NODES, PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES, TOLERANCE, TWICE,
 };
 use crate::format::{
-    all_known, Digest, FirstPart, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart,
+    all_known, Carry, Digest, FirstPart, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart,
 };
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
@@ -88,6 +88,15 @@ impl Iterator for Members<'_> {
 
 impl ExactSizeIterator for Members<'_> {}
 
+impl Members<'_> {
+    /// Returns the node at this place among those that are still to come, from 0.
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> Option<NodeId> {
+        let there = place < self.end - self.next;
+        there.then(|| NodeId(self.map.read(MEMBERS, self.next + place)))
+    }
+}
+
 impl Map {
     pub(super) fn header(&self) -> Header {
         Header::read(&self.bytes, 0)
@@ -121,6 +130,11 @@ impl Map {
     /// Returns the features, one bit for each; docs/map-format.md lists them.
     pub fn features(&self) -> u64 {
         self.header().features
+    }
+
+    /// Whether a policy may name a node twice, as in the map of an adopted ring.
+    pub(crate) fn may_list_twice(&self) -> bool {
+        self.features() & TWICE != 0
     }
 
     /// Checks that this stead knows all features of the map. A map that it opened can be looked up
@@ -181,6 +195,12 @@ impl Map {
     pub fn tolerance(&self) -> Option<Tolerance> {
         let there = (self.count(TOLERANCE) > 0).then(|| self.read(TOLERANCE, 0))?;
         Tolerance::from_millionths(there.millionths)
+    }
+
+    /// Returns the carry that is open; `None` if the data is where the map says.
+    pub fn carry(&self) -> Option<Carry> {
+        let there = (self.count(CARRY) > 0).then(|| self.read(CARRY, 0))?;
+        Carry::of_record(&there)
     }
 
     /// Returns the labels over which copies are kept apart, outermost first.
@@ -359,6 +379,7 @@ impl Map {
                     .map(|node| node.id)
                     .collect(),
             }),
+            carry: self.carry(),
         }
     }
 
@@ -514,7 +535,7 @@ impl<'a> Policy<'a> {
     /// Like `distinct`, but fills a list, so that many policies can share its memory.
     pub(crate) fn list_distinct(&self, nodes: &mut Vec<NodeId>) {
         nodes.clear();
-        if self.map.features() & TWICE == 0 {
+        if !self.map.may_list_twice() {
             nodes.extend(self.members());
         } else {
             let mut seen = std::collections::HashSet::new();

@@ -10,6 +10,7 @@ mod cache;
 mod domains;
 mod epoch;
 mod finder;
+mod in_carry;
 mod inside;
 mod locate;
 mod open;

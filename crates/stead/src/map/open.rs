@@ -45,6 +45,8 @@ pub struct Map {
     /// what a binding keeps with the map; this must not be a lock, because a process that forks
     /// while it is held would leave it locked in its child for ever
     kept: OnceBox<Box<dyn Any + Send + Sync>>,
+    /// the same for what is computed of this map and another one
+    beside: OnceBox<Box<dyn Any + Send + Sync>>,
     /// how many points were asked for in batches, as long as there is no table of buckets
     pub(super) asked: AtomicUsize,
     pub(super) buckets: OnceBox<Buckets>,
@@ -110,6 +112,7 @@ impl Map {
             checked,
             domains: OnceBox::new(),
             kept: OnceBox::new(),
+            beside: OnceBox::new(),
             asked: AtomicUsize::new(0),
             buckets: OnceBox::new(),
             move_limit: None,
@@ -171,6 +174,22 @@ impl Map {
         self.kept
             .get_or_init(|| Box::new(Box::new(make(self))))
             .downcast_ref()
+    }
+}
+
+impl Map {
+    /// Returns what is kept beside this map: what a pair needs of the map where the data was. The
+    /// first call makes it, as in [`Map::kept`]; a call that fails leaves nothing.
+    pub(crate) fn beside<T: Any + Send + Sync>(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<&T> {
+        let beside = self
+            .beside
+            .get_or_try_init(|| Ok::<_, Error>(Box::new(Box::new(make()?) as Box<_>)))?;
+        beside.downcast_ref().ok_or_else(|| Error::Internal {
+            problem: "a map keeps something of another type beside it".into(),
+        })
     }
 }
 

@@ -29,7 +29,8 @@ pub const ALGORITHM: u32 = 2;
 ///
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
 /// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
-/// can hold than there are replicas; `Version` when this stead does not know all features of the
+/// can hold than there are replicas; `Carrying` when a carry is open and the fleet changes anything;
+/// `Version` when this stead does not know all features of the
 /// previous map.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
@@ -89,8 +90,14 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         pins: composed.pins,
         firsts: composed.firsts,
         target: composed.target,
+        carry: previous.and_then(Map::carry),
     };
-    Ok(Map::from_parts(&parts, &composed.unnamed)?.with_move_limit(fleet.move_limit))
+    let next = Map::from_parts(&parts, &composed.unnamed)?.with_move_limit(fleet.move_limit);
+    // while a carry is open, only a fleet that changes nothing has a next map
+    match previous.filter(|previous| !previous.same(&next)) {
+        Some(previous) => previous.no_carry().map(|()| next),
+        None => Ok(next),
+    }
 }
 
 /// Step 1: computes what each holder is to get.

@@ -278,6 +278,7 @@ mod tests {
             pins: Vec::new(),
             firsts: Vec::new(),
             target: None,
+            carry: None,
         }))
         .unwrap();
         let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'b'}, {name = 'c'}]", "f").unwrap();

@@ -220,6 +220,7 @@ impl Ring {
             pins: Vec::new(),
             firsts: Vec::new(),
             target: None,
+            carry: None,
         };
         Map::from_bytes(encode(&parts))
     }

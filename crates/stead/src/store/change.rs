@@ -2,7 +2,8 @@
 
 use super::back::Back;
 use super::epochs::Store;
-use crate::error::Result;
+use crate::carry::{self, Step};
+use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::guard::Guard;
 use crate::map::Map;
@@ -24,10 +25,33 @@ impl Store {
         self.refuse_symlink()?;
         let newest = self.current()?;
         let next = match max_move {
-            Some(part) => build_max_move(fleet, newest.as_ref(), part)?,
-            None => build(fleet, newest.as_ref())?,
+            Some(part) => build_max_move(fleet, newest.as_ref(), part),
+            None => build(fleet, newest.as_ref()),
         };
-        self.replace(newest, next)
+        self.replace(newest, next.map_err(|error| error.in_file(self.path()))?)
+    }
+
+    /// Takes a step of the carry that is open, and publishes it. Returns the map that is then in
+    /// place.
+    ///
+    /// Before `Next` and `Close`, every host must have confirmed the newest epoch, and must have
+    /// ended what it began under an older one. This is not checked here; `stead-sync carry` does.
+    ///
+    /// Errors: `Invalid` when no carry is open, or when this is not a step that can follow;
+    /// `Identity` when the history has another map than that where the data was; those of
+    /// [`Store::publish`]; `NotFound` when there is no map.
+    pub fn carry(&self, step: Step) -> Result<Map> {
+        self.refuse_symlink()?;
+        let newest = Map::open_uncached(self.path())?;
+        let next = step.after(&newest, || self.from(&newest));
+        let next = next.map_err(|error| match error {
+            Error::Invalid { problem } => Error::Invalid {
+                problem: format!("{}: {problem}", self.path().display()),
+            },
+            error => error,
+        })?;
+        self.publish(Some(&newest), &next)?;
+        Ok(next)
     }
 
     /// Goes back to an old epoch in the next epoch: epoch numbers only go up, so every reader
@@ -53,6 +77,11 @@ impl Store {
         match newest {
             Some(newest) if newest.same(&next) => Ok(newest),
             newest => {
+                let begun = match self.carrying {
+                    true => carry::begin(newest.as_ref(), &next)?,
+                    false => None,
+                };
+                let next = begun.unwrap_or(next);
                 self.publish(newest.as_ref(), &next)?;
                 Ok(next)
             }

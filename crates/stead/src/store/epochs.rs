@@ -12,6 +12,7 @@ use super::story::changes;
 use super::whole::{
     directory_of, refuse_symlink, remove_leftovers, sync_directory, Access, Temporary,
 };
+use crate::carry;
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
 use crate::format::{peek, Peeked};
@@ -34,6 +35,7 @@ pub struct Store {
     pub(super) allow: Allow,
     note: Option<String>,
     back_to: Option<u64>,
+    pub(super) carrying: bool,
 }
 
 impl Store {
@@ -46,6 +48,7 @@ impl Store {
             allow: Allow::NONE,
             note: None,
             back_to: None,
+            carrying: false,
         }
     }
 
@@ -74,6 +77,13 @@ impl Store {
     #[must_use]
     pub fn allowing(self, allow: Allow) -> Store {
         Store { allow, ..self }
+    }
+
+    /// Returns the same store, in which [`Store::apply`] and [`Store::rollback`] begin a carry where
+    /// copies move.
+    #[must_use]
+    pub fn carrying(self, carrying: bool) -> Store {
+        Store { carrying, ..self }
     }
 
     /// Returns the guards that this store lifts.
@@ -120,7 +130,8 @@ impl Store {
     /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
     /// built on another map than `base`, or was built on the map that is there and `base` is
     /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded`
-    /// when the change does harm that the store does not allow ([`Store::allowing`]); `Uncertain`
+    /// when the change does harm that the store does not allow ([`Store::allowing`]); `Carrying`
+    /// when a carry is open and this is not its next step; `Uncertain`
     /// when the new epoch is in place but its directory could not be synced. After any error but
     /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
@@ -140,6 +151,7 @@ impl Store {
 
     fn publish_locked(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.check_base(base, new)?;
+        self.check_carry(base, new)?;
         self.guard(base, new)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
@@ -152,7 +164,7 @@ impl Store {
             self.keep_copy(base, access)?;
         }
         // listed before the rename, because std panics when closing a directory fails
-        let outdated = self.outdated(new.epoch());
+        let outdated = self.outdated(new);
         // everything that can fail for lack of space comes before the rename of MAP; what follows
         // is only renames
         let spare = Temporary::write(&history, &self.map, new, access)?;
@@ -197,8 +209,41 @@ impl Store {
         Ok(found)
     }
 
-    /// Refuses a change with a finding that this store does not allow.
+    /// Refuses a change that is not the next step of the carry that is open.
+    fn check_carry(&self, base: Option<&Map>, new: &Map) -> Result<()> {
+        let Some(base) = base else {
+            return match new.carry() {
+                Some(_) => Err(self.wrong_base(
+                    "a first map has no carry, since its data was nowhere before".to_owned(),
+                )),
+                None => Ok(()),
+            };
+        };
+        carry::check(base, new, || self.from(base)).map_err(|error| error.in_file(&self.map))
+    }
+
+    /// Opens the map where the data was before the carry that is open in `map`.
+    pub(super) fn from(&self, map: &Map) -> Result<Map> {
+        let Some(carry) = map.carry() else {
+            return Err(Error::Internal {
+                problem: "the map has no carry open".into(),
+            });
+        };
+        let from = self.open_epoch(carry.from_epoch)?;
+        match carry::is_from(&carry, &from) {
+            Ok(()) => Ok(from),
+            Err(error) => Err(Error::Identity {
+                problem: format!("{}: {error}", self.map.display()),
+            }),
+        }
+    }
+
+    /// Refuses a change with a finding that this store does not allow. The steps of a carry do no
+    /// harm that was not judged when it began.
     fn guard(&self, base: Option<&Map>, new: &Map) -> Result<()> {
+        if base.is_some_and(|base| base.carry().is_some()) {
+            return Ok(());
+        }
         let mut refused = self.findings(base, new)?;
         refused.retain(|finding| !self.allow.lifts(finding.guard));
         if refused.is_empty() {
@@ -493,10 +538,14 @@ impl Store {
         Ok(epochs)
     }
 
-    /// Returns the files of the epochs that the history drops once `newest` is published.
-    pub(super) fn outdated(&self, newest: u64) -> Vec<PathBuf> {
+    /// Returns the files of the epochs that the history drops once `newest` is published. The map
+    /// where the data was stays as long as the carry is open.
+    pub(super) fn outdated(&self, newest: &Map) -> Vec<PathBuf> {
+        let from = newest.carry().map(|carry| carry.from_epoch);
         let mut epochs = self.kept().unwrap_or_default();
-        epochs.retain(|epoch| newest.saturating_sub(*epoch) >= self.keep as u64);
+        epochs.retain(|epoch| {
+            newest.epoch().saturating_sub(*epoch) >= self.keep as u64 && Some(*epoch) != from
+        });
         let history = self.history_dir();
         epochs
             .iter()

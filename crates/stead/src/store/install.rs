@@ -127,7 +127,7 @@ impl Store {
         for map in came.filter(|map| !self.has_copy(map)) {
             self.keep_copy(map, access)?;
         }
-        let outdated = self.outdated(new.epoch());
+        let outdated = self.outdated(new);
         let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
         let mut synced = Ok(());
         if !in_place {

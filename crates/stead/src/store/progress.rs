@@ -46,6 +46,18 @@ impl Store {
             let Some(before) = self.before(map, at) else {
                 break;
             };
+            if let Some(carry) = before.carry() {
+                // the epochs of a carry are no steps, and one that was reversed led back to where it
+                // began
+                newer = match carry.reverse {
+                    true => {
+                        at = carry.from_epoch;
+                        self.before(map, at)
+                    }
+                    false => Some(before),
+                };
+                continue;
+            }
             let amounts = Amounts::between(&before, newer.as_ref().unwrap_or(map)).ok();
             moved += amounts.map_or(0, |amounts| amounts.moved.0);
             last = last.or(amounts.map(|amounts| amounts.moved.0));

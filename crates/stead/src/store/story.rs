@@ -52,6 +52,7 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
     if words.is_empty() && !former_names(old).eq(former_names(new)) {
         words.push("former names dropped".to_owned());
     }
+    words.extend(of_carry(old, new));
     if words.is_empty() {
         let step = match (old.target_slices().is_some(), new.target_slices().is_some()) {
             (true, true) => "the next step",
@@ -61,6 +62,17 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
         words.push(step.to_owned());
     }
     Ok(words.join(", "))
+}
+
+/// `carry: both_old_first`, `carry: old (reversed)` or `carry: closed`.
+fn of_carry(old: &Map, new: &Map) -> Option<String> {
+    let word = match (old.carry(), new.carry()) {
+        (before, after) if before == after => return None,
+        (_, Some(carry)) if carry.reverse => format!("{} (reversed)", carry.state.word()),
+        (_, Some(carry)) => carry.state.word().to_owned(),
+        (_, None) => "closed".to_owned(),
+    };
+    Some(format!("carry: {word}"))
 }
 
 fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {

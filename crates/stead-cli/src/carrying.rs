@@ -1,0 +1,97 @@
+//! A carry in words and in JSON, and the option that begins one.
+
+use clap::Args;
+use serde::Serialize;
+use stead::carry::{self, Carry, State};
+use stead::Map;
+
+use crate::input::hex;
+
+/// The option of the verbs that make a change.
+#[derive(Args)]
+pub struct Begin {
+    /// Begin a carry where copies move: hosts read and write the old places until
+    /// `stead-sync carry`, or `stead carry` by hand, has brought the data to the new ones
+    #[arg(long)]
+    carry: bool,
+}
+
+impl Begin {
+    /// Returns whether the option was given.
+    pub fn is_given(&self) -> bool {
+        self.carry
+    }
+
+    /// Returns the map to publish: with a carry where the option is given and copies move.
+    pub fn on(&self, old: Option<&Map>, new: Map) -> stead::Result<Map> {
+        let needed = old.is_some_and(|old| !old.same(&new));
+        match self.carry && needed {
+            true => Ok(carry::begin(old, &new)?.unwrap_or(new)),
+            false => Ok(new),
+        }
+    }
+}
+
+/// A carry that is open, in JSON.
+#[derive(Serialize)]
+pub struct CarryJson {
+    state: &'static str,
+    direction: &'static str,
+    from_epoch: u64,
+    from_digest: String,
+}
+
+impl CarryJson {
+    /// Returns the JSON form of the carry that is open in a map.
+    pub fn of(map: &Map) -> Option<CarryJson> {
+        map.carry().map(|carry| CarryJson {
+            state: carry.state.word(),
+            direction: carry.direction(),
+            from_epoch: carry.from_epoch,
+            from_digest: hex(&carry.from_digest),
+        })
+    }
+}
+
+/// Names the state: `both_old_first`, or `old, being reversed`.
+pub fn state(carry: &Carry) -> String {
+    match carry.reverse {
+        true => format!("{}, being reversed", carry.state.word()),
+        false => carry.state.word().to_owned(),
+    }
+}
+
+/// Names a carry: `both_old_first, from epoch 7`.
+pub fn in_words(carry: &Carry) -> String {
+    format!("{}, from epoch {}", state(carry), carry.from_epoch)
+}
+
+/// Says what a state means for the hosts, and what is done in it before the next step.
+pub fn meaning(carry: &Carry) -> [&'static str; 2] {
+    match (carry.state, carry.reverse) {
+        (State::Old, false) => [
+            "hosts read and write the old places",
+            "nothing is to be done before the next step",
+        ],
+        (State::BothOldFirst, false) => [
+            "hosts write both places, and read the old one first",
+            "copy the data to the new places, and verify it, before the next step",
+        ],
+        (State::BothNewFirst, _) => [
+            "hosts write both places, and read the new one first",
+            "nothing is to be done before the next step; after it there is no way back",
+        ],
+        (State::New, _) => [
+            "hosts read and write the new places",
+            "remove the old copies, and close the carry",
+        ],
+        (State::BothOldFirst, true) => [
+            "hosts write both places, and read the old one first",
+            "nothing is to be done before the next step",
+        ],
+        (State::Old, true) => [
+            "hosts read and write the old places",
+            "remove what was copied to the new places, and close the carry",
+        ],
+    }
+}

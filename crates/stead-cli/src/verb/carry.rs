@@ -1,0 +1,161 @@
+//! `stead carry MAP [STEP]`: takes a carry on by hand.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use stead::carry::Step;
+use stead::store::KEEP;
+use stead::{Map, Store};
+
+use super::apply::Why;
+use crate::carrying::{in_words, meaning, state, CarryJson};
+use crate::change::understood;
+use crate::exit::{Failure, Result, USAGE};
+use crate::output::Out;
+use crate::text::wrapped;
+
+/// Take a carry on by hand, for data that your own tools move
+///
+/// A carry brings data to its new nodes while hosts read and write it. `stead apply --carry` begins
+/// one. Its states are old, both_old_first (copy the data in this one), both_new_first, and new
+/// (remove the old copies in this one). Each step is an epoch of its own. Without STEP this prints
+/// the state, and what is to be done.
+///
+/// Before next and close, every host must have the present epoch, and must have ended what it began
+/// under an older one: only then are hosts at most one state apart. This program does not know the
+/// hosts, so --confirmed says it. `stead-sync carry` does all this, and copies the data, by itself.
+#[derive(Args)]
+#[command(after_help = "\
+Example: add a node, and copy the data before it is read there
+  stead apply --carry fleet.toml db.map
+  stead carry db.map next --confirmed     # both places are written
+  ...                                     # copy, and verify
+  stead carry db.map next --confirmed     # the new place is read first
+  stead carry db.map next --confirmed     # only the new place is used
+  ...                                     # remove the old copies
+  stead carry db.map close --confirmed
+
+Exit codes:
+  0   done
+  64  no carry is open, the step cannot follow, or --confirmed is missing
+  65  the map is damaged, or the history has not the map where the data was
+  66  the map is missing
+  74  writing failed; the old map is in place
+  75  another process changed the map first; nothing was written, run it again
+  76  the new map is in place, but writing its report or syncing the disk failed
+  77  permission denied")]
+pub struct Carry {
+    /// The map file
+    map: PathBuf,
+    /// The step to take
+    step: Option<StepArg>,
+    /// Say that every host has the present epoch, and has ended what it began under an older one
+    #[arg(long)]
+    confirmed: bool,
+    #[command(flatten)]
+    why: Why,
+    /// Print JSON for programs; docs/cli.md describes it
+    #[arg(long)]
+    json: bool,
+}
+
+/// A step of a carry.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StepArg {
+    /// To the next state, forward or back
+    Next,
+    /// Turn round, one state back; possible before the state new
+    Reverse,
+    /// End the carry, after the last copies were removed
+    Close,
+}
+
+impl StepArg {
+    fn step(self) -> Step {
+        match self {
+            StepArg::Next => Step::Next,
+            StepArg::Reverse => Step::Reverse,
+            StepArg::Close => Step::Close,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CarriedJson<'a> {
+    name: &'a str,
+    epoch: u64,
+    /// null when no carry is open
+    carry: Option<CarryJson>,
+}
+
+impl Carry {
+    pub fn run(self, out: &mut Out) -> Result {
+        let store = Store::new(&self.map, KEEP);
+        store.refuse_symlink()?;
+        let before = Map::open_uncached(&self.map)?;
+        understood(&before, &self.map)?;
+        let Some(step) = self.step else {
+            return self.report(None, &before, out);
+        };
+        if step != StepArg::Reverse && !self.confirmed && before.carry().is_some() {
+            return Err(Failure::new(
+                USAGE,
+                format!(
+                    "{}: every host must have epoch {} before this step, and must have ended what \
+                     it began under an older one; add --confirmed when it is so",
+                    self.map.display(),
+                    before.epoch()
+                ),
+            ));
+        }
+        let after = self.why.on(store)?.carry(step.step())?;
+        let written = self
+            .report(Some(&before), &after, out)
+            .and_then(|()| out.flush());
+        written.map_err(|failure| failure.in_place(after.epoch()))
+    }
+
+    /// Writes where the carry is, after a step from the epoch before if there was one.
+    fn report(&self, before: Option<&Map>, map: &Map, out: &mut Out) -> Result {
+        if self.json {
+            return out.json(&CarriedJson {
+                name: map.name(),
+                epoch: map.epoch(),
+                carry: CarryJson::of(map),
+            });
+        }
+        let start = match before {
+            None => format!("{}: epoch {}", map.name(), map.epoch()),
+            Some(before) => format!(
+                "{}: epoch {} -> {}",
+                map.name(),
+                before.epoch(),
+                map.epoch()
+            ),
+        };
+        let Some(carry) = map.carry() else {
+            return match before.and_then(Map::carry) {
+                None => out.line(format_args!("{start}, no carry is open")),
+                Some(was) if was.reverse => out.line(format_args!(
+                    "{start}, the carry is closed: everything is as in epoch {}",
+                    was.from_epoch
+                )),
+                Some(_) => out.line(format_args!("{start}, the carry is closed")),
+            };
+        };
+        match before.and_then(Map::carry) {
+            None => out.line(format_args!("{start}, carry {}", in_words(&carry)))?,
+            Some(was) => out.line(format_args!(
+                "{start}, carry {} -> {}",
+                was.state.word(),
+                state(&carry)
+            ))?,
+        }
+        let [hosts, then] = meaning(&carry);
+        for line in wrapped(&format!("{hosts}; {then}"), "  ", "  ") {
+            out.line(line)?;
+        }
+        Ok(())
+    }
+}

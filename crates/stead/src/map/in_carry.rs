@@ -1,0 +1,59 @@
+//! A map while a carry is open: refusing other changes, and the next epoch with another state.
+
+use super::open::Map;
+use crate::error::{Error, Result};
+use crate::format::{Carry, NodeLists, Parts};
+
+impl Map {
+    /// Checks that no carry is open: until it is closed, nothing else may change.
+    ///
+    /// Errors: `Carrying`, with the state of the carry and how to go on.
+    pub fn no_carry(&self) -> Result<()> {
+        let Some(carry) = self.carry() else {
+            return Ok(());
+        };
+        let reversed = match carry.reverse {
+            true => ", and is being reversed",
+            false => "",
+        };
+        Err(Error::Carrying {
+            file: None,
+            problem: format!(
+                "epoch {} has a carry open, which brings the data from where epoch {} placed it: \
+                 it is in the state {}{reversed}; nothing was changed, end it first: \
+                 `stead-sync carry` goes on with it or reverses it, and `stead carry` does so by \
+                 hand",
+                self.epoch(),
+                carry.from_epoch,
+                carry.state.word()
+            ),
+        })
+    }
+
+    /// Makes the same map, of the same epoch, with this carry or without one.
+    pub(crate) fn with_carry(&self, carry: Option<Carry>) -> Result<Map> {
+        let parts = Parts {
+            carry,
+            ..self.to_parts()
+        };
+        let map = Map::from_parts(&parts, &NodeLists::default())?;
+        Ok(map.with_move_limit(self.move_limit()))
+    }
+
+    /// Makes the epoch after this one: the same map, with this carry or without one.
+    pub(crate) fn followed_by(&self, carry: Option<Carry>) -> Result<Map> {
+        let Some(epoch) = self.epoch().checked_add(1) else {
+            return Err(Error::Impossible {
+                problem: "no epoch can follow 2^64 - 1".into(),
+            });
+        };
+        let parts = Parts {
+            epoch,
+            map_id: self.map_id(),
+            parent: self.digest(),
+            carry,
+            ..self.to_parts()
+        };
+        Map::from_parts(&parts, &NodeLists::default())
+    }
+}
