@@ -2,12 +2,18 @@
 //! read and write it.
 //!
 //! ```text
-//! kind pattern stamp | walk whole_file | files
+//! kind pattern stamp pool | walk whole_file | files memcached redis sql
 //! ```
 
 pub mod files;
 pub mod kind;
+pub mod memcached;
 mod pattern;
+pub mod pool;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub mod sql;
 mod stamp;
 mod walk;
 mod whole_file;

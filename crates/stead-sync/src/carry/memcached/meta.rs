@@ -104,9 +104,9 @@ impl Connection {
         self.send(b"mn\r\n")?;
         let answer = self.line()?;
         if answer != "MN" {
-            return Err(self.refused(
-                "it does not know the meta commands; stead-sync needs memcached 1.6",
-            ));
+            return Err(
+                self.refused("it does not know the meta commands; stead-sync needs memcached 1.6")
+            );
         }
         self.send(b"stats settings\r\n")?;
         let mut refused = None;
@@ -148,11 +148,7 @@ impl Connection {
                 .and_then(|()| stream.read_exact(&mut end));
             read.map_err(|e| lost(&self.server, &e))?;
         }
-        let (flags, left, cas) = (
-            answer.number('f'),
-            answer.number('t'),
-            answer.number('c'),
-        );
+        let (flags, left, cas) = (answer.number('f'), answer.number('t'), answer.number('c'));
         let (Some(flags), Some(left), Some(cas)) = (flags, left, cas) else {
             return Err(self.strange(&answer));
         };

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use ::redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, Value};
 use ::redis::FromRedisValue;
+use ::redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, Value};
 use sha2::{Digest, Sha256};
 
 use crate::access::Secret;
@@ -296,10 +296,7 @@ fn failure(server: &str, error: &RedisError) -> Fault {
     let code = error.code().unwrap_or_default();
     let (passes, help) = match code {
         "OOM" => (false, "; give it more memory (maxmemory)"),
-        "READONLY" => (
-            false,
-            "; give the address of the primary, not of a replica",
-        ),
+        "READONLY" => (false, "; give the address of the primary, not of a replica"),
         "LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN" | "MISCONF" => (true, ""),
         "NOAUTH" | "WRONGPASS" | "NOPERM" => (false, "; check the user and the password"),
         _ if error.kind() == ErrorKind::AuthenticationFailed => {

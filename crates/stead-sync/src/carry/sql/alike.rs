@@ -91,7 +91,9 @@ struct Change<'a, C> {
 
 fn differing<'a, C>((from, to): (&'a Vec<Row<C>>, &'a Vec<Row<C>>)) -> Change<'a, C> {
     let by_id = |rows: &'a Vec<Row<C>>| -> HashMap<&'a [u8], &'a [u8]> {
-        rows.iter().map(|row| (&row.id[..], &row.bytes[..])).collect()
+        rows.iter()
+            .map(|row| (&row.id[..], &row.bytes[..]))
+            .collect()
     };
     let (source, target) = (by_id(from), by_id(to));
     let (mut new, mut other) = (Vec::new(), Vec::new());

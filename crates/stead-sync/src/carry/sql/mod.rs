@@ -109,7 +109,10 @@ fn keys<'a>(items: &[&'a Item]) -> Vec<&'a [u8]> {
 
 /// Does something with many items at once; when that fails, with one after the other, so that one
 /// item does not hold the others back.
-fn each_or_all<T>(count: usize, mut work: impl FnMut(std::ops::Range<usize>) -> Done<Vec<T>>) -> Vec<Done<T>> {
+fn each_or_all<T>(
+    count: usize,
+    mut work: impl FnMut(std::ops::Range<usize>) -> Done<Vec<T>>,
+) -> Vec<Done<T>> {
     match work(0..count) {
         Ok(all) => all.into_iter().map(Ok).collect(),
         Err(fault) if count == 1 => vec![Err(fault)],
@@ -284,7 +287,10 @@ impl<D: Database> Kind for Sql<D> {
                     }
                 }
                 database.commit()?;
-                Ok(gone.into_iter().map(|(absent, mine)| absent || mine).collect())
+                Ok(gone
+                    .into_iter()
+                    .map(|(absent, mine)| absent || mine)
+                    .collect())
             })
         })
     }

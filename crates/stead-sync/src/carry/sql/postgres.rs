@@ -40,7 +40,9 @@ impl Postgres {
     /// Returns the first column of an answer, as texts.
     fn texts(&mut self, text: &str, values: &[&(dyn ToSql + Sync)]) -> Done<Vec<String>> {
         let rows = self.query(text, values)?;
-        rows.iter().map(|row| row.try_get(0).map_err(fault)).collect()
+        rows.iter()
+            .map(|row| row.try_get(0).map_err(fault))
+            .collect()
     }
 }
 
@@ -179,13 +181,18 @@ impl Database for Postgres {
             });
             parts.collect::<Vec<_>>().join(glue)
         };
-        let begin = |key: &str, kind: &str| match &after {
+        let begin = |key: &str, kind: &str| {
+            match &after {
             Some(_) => format!("{key} >= $1::text::{kind} AND ({key} > $1::text::{kind} OR {key}::text COLLATE \"C\" > $1::text)"),
             None => format!("{key} IS NOT NULL AND $1::text IS NULL"),
+        }
         };
         let bound = parts(
             &|name, key, kind| {
-                format!("(SELECT {key} AS k FROM {name} WHERE {} ORDER BY {key} OFFSET {PAGE} LIMIT 1)", begin(key, kind))
+                format!(
+                    "(SELECT {key} AS k FROM {name} WHERE {} ORDER BY {key} OFFSET {PAGE} LIMIT 1)",
+                    begin(key, kind)
+                )
             },
             " UNION ALL ",
         );
@@ -206,7 +213,10 @@ impl Database for Postgres {
         );
         let page = format!("SELECT t FROM (SELECT DISTINCT k, t FROM ({page}) u ORDER BY k, t) v");
         let texts = self.texts(&page, &[&after, &bound])?;
-        texts.into_iter().map(|text| key_of(&tables[0], &text)).collect()
+        texts
+            .into_iter()
+            .map(|text| key_of(&tables[0], &text))
+            .collect()
     }
 
     fn begin(&mut self) -> Done {
@@ -216,7 +226,10 @@ impl Database for Postgres {
     fn rows(&mut self, table: &Table, keys: &[&[u8]], lock: bool) -> Done<Vec<Row<Cell>>> {
         let keys = keys.iter().map(|key| written(table, key));
         let keys: Vec<String> = keys.collect::<Done<_>>()?;
-        let cells = table.columns.iter().map(|c| format!("{}::text", quoted(&c.name)));
+        let cells = table
+            .columns
+            .iter()
+            .map(|c| format!("{}::text", quoted(&c.name)));
         let cells: Vec<String> = cells.collect();
         let column = &table.columns[table.key];
         let key = quoted(&column.name);
@@ -246,7 +259,11 @@ impl Database for Postgres {
 
     fn delete(&mut self, table: &Table, rows: &[&Row<Cell>]) -> Done {
         let (lists, casts) = lists(table, &table.id, rows);
-        let names: Vec<_> = table.id.iter().map(|&place| quoted(&table.columns[place].name)).collect();
+        let names: Vec<_> = table
+            .id
+            .iter()
+            .map(|&place| quoted(&table.columns[place].name))
+            .collect();
         let text = format!(
             "DELETE FROM {} WHERE ({}) IN (SELECT {casts})",
             table.name,
@@ -297,7 +314,9 @@ fn lists(table: &Table, places: &[usize], rows: &[&Row<Cell>]) -> (Vec<Vec<Cell>
         let kind = &table.columns[place].kind;
         format!("u.{name}::{kind}")
     });
-    let arrays: Vec<String> = (1..=places.len()).map(|n| format!("${n}::text[]")).collect();
+    let arrays: Vec<String> = (1..=places.len())
+        .map(|n| format!("${n}::text[]"))
+        .collect();
     let casts = format!(
         "{} FROM unnest({}) AS u({})",
         casts.collect::<Vec<_>>().join(", "),
@@ -331,7 +350,9 @@ fn written(table: &Table, key: &[u8]) -> Done<String> {
     let text = std::str::from_utf8(key);
     text.map(str::to_owned).map_err(|_| {
         let name = &table.name;
-        Fault::final_one(format_args!("{name}: a key is no UTF-8, but its column holds text"))
+        Fault::final_one(format_args!(
+            "{name}: a key is no UTF-8, but its column holds text"
+        ))
     })
 }
 
@@ -342,7 +363,9 @@ fn key_of(table: &Table, text: &str) -> Done<Vec<u8>> {
     }
     let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
     let digits = text.strip_prefix("\\x").unwrap_or_default().as_bytes();
-    let bytes = digits.chunks(2).map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?));
+    let bytes = digits
+        .chunks(2)
+        .map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?));
     let bytes: Option<Vec<u8>> = bytes.collect();
     bytes.ok_or_else(|| Fault::final_one(format_args!("{}: {text:?} are no bytes", table.name)))
 }
@@ -376,7 +399,9 @@ fn fault(error: Error) -> Fault {
             let why = std::error::Error::source(&error);
             let why = why.map_or_else(|| error.to_string(), |why| format!("{error}: {why}"));
             // an answer that is not understood stays so; a connection that is lost comes back
-            let passes = !why.contains("serializ") && !why.contains("invalid configuration") && !why.contains("TLS");
+            let passes = !why.contains("serializ")
+                && !why.contains("invalid configuration")
+                && !why.contains("TLS");
             Fault {
                 line: format!("PostgreSQL: {why}"),
                 passes,
