@@ -51,7 +51,9 @@ pub struct Column {
     pub name: String,
     /// Its type, as the database writes it.
     pub kind: String,
-    /// What else must be alike, such as the collation.
+    /// How its texts are compared; empty where it has none.
+    pub collation: String,
+    /// What else must be alike at two servers.
     pub rest: String,
     /// Whether the database computes it from the others. Then it is not copied.
     pub computed: bool,

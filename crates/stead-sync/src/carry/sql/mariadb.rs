@@ -127,8 +127,8 @@ impl Database for MariaDb {
             None => return wrong("does not exist, or the user may not see it; create it"),
         }
         let columns = self.texts(
-            "SELECT COLUMN_NAME, COLUMN_TYPE, CONCAT_WS(' ', IS_NULLABLE, CHARACTER_SET_NAME, \
-             COLLATION_NAME, EXTRA, GENERATION_EXPRESSION), COALESCE(GENERATION_EXPRESSION, '') \
+            "SELECT COLUMN_NAME, COLUMN_TYPE, COALESCE(COLLATION_NAME, ''), \
+             CONCAT_WS(' ', IS_NULLABLE, CHARACTER_SET_NAME, EXTRA, GENERATION_EXPRESSION), COALESCE(GENERATION_EXPRESSION, '') \
              FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
             vec![table()],
         )?;
@@ -138,6 +138,7 @@ impl Database for MariaDb {
             Column {
                 name: next(),
                 kind: next(),
+                collation: next(),
                 rest: next(),
                 computed: !next().is_empty(),
             }

@@ -158,7 +158,7 @@ impl<D: Database> Kind for Sql<D> {
             let Some((other, expected)) = &first else {
                 let key = |table: &Table| {
                     let column = &table.columns[table.key];
-                    (column.kind.clone(), column.rest.clone())
+                    (column.kind.clone(), column.collation.clone())
                 };
                 if let Some(odd) = tables.iter().find(|table| key(table) != key(&tables[0])) {
                     return Err(Fault::final_one(format_args!(

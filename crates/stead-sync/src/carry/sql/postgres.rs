@@ -121,8 +121,8 @@ impl Database for Postgres {
         let name_of: &(dyn ToSql + Sync) = &name;
         let columns = self.query(
             "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), \
+               coalesce(co.collname::text, ''), \
                concat_ws(' ', a.attnotnull::text, a.attgenerated::text, a.attidentity::text, \
-                 co.collname, \
                  CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END), \
                a.attgenerated::text <> '' \
              FROM pg_attribute a LEFT JOIN pg_collation co ON co.oid = a.attcollation \
@@ -133,8 +133,9 @@ impl Database for Postgres {
         let columns = columns.iter().map(|row| Column {
             name: row.get(0),
             kind: row.get(1),
-            rest: row.get(2),
-            computed: row.get(3),
+            collation: row.get(2),
+            rest: row.get(3),
+            computed: row.get(4),
         });
         let columns = columns.collect();
         let id = self.texts(
