@@ -2,12 +2,29 @@
 //! read and write it.
 //!
 //! ```text
-//! kind pattern stamp | walk whole_file | files
+//! kind        what a kind of data can do: files, or any command
+//! protocol    one item: copied, compared, removed
+//! route       which way each item goes
+//! pass        all items: in batches, by several workers, with the journal
+//! machine     from state to state
 //! ```
+//!
+//! docs/carry.md is the user's manual.
 
 pub mod files;
+pub mod journal;
 pub mod kind;
+pub mod machine;
+pub mod outcome;
+pub mod pass;
 mod pattern;
+pub mod protocol;
+pub mod route;
+pub mod settings;
+pub mod shell;
 mod stamp;
+pub mod standing;
+pub mod tally;
+pub mod throttle;
 mod walk;
 mod whole_file;
