@@ -81,6 +81,26 @@ static SV *move_record(pTHX_ held_plan *plan, size_t index) {
     return record(aTHX_ "Stead::Move", fields);
 }
 
+/* ---- the states of a carry */
+
+static const char *const states[] = {NULL, "old", "both_old_first", "both_new_first", "new"};
+
+/* The number of a state. */
+static int32_t state_of(pTHX_ SV *sv) {
+    const char *const word = c_string(aTHX_ sv, "the state of a carry");
+    int32_t state;
+    for (state = STEAD_STATE_OLD; state <= STEAD_STATE_NEW; state++)
+        if (strEQ(word, states[state]))
+            return state;
+    invalid(aTHX_ "'%s' is no state of a carry; write one of old, both_old_first, both_new_first, new", word);
+    return 0;
+}
+
+/* The name of a node of a pair. */
+static SV *pair_name(pTHX_ held_pair *pair, int32_t node) {
+    return text(aTHX_ stead_pair_node_name(pair->pair, node));
+}
+
 /* Room for `count` nodes, in a mortal scalar that Perl frees. */
 static int32_t *room(pTHX_ size_t count) {
     return (int32_t *)SvPVX(sv_2mortal(newSV(count * sizeof(int32_t) + 1)));
@@ -1329,3 +1349,139 @@ report(plan, ...)
     found = decoded(aTHX_ json);
     SP = PL_stack_base + ax - 1;
     XPUSHs(found);
+
+MODULE = Stead  PACKAGE = Stead::Pair
+
+void
+open(class, path, ...)
+    SV *class
+    SV *path
+  PREINIT:
+    stead_error error;
+    stead_pair *pair;
+    SV *copy, *epoch, *state;
+    const char *name;
+    UV number = 0;
+    int32_t status, wanted = 0;
+  PPCODE:
+    only(aTHX_ ax, 2, items, " copy epoch state ");
+    copy = option(aTHX_ ax, 2, items, "copy");
+    epoch = option(aTHX_ ax, 2, items, "epoch");
+    state = option(aTHX_ ax, 2, items, "state");
+    if (!epoch != !state)
+        invalid(aTHX_ "epoch and state belong together; give both, or none");
+    if (epoch) {
+        number = unsigned_of(aTHX_ epoch, "an epoch");
+        wanted = state_of(aTHX_ state);
+    }
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = epoch ? stead_pair_open_from(name, number, wanted, &pair, &error)
+                       : stead_pair_open(name, copy && SvTRUE(copy) ? STEAD_OPEN_COPY : STEAD_OPEN_SHARED, &pair, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_pair(aTHX_ class, pair));
+
+void
+between(class, old_map, new_map, state)
+    SV *class
+    held_map *old_map
+    held_map *new_map
+    SV *state
+  PREINIT:
+    stead_error error;
+    stead_pair *pair;
+  PPCODE:
+    if (stead_pair_between(old_map->map, new_map->map, state_of(aTHX_ state), &pair, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_pair(aTHX_ class, pair));
+
+void
+state(pair)
+    held_pair *pair
+  PREINIT:
+    int32_t state;
+  PPCODE:
+    state = stead_pair_state(pair->pair);
+    if (state >= STEAD_STATE_OLD && state <= STEAD_STATE_NEW)
+        mXPUSHs(newSVpv(states[state], 0));
+    else
+        XPUSHs(&PL_sv_undef);
+
+void
+new_map(pair)
+    held_pair *pair
+  ALIAS:
+    old = 1
+  PREINIT:
+    stead_map *map;
+  PPCODE:
+    map = ix ? stead_pair_old_map(pair->pair) : stead_pair_new_map(pair->pair);
+    if (map)
+        XPUSHs(new_map(aTHX_ sv_2mortal(newSVpvs("Stead::Map")), map));
+    else
+        XPUSHs(&PL_sv_undef);
+
+void
+reads(pair, key)
+    held_pair *pair
+    bytes key
+  ALIAS:
+    writes = 1
+  PREINIT:
+    answer found;
+  PPCODE:
+    ASK(ix ? stead_pair_writes(pair->pair, key.text, key.length, found.nodes, capacity, &found.count, &error)
+           : stead_pair_reads(pair->pair, key.text, key.length, found.nodes, capacity, &found.count, &error),
+        found);
+    ANSWER_LIST(found.count, pair_name(aTHX_ pair, found.nodes[i]));
+
+void
+reads_point(pair, point)
+    held_pair *pair
+    SV *point
+  ALIAS:
+    writes_point = 1
+  PREINIT:
+    answer found;
+    UV number;
+  PPCODE:
+    number = unsigned_of(aTHX_ point, "a point");
+    ASK(ix ? stead_pair_writes_point(pair->pair, number, found.nodes, capacity, &found.count, &error)
+           : stead_pair_reads_point(pair->pair, number, found.nodes, capacity, &found.count, &error),
+        found);
+    ANSWER_LIST(found.count, pair_name(aTHX_ pair, found.nodes[i]));
+
+void
+moved(pair, key)
+    held_pair *pair
+    bytes key
+  PPCODE:
+    XPUSHs(boolSV(stead_pair_moved(pair->pair, key.text, key.length) == 1));
+
+void
+moved_point(pair, point)
+    held_pair *pair
+    SV *point
+  PPCODE:
+    XPUSHs(boolSV(stead_pair_moved_point(pair->pair, unsigned_of(aTHX_ point, "a point")) == 1));
+
+void
+attribute(pair, node, name)
+    held_pair *pair
+    SV *node
+    SV *name
+  PREINIT:
+    const char *asked, *found;
+    int32_t number;
+  PPCODE:
+    asked = name_given(aTHX_ node, "the name of a node");
+    number = asked ? stead_pair_node_named(pair->pair, asked) : -1;
+    if (number < 0)
+        invalid(aTHX_ "this pair has no node '%" SVf "'", SVfARG(node));
+    asked = name_given(aTHX_ name, "the name of an attribute");
+    found = asked ? stead_pair_node_attribute(pair->pair, number, asked) : NULL;
+    XPUSHs(found ? sv_2mortal(text(aTHX_ found)) : &PL_sv_undef);

@@ -37,6 +37,11 @@ typedef struct {
   held_map old_map, new_map;
 } held_plan;
 
+/* A pair. It has handles of its maps itself. */
+typedef struct {
+  stead_pair *pair;
+} held_pair;
+
 /* ---- failures */
 
 /* Makes a scalar of a text from the library, which is UTF-8. */
@@ -154,6 +159,15 @@ static int free_plan(pTHX_ SV *sv, MAGIC *mg) {
   return 0;
 }
 
+static int free_pair(pTHX_ SV *sv, MAGIC *mg) {
+  dSAVE_ERRNO;
+  PERL_UNUSED_ARG(sv);
+  stead_pair_free(((held_pair *)mg->mg_ptr)->pair);
+  Safefree(mg->mg_ptr);
+  RESTORE_ERRNO;
+  return 0;
+}
+
 /* Makes another handle of a map. It has no names yet: they belong to Perl, and
  * each of Perl's threads makes its own. */
 static held_map share(const held_map *held) {
@@ -184,15 +198,28 @@ static int dup_plan(pTHX_ MAGIC *mg, CLONE_PARAMS *params) {
   mg->mg_ptr = (char *)mine;
   return 0;
 }
+
+static int dup_pair(pTHX_ MAGIC *mg, CLONE_PARAMS *params) {
+  const held_pair *const theirs = (held_pair *)mg->mg_ptr;
+  held_pair *mine;
+  PERL_UNUSED_ARG(params);
+  Newx(mine, 1, held_pair);
+  mine->pair = stead_pair_share(theirs->pair);
+  mg->mg_ptr = (char *)mine;
+  return 0;
+}
 #else
 #define dup_map NULL
 #define dup_plan NULL
+#define dup_pair NULL
 #endif
 
 static MGVTBL map_magic = {NULL,     NULL, NULL,    NULL,
                            free_map, NULL, dup_map, NULL};
 static MGVTBL plan_magic = {NULL,      NULL, NULL,     NULL,
                             free_plan, NULL, dup_plan, NULL};
+static MGVTBL pair_magic = {NULL,      NULL, NULL,     NULL,
+                            free_pair, NULL, dup_pair, NULL};
 
 /* The content of an object of this module; NULL when `sv` is not one. */
 PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
@@ -261,6 +288,21 @@ static held_plan *plan_of(pTHX_ SV *sv) {
       fail(aTHX_ & error);
   }
   return held;
+}
+
+static held_pair *pair_of(pTHX_ SV *sv) {
+  held_pair *const held = (held_pair *)held_by(sv, &pair_magic);
+  if (!held)
+    invalid(aTHX_ "pair is not a Stead::Pair; Stead::Pair->open(PATH) gives "
+                  "one");
+  return held;
+}
+
+static SV *new_pair(pTHX_ SV *class, stead_pair *pair) {
+  held_pair *mine;
+  Newx(mine, 1, held_pair);
+  mine->pair = pair;
+  return object(aTHX_ class, &pair_magic, mine);
 }
 
 static held_map held(stead_map *map) {

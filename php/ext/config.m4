@@ -20,7 +20,7 @@ if test "$PHP_STEAD" != "no"; then
   fi
   AC_MSG_RESULT([$STEAD_DIR/include])
   PHP_ADD_INCLUDE([$STEAD_DIR/include])
-  PHP_NEW_EXTENSION(stead, stead.c library.c failure.c fleet.c map.c open.c locate.c batch.c inside.c records.c plan.c, $ext_shared,, -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden)
+  PHP_NEW_EXTENSION(stead, stead.c library.c failure.c fleet.c map.c open.c locate.c batch.c inside.c records.c pair.c plan.c, $ext_shared,, -std=gnu11 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden)
   PHP_ADD_EXTENSION_DEP(stead, json)
   PHP_ADD_EXTENSION_DEP(stead, spl)
 fi

@@ -38,7 +38,7 @@ bool stead_list_grown(stead_node_list *list) {
   return true;
 }
 
-static void free_list(stead_node_list *list) {
+void stead_list_free(stead_node_list *list) {
   if (list->nodes != list->few) {
     efree(list->nodes);
   }
@@ -55,7 +55,7 @@ static void names_of(zval *return_value, stead_map_object *self,
     }
     add_next_index_str(return_value, zend_string_copy(name));
   }
-  free_list(list);
+  stead_list_free(list);
 }
 
 void stead_list_names(zval *return_value, stead_map_object *self,
@@ -64,7 +64,7 @@ void stead_list_names(zval *return_value, stead_map_object *self,
   if (status == STEAD_OK) {
     names_of(return_value, self, list);
   } else {
-    free_list(list);
+    stead_list_free(list);
     stead_fail(error);
   }
 }

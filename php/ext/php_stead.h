@@ -46,11 +46,13 @@ extern zend_class_entry *stead_ce_map;
 extern zend_class_entry *stead_ce_node;
 extern zend_class_entry *stead_ce_policy;
 extern zend_class_entry *stead_ce_slice;
+extern zend_class_entry *stead_ce_pair;
 extern zend_class_entry *stead_ce_plan;
 extern zend_class_entry *stead_ce_move;
 extern zend_class_entry *stead_ce_affected;
 
 void stead_map_startup(void);
+void stead_pair_startup(void);
 void stead_plan_startup(void);
 
 /* failure.c: the exceptions. An exception that C throws has the file and the
@@ -148,6 +150,7 @@ typedef struct {
 void stead_list_start(stead_node_list *list);
 /* Returns whether the list was too short, and has become long enough. */
 bool stead_list_grown(stead_node_list *list);
+void stead_list_free(stead_node_list *list);
 /* Throws when the status says so; otherwise returns the names. Either way the
  * list is freed. */
 void stead_list_names(zval *return_value, stead_map_object *self,

@@ -20,6 +20,7 @@ zend_class_entry *stead_ce_map;
 zend_class_entry *stead_ce_node;
 zend_class_entry *stead_ce_policy;
 zend_class_entry *stead_ce_slice;
+zend_class_entry *stead_ce_pair;
 zend_class_entry *stead_ce_plan;
 zend_class_entry *stead_ce_move;
 zend_class_entry *stead_ce_affected;
@@ -52,6 +53,7 @@ static PHP_MINIT_FUNCTION(stead) {
   stead_ce_node = register_class_Stead_Node(php_json_serializable_ce);
   stead_ce_policy = register_class_Stead_Policy();
   stead_ce_slice = register_class_Stead_Slice();
+  stead_ce_pair = register_class_Stead_Pair();
   stead_ce_plan = register_class_Stead_Plan(
       zend_ce_countable, zend_ce_aggregate, php_json_serializable_ce);
   stead_ce_move = register_class_Stead_Move();
@@ -59,6 +61,7 @@ static PHP_MINIT_FUNCTION(stead) {
   register_class_Stead_Path();
   register_class_Stead_Point();
   stead_map_startup();
+  stead_pair_startup();
   stead_plan_startup();
 
   zend_class_entry *top = stead_ce_exception;

@@ -240,6 +240,43 @@ final class Plan implements \Countable, \IteratorAggregate, \JsonSerializable
     public function __debugInfo(): array {}
 }
 
+final class Pair
+{
+    private function __construct() {}
+
+    public static function open(string $path, bool $copy = false, ?int $epoch = null, ?string $state = null): Pair {}
+
+    public static function between(Map $old, Map $new, string $state): Pair {}
+
+    public function state(): ?string {}
+
+    public function new(): Map {}
+
+    public function old(): ?Map {}
+
+    public function reads(string $key): array {}
+
+    public function writes(string $key): array {}
+
+    public function moved(string $key): bool {}
+
+    public function readsPoint(int $point): array {}
+
+    public function writesPoint(int $point): array {}
+
+    public function movedPoint(int $point): bool {}
+
+    public function attribute(string $node, string $attribute): ?string {}
+
+    public function __clone(): void {}
+
+    public function __serialize(): array {}
+
+    public function __unserialize(array $data): void {}
+
+    public function __debugInfo(): array {}
+}
+
 final class Move
 {
     public readonly int $first;

@@ -1,5 +1,5 @@
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 181631a3d7ec4e39c35aad29454668f973144399 */
+ * Stub hash: 827cba1a2bb847fc24d5ca32dcad57f550ea7f1b */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Fold_of, 0, 1, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
@@ -276,6 +276,55 @@ ZEND_END_ARG_INFO()
 
 #define arginfo_class_Stead_Plan___debugInfo arginfo_class_Stead_Map_spread
 
+#define arginfo_class_Stead_Pair___construct arginfo_class_Stead_Map___construct
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Pair_open, 0, 1, Stead\\Pair, 0)
+	ZEND_ARG_TYPE_INFO(0, path, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, copy, _IS_BOOL, 0, "false")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, epoch, IS_LONG, 1, "null")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, state, IS_STRING, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Pair_between, 0, 3, Stead\\Pair, 0)
+	ZEND_ARG_OBJ_INFO(0, old, Stead\\Map, 0)
+	ZEND_ARG_OBJ_INFO(0, new, Stead\\Map, 0)
+	ZEND_ARG_TYPE_INFO(0, state, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Pair_state, 0, 0, IS_STRING, 1)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Pair_new arginfo_class_Stead_Plan_old
+
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_class_Stead_Pair_old, 0, 0, Stead\\Map, 1)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Pair_reads arginfo_class_Stead_Map_locateAll
+
+#define arginfo_class_Stead_Pair_writes arginfo_class_Stead_Map_locateAll
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Pair_moved, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Pair_readsPoint arginfo_class_Stead_Map_locateAllPoint
+
+#define arginfo_class_Stead_Pair_writesPoint arginfo_class_Stead_Map_locateAllPoint
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Stead_Pair_movedPoint, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, point, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_class_Stead_Pair_attribute arginfo_class_Stead_Map_attribute
+
+#define arginfo_class_Stead_Pair___clone arginfo_class_Stead_Map___clone
+
+#define arginfo_class_Stead_Pair___serialize arginfo_class_Stead_Map_spread
+
+#define arginfo_class_Stead_Pair___unserialize arginfo_class_Stead_Map___unserialize
+
+#define arginfo_class_Stead_Pair___debugInfo arginfo_class_Stead_Map_spread
+
 ZEND_BEGIN_ARG_INFO_EX(arginfo_class_Stead_Move___construct, 0, 0, 5)
 	ZEND_ARG_TYPE_INFO(0, first, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO(0, last, IS_LONG, 0)
@@ -402,6 +451,23 @@ ZEND_METHOD(Stead_Plan, __clone);
 ZEND_METHOD(Stead_Plan, __serialize);
 ZEND_METHOD(Stead_Plan, __unserialize);
 ZEND_METHOD(Stead_Plan, __debugInfo);
+ZEND_METHOD(Stead_Pair, __construct);
+ZEND_METHOD(Stead_Pair, open);
+ZEND_METHOD(Stead_Pair, between);
+ZEND_METHOD(Stead_Pair, state);
+ZEND_METHOD(Stead_Pair, new);
+ZEND_METHOD(Stead_Pair, old);
+ZEND_METHOD(Stead_Pair, reads);
+ZEND_METHOD(Stead_Pair, writes);
+ZEND_METHOD(Stead_Pair, moved);
+ZEND_METHOD(Stead_Pair, readsPoint);
+ZEND_METHOD(Stead_Pair, writesPoint);
+ZEND_METHOD(Stead_Pair, movedPoint);
+ZEND_METHOD(Stead_Pair, attribute);
+ZEND_METHOD(Stead_Pair, __clone);
+ZEND_METHOD(Stead_Pair, __serialize);
+ZEND_METHOD(Stead_Pair, __unserialize);
+ZEND_METHOD(Stead_Pair, __debugInfo);
 ZEND_METHOD(Stead_Move, __construct);
 ZEND_METHOD(Stead_Affected, __construct);
 ZEND_METHOD(Stead_Path, of);
@@ -536,6 +602,28 @@ static const zend_function_entry class_Stead_Plan_methods[] = {
 	ZEND_ME(Stead_Plan, __serialize, arginfo_class_Stead_Plan___serialize, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Plan, __unserialize, arginfo_class_Stead_Plan___unserialize, ZEND_ACC_PUBLIC)
 	ZEND_ME(Stead_Plan, __debugInfo, arginfo_class_Stead_Plan___debugInfo, ZEND_ACC_PUBLIC)
+	ZEND_FE_END
+};
+
+
+static const zend_function_entry class_Stead_Pair_methods[] = {
+	ZEND_ME(Stead_Pair, __construct, arginfo_class_Stead_Pair___construct, ZEND_ACC_PRIVATE)
+	ZEND_ME(Stead_Pair, open, arginfo_class_Stead_Pair_open, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Pair, between, arginfo_class_Stead_Pair_between, ZEND_ACC_PUBLIC|ZEND_ACC_STATIC)
+	ZEND_ME(Stead_Pair, state, arginfo_class_Stead_Pair_state, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, new, arginfo_class_Stead_Pair_new, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, old, arginfo_class_Stead_Pair_old, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, reads, arginfo_class_Stead_Pair_reads, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, writes, arginfo_class_Stead_Pair_writes, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, moved, arginfo_class_Stead_Pair_moved, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, readsPoint, arginfo_class_Stead_Pair_readsPoint, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, writesPoint, arginfo_class_Stead_Pair_writesPoint, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, movedPoint, arginfo_class_Stead_Pair_movedPoint, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, attribute, arginfo_class_Stead_Pair_attribute, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, __clone, arginfo_class_Stead_Pair___clone, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, __serialize, arginfo_class_Stead_Pair___serialize, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, __unserialize, arginfo_class_Stead_Pair___unserialize, ZEND_ACC_PUBLIC)
+	ZEND_ME(Stead_Pair, __debugInfo, arginfo_class_Stead_Pair___debugInfo, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };
 
@@ -904,6 +992,17 @@ static zend_class_entry *register_class_Stead_Plan(zend_class_entry *class_entry
 	class_entry = zend_register_internal_class_ex(&ce, NULL);
 	class_entry->ce_flags |= ZEND_ACC_FINAL;
 	zend_class_implements(class_entry, 3, class_entry_Countable, class_entry_IteratorAggregate, class_entry_JsonSerializable);
+
+	return class_entry;
+}
+
+static zend_class_entry *register_class_Stead_Pair(void)
+{
+	zend_class_entry ce, *class_entry;
+
+	INIT_NS_CLASS_ENTRY(ce, "Stead", "Pair", class_Stead_Pair_methods);
+	class_entry = zend_register_internal_class_ex(&ce, NULL);
+	class_entry->ce_flags |= ZEND_ACC_FINAL;
 
 	return class_entry;
 }

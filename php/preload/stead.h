@@ -70,12 +70,22 @@ typedef enum {
 } stead_cause;
 
 typedef enum {
+  STEAD_STATE_NONE = 0,
+  STEAD_STATE_OLD = 1,
+  STEAD_STATE_BOTH_OLD_FIRST = 2,
+  STEAD_STATE_BOTH_NEW_FIRST = 3,
+  STEAD_STATE_NEW = 4,
+} stead_state;
+
+typedef enum {
   STEAD_PATH_ROOM = 320,
   STEAD_NAME_ROOM = 255,
   STEAD_DIGEST_ROOM = 32,
 } stead_room;
 
 typedef struct stead_map stead_map;
+
+typedef struct stead_pair stead_pair;
 
 typedef struct stead_plan stead_plan;
 
@@ -351,6 +361,68 @@ double stead_plan_fraction(const stead_plan *plan);
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 
 void stead_plan_free(stead_plan *plan);
+
+int32_t stead_pair_open(const char *path, uint32_t flags, stead_pair **pair, stead_error *error);
+
+int32_t stead_pair_open_from(const char *path, uint64_t epoch, int32_t state, stead_pair **pair, stead_error *error);
+
+int32_t stead_pair_between(const stead_map *old_map,
+                           const stead_map *new_map,
+                           int32_t state,
+                           stead_pair **pair,
+                           stead_error *error);
+
+int32_t stead_pair_state(const stead_pair *pair);
+
+int32_t stead_pair_reads(const stead_pair *pair,
+                         const void *key,
+                         size_t length,
+                         int32_t *nodes,
+                         size_t capacity,
+                         size_t *count,
+                         stead_error *error);
+
+int32_t stead_pair_writes(const stead_pair *pair,
+                          const void *key,
+                          size_t length,
+                          int32_t *nodes,
+                          size_t capacity,
+                          size_t *count,
+                          stead_error *error);
+
+int32_t stead_pair_reads_point(const stead_pair *pair,
+                               uint64_t point,
+                               int32_t *nodes,
+                               size_t capacity,
+                               size_t *count,
+                               stead_error *error);
+
+int32_t stead_pair_writes_point(const stead_pair *pair,
+                                uint64_t point,
+                                int32_t *nodes,
+                                size_t capacity,
+                                size_t *count,
+                                stead_error *error);
+
+int32_t stead_pair_moved(const stead_pair *pair, const void *key, size_t length);
+
+int32_t stead_pair_moved_point(const stead_pair *pair, uint64_t point);
+
+int32_t stead_pair_node_count(const stead_pair *pair);
+
+int32_t stead_pair_node_named(const stead_pair *pair, const char *name);
+
+const char *stead_pair_node_name(const stead_pair *pair, int32_t node);
+
+const char *stead_pair_node_attribute(const stead_pair *pair, int32_t node, const char *name);
+
+stead_map *stead_pair_new_map(const stead_pair *pair);
+
+stead_map *stead_pair_old_map(const stead_pair *pair);
+
+stead_pair *stead_pair_share(const stead_pair *pair);
+
+void stead_pair_free(stead_pair *pair);
 
 int32_t stead_point(int32_t hash,
                     const void *secret,

@@ -31,9 +31,10 @@ final class Ffi
     /** The functions of libstead. */
     public readonly object $c;
 
-    /** The results of a call: a map, a plan, a point, a count, a text. */
+    /** The results of a call: a map, a plan, a pair, a point, a count, a text. */
     public readonly object $map;
     public readonly object $plan;
+    public readonly object $pair;
     public readonly object $point;
     public readonly object $count;
     public readonly object $text;
@@ -64,6 +65,7 @@ final class Ffi
         $this->c = $c;
         $this->map = $c->new('stead_map *[1]');
         $this->plan = $c->new('stead_plan *[1]');
+        $this->pair = $c->new('stead_pair *[1]');
         $this->point = $c->new('uint64_t[1]');
         $this->count = $c->new('size_t[1]');
         $this->text = $c->new('char *[1]');

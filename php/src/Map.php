@@ -651,7 +651,18 @@ final class Map implements \JsonSerializable
     }
 
     /**
-     * Returns the pointer of the handle, for Plan.
+     * Makes a map of a handle of libstead, for Pair.
+     *
+     * @internal
+     */
+    public static function held(Ffi $ffi, object $pointer): Map
+    {
+        $ffi->map[0] = $pointer;
+        return new self($ffi);
+    }
+
+    /**
+     * Returns the pointer of the handle, for Plan and Pair.
      *
      * @internal
      */

@@ -4,6 +4,7 @@
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, dict -> a fleet                       map     Map        plan    Plan, Move
+//! pair    Pair: two maps of a carry
 //! tools   path, path_name, survey                                imported   objects that are written in Python
 //! argument   an argument -> its value, or a TypeError that names it
 //! batch   many keys -> their nodes or points          array   Array: nodes or rows, for Python and Arrow
@@ -18,7 +19,7 @@
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | plan publishing same
+//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | pair plan publishing same
 //! ```
 
 #![deny(unsafe_code)]
@@ -36,6 +37,7 @@ mod key;
 mod located;
 mod map;
 mod names;
+mod pair;
 mod plan;
 mod publishing;
 mod records;
@@ -55,6 +57,8 @@ mod _stead {
     use super::array::{_array, Array, Numbered};
     #[pymodule_export]
     use super::map::Map;
+    #[pymodule_export]
+    use super::pair::Pair;
     #[pymodule_export]
     use super::plan::{Moves, Plan};
     #[pymodule_export]

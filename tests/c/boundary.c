@@ -172,6 +172,27 @@ int main(int argc, char **argv) {
   VALUE(IS_NAN, stead_plan_fraction, plan);
   STATUS(stead_plan_report, plan, 1, &out.text, at);
   char *moves = out.text;
+  stead_pair *pair = NULL, *pairs[4] = {NULL};
+  check(stead_pair_between(next, map, 2, &pair, NULL) == STEAD_OK, "a pair",
+        __FILE__, __LINE__);
+  STATUS(stead_pair_open, path, 0, &pairs[0], at);
+  STATUS(stead_pair_open_from, path, 1, 1, &pairs[1], at);
+  STATUS(stead_pair_between, map, next, 1, &pairs[2], at);
+  VALUE(IS_NULL, pairs[3] = stead_pair_share, pair);
+  VALUE(IS_ZERO, stead_pair_state, pair);
+  STATUS(stead_pair_reads, pair, "k", 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_pair_writes, pair, "k", 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_pair_reads_point, pair, 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_pair_writes_point, pair, 1, out.nodes, 16, &out.count, at);
+  VALUE(IS_MINUS_ONE, stead_pair_moved, pair, "k", 1);
+  VALUE(IS_MINUS_ONE, stead_pair_moved_point, pair, 1);
+  VALUE(IS_ZERO, stead_pair_node_count, pair);
+  VALUE(IS_MINUS_ONE, stead_pair_node_named, pair, "a");
+  VALUE(IS_NULL, stead_pair_node_name, pair, 0);
+  VALUE(IS_NULL, stead_pair_node_attribute, pair, 0, "note");
+  stead_map *of_pair[2] = {NULL};
+  VALUE(IS_NULL, of_pair[0] = stead_pair_new_map, pair);
+  VALUE(IS_NULL, of_pair[1] = stead_pair_old_map, pair);
   STATUS(stead_point, STEAD_MD5, NULL, "k", 1, &out.number, at);
   STATUS(stead_path, "k", 1, NULL, 0, out.path, sizeof out.path, &out.count,
          at);
@@ -187,6 +208,7 @@ int main(int argc, char **argv) {
     stead_test_arm(1);
     stead_map_free(map);
     stead_plan_free(plan);
+    stead_pair_free(pair);
     stead_text_free(NULL);
     stead_test_arm(0);
     CHECK(shared == NULL);
@@ -201,6 +223,11 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < 10; i++)
       stead_map_free(all[i]);
   }
+  for (size_t i = 0; i < 4; i++)
+    stead_pair_free(pairs[i]);
+  stead_map_free(of_pair[0]);
+  stead_map_free(of_pair[1]);
+  stead_pair_free(pair);
   SAYS(stead_map_name(map), "m"); // as before
   stead_plan_free(plan);
   stead_map_free(next);

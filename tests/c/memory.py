@@ -19,6 +19,7 @@ SUITE = [
     "cache.c",
     "large.c",
     "changes.c",
+    "pairs.c",
     "stores.c",
     "threads.c",
 ]

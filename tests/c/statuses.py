@@ -21,6 +21,17 @@ EXCUSED = {
     ("stead_map_open_uncached", "STEAD_CHANGED"): "needs a file that changes during "
     "each of three reads",
 }
+EXCUSED.update(
+    {
+        (name, f"STEAD_{status}"): "as for stead_map_open, which it calls"
+        for name, statuses in (
+            ("stead_pair_open", "DIGEST VERSION CHANGED PERMISSION IO MEMORY"),
+            ("stead_pair_open_from", "DIGEST VERSION CHANGED PERMISSION IO MEMORY"),
+        )
+        for status in statuses.split()
+    }
+)
+EXCUSED[("stead_pair_open_from", "STEAD_FORMAT")] = "as for stead_pair_open"
 # Only a race shows it: check_applying_at_once usually does.
 RACES = {("stead_map_apply", "STEAD_CONFLICT")}
 # every function may return these two: the front page of the header says so

@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
   part("cache", check_cache);
   part("large", check_large);
   part("changes", check_changes);
+  part("pairs", check_pairs);
   part("stores", check_stores);
   part("threads", check_threads);
   return closing();

@@ -369,7 +369,7 @@ def thin():
     }
 
 
-NEWER = {"features": [40], "sections": [[19, 4, "0102030405060708"], [25, 1, "ff"]]}
+NEWER = {"features": [40], "sections": [[20, 4, "0102030405060708"], [25, 1, "ff"]]}
 
 
 def tolerance():
@@ -647,7 +647,62 @@ def maps():
     all_.update(adopted())
     all_.update(key_rules())
     all_.update(histories(all_, pair))
+    all_.update(carries(all_))
     return all_
+
+
+def carries(made):
+    """The maps of carries: each state in turn, one that is reversed, and one beside a
+    tolerance, with several copies.
+    """
+    grown = dict(
+        made["node-added"][0],
+        nodes=[
+            {"name": "n1-new", "formerly": "n1"} if node["name"] == "n1" else node
+            for node in made["node-added"][0]["nodes"]
+        ],
+    )
+    grown["base"] = [
+        [first, ["n1-new"] if who == ["n1"] else who] for first, who in grown["base"]
+    ]
+
+    def carried(state, after, reverse=False, of=grown):
+        return dict(of, carry={"state": state, "reverse": reverse}), after
+
+    return {
+        "carry-old": carried(1, "three"),
+        "carry-both-old": carried(2, "carry-old"),
+        "carry-both-new": carried(3, "carry-both-old"),
+        "carry-new": carried(4, "carry-both-new"),
+        "carry-turned": carried(2, "carry-both-new", True),
+        "carry-old-turned": carried(1, "carry-turned", True),
+        "carry-copies": carried(
+            1, "replicas", of=dict(made["copies-2"][0], tolerance=100000)
+        ),
+    }
+
+
+# the old and the new map of a pair; the vectors have each in every state
+PAIRS = [
+    ("three", "carry-old"),
+    ("three", "carry-both-new"),
+    ("three", "node-lost"),
+    ("three", "nodes-all-new"),
+    ("three", "rename-grow"),
+    ("three", "rename-swap"),
+    ("three", "rename-no"),
+    ("rename-grow", "three"),
+    ("three", "three"),
+    ("replicas", "carry-copies"),
+    ("replicas", "copies-turned"),
+    ("copies-turned", "copies-renamed"),
+    ("pins", "pins-all-gone"),
+    ("weighted", "policy-shorter"),
+    ("twice", "twice-repaired"),
+    ("twice-repaired", "twice"),
+    ("cells-1000", "cells-moved"),
+    ("domains-1", "domains-1"),
+]
 
 
 def histories(first, pair):

@@ -5,7 +5,7 @@ two, by docs/placement.md.
 The space is cut at every bound of both maps, and each piece is compared by itself.
 """
 
-from stead_reference import SPACE, owner
+from stead_reference import SPACE, locate_all, owner
 
 
 def cells_between(m, first, end):
@@ -57,6 +57,29 @@ def same_nodes(old, new):
         ):
             same[node.formerly] = node.name
     return same
+
+
+def both_lists(old, new, point):
+    """The names of the nodes of a point in the old and in the new map, doubles included.
+    A node of the old map has the name that it has in the new one.
+    """
+    same = same_nodes(old, new)
+    return [same.get(name, name) for name in locate_all(old, point)], locate_all(
+        new, point
+    )
+
+
+def in_state(state, before, after):
+    """Which of the nodes of both maps are read and written in a state of a carry: those
+    of the map that comes first, then those of the other that are not named yet.
+    """
+    lists = {
+        "old": [before],
+        "both_old_first": [before, after],
+        "both_new_first": [after, before],
+        "new": [after],
+    }
+    return list(dict.fromkeys(name for names in lists[state] for name in names))
 
 
 def pieces(old, old_slices, new, new_slices):

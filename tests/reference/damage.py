@@ -290,7 +290,7 @@ def header_cases(files):
             f"unknown feature bit {b}",
             True,
         )
-        for b in range(5, 32)
+        for b in range(6, 32)
     ]
     cases += [
         (
@@ -375,7 +375,7 @@ def header_cases(files):
         "gradual",
         24,
         "<Q",
-        (32, 33, 2**31 + 1, 2**63 + 2**31 + 1),
+        (64, 65, 2**31 + 1, 2**63 + 2**31 + 1),
         "required features",
         "target slices and required features",
         "version",
@@ -465,6 +465,7 @@ def header_cases(files):
         "version",
     )
     more("newer", 24, "<Q", (0,), "header length", "later sections, but features")
+    more("carry-old", 24, "<Q", (0,), "header length", "a carry, but features")
     more(
         "tolerance",
         24,

@@ -25,6 +25,17 @@ def plus(x):
     return lambda old: old + x
 
 
+def carry(state, flags, epoch, digest=None):
+    """A change: the section of a carry with these fields; the digest stays unless one is
+    given.
+    """
+    head = struct.pack("<IIQ", state, flags, epoch)
+    return lambda more: [18, 48, head + (digest or more[2][16:48])]
+
+
+OTHER = bytes(range(32))
+
+
 def next_cell(bound):
     """The first point of the next cell, on a map of 1000 cells."""
     return -(-(bound * 1000 // 2**64 + 1) * 2**64 // 1000)
@@ -806,11 +817,53 @@ RECORDS += [
     ),
     *(
         (
+            name,
+            f"carry: {rule}",
+            f"{name}: {what}",
+            False,
+            ("more", 0, change),
+        )
+        for name, rule, what, change in (
+            ("carry-old", "state", "state 0", carry(0, 0, 1)),
+            ("carry-old", "state", "state 5", carry(5, 0, 1)),
+            ("carry-old", "flags", "an unknown flag", carry(1, 2, 1)),
+            ("carry-old", "flags", "all flags", carry(1, 2**32 - 1, 1)),
+            ("carry-old", "reversed state", "state 3, reversed", carry(3, 1, 1)),
+            ("carry-old", "reversed state", "state 4, reversed", carry(4, 1, 1)),
+            ("carry-old", "from epoch", "from epoch 0", carry(1, 0, 0)),
+            ("carry-old", "from epoch", "from its own epoch", carry(1, 0, 2)),
+            ("carry-old", "from epoch", "from epoch 2^64 - 1", carry(1, 0, 2**64 - 1)),
+            ("carry-old", "from digest", "no digest", carry(1, 0, 1, bytes(32))),
+            ("carry-old", "digest of epoch 1", "another digest", carry(1, 0, 1, OTHER)),
+            (
+                "carry-old",
+                "digest of the parent",
+                "a digest that only begins like the parent",
+                lambda more: [18, 48, more[2][:32] + bytes(16)],
+            ),
+            (
+                "carry-both-old",
+                "digest of the parent",
+                "epoch 2",
+                carry(2, 0, 2, OTHER),
+            ),
+            ("carry-both-old", "digest of epoch 1", "a digest", carry(2, 0, 1, OTHER)),
+            ("carry-old", "one record", "no record", lambda more: [18, 48, b""]),
+            (
+                "carry-old",
+                "one record",
+                "two records",
+                lambda more: [18, 48, 2 * more[2]],
+            ),
+        )
+    ),
+    *(
+        (
             "tolerance",
             f"tolerance: {rule}",
             f"tolerance: {content.hex()} in records of {size}",
             False,
-            ("more", 0, [18, size, content]),
+            ("more", 0, [19, size, content]),
         )
         for rule, size, content in (
             ("millionths", 8, bytes(8)),

@@ -443,6 +443,35 @@ def plans(files):
         }
 
 
+def pairs(files):
+    """Pairs of maps in each state: where keys, and the points on both sides of some
+    bounds, are read and written.
+    """
+    for old_name, new_name in cases.PAIRS:
+        old, new = (reference.read_map(files[name]) for name in (old_name, new_name))
+        bounds = sorted({first for m in (old, new) for first, _ in m.final})
+        bounds = bounds[:: len(bounds) // 12 + 1]
+        asked = [{"key": key.hex()} for key in hostile_keys()[:12]]
+        asked += [{"point": cases.point(p)} for p in bounds]
+        for state in reference.STATES:
+            for what in asked:
+                point = (
+                    new.point(bytes.fromhex(what["key"]))
+                    if "key" in what
+                    else int(what["point"], 16)
+                )
+                before, after = comparison.both_lists(old, new, point)
+                yield {
+                    "old": old_name,
+                    "new": new_name,
+                    "state": state,
+                    **what,
+                    "reads": comparison.in_state(state, before, after),
+                    "writes": comparison.in_state(state, before, after),
+                    "moved": before != after,
+                }
+
+
 ABOUT = {
     "points": "hash of key (hex) -> point; siphash with its secret",
     "paths": "key (hex), levels and fold -> path; null where it is an error",
@@ -456,6 +485,10 @@ ABOUT = {
     ),
     "prefer": "map, key (hex) and n -> names, best first",
     "plans": "old and new map -> what differs, in points",
+    "pairs": (
+        "old and new map, state, and key (hex) or point -> names to read from and to "
+        "write to, in order, and whether the maps answer differently"
+    ),
     "damaged": (
         "map cut or zero-filled to size, then patched at [offset, hex]; reseal: "
         "digest made anew last -> status"
@@ -486,6 +519,7 @@ def everything():
         "locate": [*locate(files), *rings(adopted)],
         "prefer": prefer(files),
         "plans": plans(files),
+        "pairs": pairs(files),
         "damaged": damage.damaged(files, cases.maps()),
         "fleet_errors": fleets.errors(),
     }

@@ -37,6 +37,7 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
     ("target policies", "<I"),
     ("leaving", "<I"),
     ("firsts", "<QQIIII"),
+    ("carry", "<IIQ32s"),
 ]
 # feature, bit 0: a gradual change is under way, and there are sections 14 to 16
 GRADUAL = 1
@@ -44,13 +45,18 @@ ADOPTED = 2  # bit 1: the number of the hash is above 4
 TWICE = 4  # bit 2: an unnamed policy names a node twice
 SHORT_PIN = 8  # bit 3: a pin is short
 FIRSTS = 16  # bit 4: the map has firsts, which are section 17
+CARRYING = 32  # bit 5: a carry is open, which is section 18
 FOR_EVERY_READER = 2**32 - 1  # the bits that every reader must know
-TOLERANT = 2**32  # bit 32: the map has a tolerance, which is section 18
+TOLERANT = 2**32  # bit 32: the map has a tolerance, which is section 19
+
+# the states of a carry, by their numbers from 1
+STATES = ["old", "both_old_first", "both_new_first", "new"]
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
 Pin = namedtuple("Pin", "first last policy key short")  # key: None of a range
 First = namedtuple("First", "first last node key")  # key: None of a range
+Carry = namedtuple("Carry", "state reverse from_epoch from_digest")
 
 
 class Refused(Exception):
@@ -75,7 +81,8 @@ def need(holds, rule, status="format"):
 class Map:
     """A verified map. `nodes`, `policies` and `pins` are lists. `base` and `final` are
     lists of (first point, policy number). `target` is such a list, too, or None when no
-    gradual change is under way. `leaving` is a list of node numbers.
+    gradual change is under way. `leaving` is a list of node numbers. `carry` is the
+    carry that is open, or None.
     """
 
     def point(self, key):
@@ -104,6 +111,7 @@ def read_map(data):
     read_nodes(m, sections)
     read_policies(m, sections)
     read_slices(m, sections)
+    read_carry(m, sections)
     read_tolerance(m, sections)
     return m
 
@@ -117,7 +125,7 @@ def read_header(m, data):
     need(h[0] == MAGIC, "magic")
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
-    known = GRADUAL | ADOPTED | TWICE | SHORT_PIN | FIRSTS
+    known = GRADUAL | ADOPTED | TWICE | SHORT_PIN | FIRSTS | CARRYING
     need(h[4] & FOR_EVERY_READER <= known, "required features", "version")
     m.features = h[4]
     m.unknown = m.features & ~FOR_EVERY_READER & ~TOLERANT
@@ -159,6 +167,7 @@ def sections_of(features):
         if section[0] <= 13
         or (features & GRADUAL and section[0] <= 16)
         or (features & FIRSTS and section[0] == 17)
+        or (features & CARRYING and section[0] == 18)
     ]
 
 
@@ -418,20 +427,37 @@ def read_slices(m, sections):
         check_leaving(m)
 
 
+def read_carry(m, sections):
+    """Reads section 18: `m.carry` is the carry that is open, or None."""
+    m.carry = None
+    if not m.features & CARRYING:
+        return
+    need(len(sections["carry"]) == 1, "carry: one record")
+    ((state, flags, epoch, digest),) = sections["carry"]
+    need(1 <= state <= len(STATES), "carry: state")
+    need(flags in (0, 1), "carry: flags")
+    need(not flags or state <= 2, "carry: reversed state")
+    need(1 <= epoch < m.epoch, "carry: from epoch")
+    need(any(digest), "carry: from digest")
+    need(epoch > 1 or digest[:16] == m.map_id, "carry: digest of epoch 1")
+    need((epoch == m.epoch - 1) == (digest == m.parent), "carry: digest of the parent")
+    m.carry = Carry(STATES[state - 1], bool(flags), epoch, digest)
+
+
 def read_tolerance(m, sections):
-    """Reads section 18: `m.tolerance` is how far a share may be from its target, in
+    """Reads section 19: `m.tolerance` is how far a share may be from its target, in
     millionths of it, and 0 where shares are exact. Further sections belong to unknown
     features.
     """
-    others = [number for number in sections if type(number) is int and number > 18]
+    others = [number for number in sections if type(number) is int and number > 19]
     need(m.unknown or not others, "sections of unknown features")
-    need((18 in sections) == bool(m.features & TOLERANT), "feature bit 32")
-    size, body = sections.get(18, (8, struct.pack("<II", 1, 0)))
+    need((19 in sections) == bool(m.features & TOLERANT), "feature bit 32")
+    size, body = sections.get(19, (8, struct.pack("<II", 1, 0)))
     need(size == 8 and len(body) == 8, "tolerance: one record")
     millionths, zero = struct.unpack("<II", body)
     need(1 <= millionths <= 100000, "tolerance: millionths")
     need(zero == 0, "tolerance: zero field")
-    m.tolerance = millionths if 18 in sections else 0
+    m.tolerance = millionths if 19 in sections else 0
 
 
 def covering(m, sections, name):

@@ -16,7 +16,9 @@ can damage the records in between. The writer shares only the hashes with the re
 has a list of nodes or the name of a policy. The defaults are hash md5, weight 1, epoch
 1, replicas 1 and cells 0 (meaning 2^64); everything else is empty by default. "target",
 which is like "base", and "leaving", a list of node names, make a map with a gradual
-change under way. "tolerance" is in millionths. "newer" makes the map of a program that
+change under way. "carry" is the carry that is open: {"state": 2, "reverse": false,
+"from_epoch": 1, "from_digest": hex}; without the last two it is from the map before, or
+goes on with the carry that is open there. "tolerance" is in millionths. "newer" makes the map of a program that
 does not exist yet: it has the feature bits of "features", and the sections of "sections",
 each a number, a record size and its bytes in hex. `after`, the bytes of the map before, determines epoch, map id and
 parent; only callers in Python can give it.
@@ -89,13 +91,24 @@ def lay_out(d, after=None):
         r["parent"] = after[96:128]
         r["epoch"] = struct.unpack_from("<Q", after, 48)[0] + 1
         r["map_id"] = after[32:48] if r["epoch"] > 2 else after[96:112]
+        r["from"] = [r["epoch"] - 1, r["parent"]]
+        if (
+            struct.unpack_from("<Q", after, 24)[0] == 32
+        ):  # the carry is the last section
+            r["from"] = [
+                struct.unpack_from("<Q", after, len(after) - 40)[0],
+                after[-32:],
+            ]
     if d.get("firsts"):
         r["header_length"] += 24
         r["sections"] += 1
         r["features"] |= 16
     newer, r["more"] = d.get("newer", {"features": [], "sections": []}), []
+    if "carry" in d:
+        r["more"].append([18, 48, lay_carry(r, d["carry"])])
+        r["features"] |= 32
     if "tolerance" in d:
-        r["more"].append([18, 8, struct.pack("<II", d["tolerance"], 0)])
+        r["more"].append([19, 8, struct.pack("<II", d["tolerance"], 0)])
         r["features"] |= 2**32
     for number, size, content in newer["sections"]:
         r["more"].append([number, size, bytes.fromhex(content)])
@@ -106,6 +119,15 @@ def lay_out(d, after=None):
     r["nodes"], r["labels"], r["attributes"] = lay_nodes(d["nodes"])
     lay_policies(r, d)
     return r
+
+
+def lay_carry(r, carry):
+    """The record of a carry."""
+    epoch, digest = r.get("from", [1, bytes(32)])
+    epoch = carry.get("from_epoch", epoch)
+    digest = bytes.fromhex(carry.get("from_digest", digest.hex()))
+    flags = int(carry.get("reverse", False))
+    return struct.pack("<IIQ", carry["state"], flags, epoch) + digest
 
 
 def lay_nodes(nodes):

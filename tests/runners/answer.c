@@ -18,6 +18,8 @@
 //                                      COUNT moves FIRST,LAST,FROM,TO,CAUSE,
 //                                      then for each key the numbers of the
 //                                      moves that concern it
+//     pair         OLD NEW STATE KEY   READS WRITES MOVED, which is 0 or 1
+//     pair-point   OLD NEW STATE POINT the same
 //     bytes        BYTES               nothing
 //     file         PATH                nothing, in each of three answers:
 //                                      opened uncached, opened, and opened with
@@ -36,6 +38,7 @@
 // When one is broken, it exits with code 3 and a line that says which.
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -405,6 +408,61 @@ static void answer_plan(char **field) {
   free(keys);
 }
 
+// Prints the names of the nodes of a pair.
+static void put_pair_nodes(const stead_pair *pair, const int32_t *nodes,
+                           size_t count) {
+  putchar('\t');
+  for (size_t i = 0; i < count; i++) {
+    const char *name = stead_pair_node_name(pair, nodes[i]);
+    if (!name || stead_pair_node_named(pair, name) != nodes[i])
+      stop("a node of a pair has no name, or the name another node");
+    if (i)
+      putchar(',');
+    put_hex(name);
+  }
+}
+
+static void answer_a_pair(char **field, bool by_key) {
+  stead_error error;
+  stead_pair *pair = NULL;
+  const stead_map *old_map = opened(unhex(field[0])),
+                  *new_map = opened(unhex(field[1]));
+  int32_t state = atoi(field[2]), reads[64], writes[64], moved;
+  size_t read, written;
+  if (!good(stead_pair_between(old_map, new_map, state, &pair, &error), &error))
+    return;
+  if (stead_pair_state(pair) != state)
+    stop("a pair has another state than it was given");
+  if (by_key) {
+    bytes key = unhex(field[3]);
+    if (stead_pair_reads(pair, key.text, key.length, reads, 64, &read,
+                         &error) != STEAD_OK ||
+        stead_pair_writes(pair, key.text, key.length, writes, 64, &written,
+                          &error) != STEAD_OK)
+      stop(error.message);
+    moved = stead_pair_moved(pair, key.text, key.length);
+  } else {
+    uint64_t point = strtoull(field[3], NULL, 16);
+    if (stead_pair_reads_point(pair, point, reads, 64, &read, &error) !=
+            STEAD_OK ||
+        stead_pair_writes_point(pair, point, writes, 64, &written, &error) !=
+            STEAD_OK)
+      stop(error.message);
+    moved = stead_pair_moved_point(pair, point);
+  }
+  if (read > 64 || written > 64)
+    stop("a key has more nodes than the vectors have");
+  printf("STEAD_OK");
+  put_pair_nodes(pair, reads, read);
+  put_pair_nodes(pair, writes, written);
+  printf("\t%d", moved);
+  stead_pair_free(pair);
+}
+
+static void answer_pair(char **field) { answer_a_pair(field, true); }
+
+static void answer_pair_point(char **field) { answer_a_pair(field, false); }
+
 static void answer_bytes(char **field) {
   stead_error error;
   stead_map *map = NULL;
@@ -469,6 +527,8 @@ static const struct {
     {"path", 3, answer_path},
     {"path-name", 2, answer_path_name},
     {"plan", 3, answer_plan},
+    {"pair", 4, answer_pair},
+    {"pair-point", 4, answer_pair_point},
     {"bytes", 1, answer_bytes},
     {"file", 1, answer_file},
     {"build", 3, answer_build},

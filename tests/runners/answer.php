@@ -150,6 +150,20 @@ function answer(array $field): string
                 return "STEAD_OK\t" . bin2hex(Path::name($text(1), $text(0)));
             case 'plan 3':
                 return "STEAD_OK\t" . plan(Plan::between(opened($text(0)), opened($text(1))), $field[2]);
+            case 'pair 4':
+            case 'pair-point 4':
+                $state = [1 => 'old', 'both_old_first', 'both_new_first', 'new'][(int) $field[2]];
+                $pair = Stead\Pair::between(opened($text(0)), opened($text(1)), $state);
+                if ($pair->state() !== $state || $pair->new()->epoch() !== opened($text(1))->epoch()) {
+                    stop('a pair has another state or another map than it was given');
+                }
+                if ($name === 'pair') {
+                    [$reads, $writes, $moved] = [$pair->reads($text(3)), $pair->writes($text(3)), $pair->moved($text(3))];
+                } else {
+                    $point = Point::fromHex($field[3]);
+                    [$reads, $writes, $moved] = [$pair->readsPoint($point), $pair->writesPoint($point), $pair->movedPoint($point)];
+                }
+                return "STEAD_OK\t" . nodes($reads) . "\t" . nodes($writes) . "\t" . ($moved ? '1' : '0');
             case 'bytes 1':
                 return rtrim(made(fn () => Map::fromBytes($text(0))), "\t");
             case 'file 1':

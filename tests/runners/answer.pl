@@ -113,6 +113,15 @@ sub number {
     return sprintf '%.17g', $_[0];
 }
 
+sub pair {
+    my ( $old, $new, $number ) = @_;
+    my $state = ( undef, qw(old both_old_first both_new_first new) )[$number];
+    my $pair  = Stead::Pair->between( opened($old), opened($new), $state );
+    stop('a pair has another state than it was given')
+      if $pair->state ne $state;
+    return $pair;
+}
+
 # ---- requests
 
 my %requests = (
@@ -247,6 +256,26 @@ my %requests = (
         return join "\t", number( $plan->fraction ),
           in_hex( json( $plan->report( moves => 1 ) ) ), scalar @moves, @texts,
           @affected;
+    },
+    'pair' => sub {
+        my ( $old, $new, $state, $key ) = @_;
+        my $pair = pair( $old, $new, $state );
+        return each_spelling(
+            unhex($key),
+            sub {
+                my ($key) = @_;
+                return names( $pair->reads($key) ),
+                  names( $pair->writes($key) ), $pair->moved($key) ? 1 : 0;
+            }
+        );
+    },
+    'pair-point' => sub {
+        my ( $old, $new, $state, $point ) = @_;
+        my $pair = pair( $old, $new, $state );
+        $point = unpack 'Q>', unhex($point);
+        return join "\t", names( $pair->reads_point($point) ),
+          names( $pair->writes_point($point) ),
+          $pair->moved_point($point) ? 1 : 0;
     },
     'bytes' => sub { Stead::Map->from_bytes( unhex( $_[0] ) ); return },
     'build' => sub {

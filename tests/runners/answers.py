@@ -48,6 +48,7 @@ class Runner:
             "paths.json": self.paths,
             "names.json": self.names,
             "plans.json": self.plans,
+            "pairs.json": self.pairs,
             "damaged.json": self.damaged,
             "fleet_errors.json": self.fleets,
             "golden.json": self.golden,
@@ -200,6 +201,42 @@ class Runner:
         return [
             answer[0] == OK and plan(v, asked, answer[1:])
             for v, asked, answer in zip(vectors, keys, self.ask(requests))
+        ]
+
+    def pairs(self, vectors):
+        """Asks for each vector by its point and, where it has one, by its key."""
+        states = ["old", "both_old_first", "both_new_first", "new"]
+
+        def request(v, kind, what):
+            maps = map_in_hex(v["old"]), map_in_hex(v["new"])
+            return (kind, *maps, states.index(v["state"]) + 1, what)
+
+        points = self.ask(
+            [
+                ("map-point", map_in_hex(v["new"]), v["key"])
+                if "key" in v
+                else ("map-point", map_in_hex(v["new"]), "")
+                for v in vectors
+            ]
+        )
+        points = [
+            answer[-1].decode() if "key" in v else v["point"]
+            for v, answer in zip(vectors, points)
+        ]
+        by_point = self.ask(
+            [request(v, "pair-point", point) for v, point in zip(vectors, points)]
+        )
+        with_key = [v for v in vectors if "key" in v]
+        by_key = self.ask([request(v, "pair", v["key"]) for v in with_key])
+        found = {id(v): answer for v, answer in zip(with_key, by_key)}
+
+        def wanted(v):
+            moved = b"1" if v["moved"] else b"0"
+            return [OK, nodes(v["reads"]), nodes(v["writes"]), moved]
+
+        return [
+            answer == found.get(id(v), answer) == wanted(v)
+            for v, answer in zip(vectors, by_point)
         ]
 
     def damaged(self, vectors):

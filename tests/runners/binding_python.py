@@ -150,6 +150,17 @@ def plan(v):
     return good and all(map(concerned, keys)) and plan.affects_many(keys) == rows
 
 
+def pair(v):
+    pair = stead.Pair.between(map_of(v["old"]), map_of(v["new"]), v["state"])
+    wanted = v["reads"], v["writes"], v["moved"]
+    keys = spellings(key_of(v)) if "key" in v else ()
+    point = map_of(v["new"]).point(keys[0]) if keys else int(v["point"], 16)
+    found = [
+        (pair.reads(key), pair.writes(key), pair.moved(key)) for key in keys
+    ] + [(pair.reads_point(point), pair.writes_point(point), pair.moved_point(point))]
+    return pair.state == v["state"] and all(one == wanted for one in found)
+
+
 def status(call, *arguments):
     """The status and message of the error that a call raises."""
     try:
@@ -224,6 +235,7 @@ def run(files):
             "paths.json": path,
             "names.json": names,
             "plans.json": plan,
+            "pairs.json": pair,
             "golden.json": golden,
             "damaged.json": lambda v: damaged(v, scratch),
             "fleet_errors.json": lambda v: fleet(v, scratch),

@@ -31,6 +31,7 @@ def run_with(stead, files, scratch):
         "prefer.json": prefer(stead, files["prefer.json"]),
         "paths.json": paths(stead, files["paths.json"]),
         "names.json": names(stead, files["names.json"]),
+        "pairs.json": pairs(stead, files["pairs.json"], scratch),
         "plans.json": sum(plan(stead, v) for v in files["plans.json"]),
         "damaged.json": sum(damaged(stead, v, scratch) for v in files["damaged.json"]),
         "fleet_errors.json": sum(
@@ -277,6 +278,84 @@ def plan(stead, v):
     return d["moves"] == v["moves"] and all(
         d[name]["points"] == v[name] for name in AMOUNTS
     )
+
+
+def pairs(stead, vectors, scratch):
+    """Asks `locate --carry`, which needs a map with a carry open and its history. The
+    program itself makes such a map of every pair whose new map was built on the old one;
+    for the others, `locate` and the rule of the states answer.
+    """
+    passed = 0
+    for group in grouped(vectors, "old", "new", "state"):
+        old, new, state = (group[0][what] for what in ("old", "new", "state"))
+        path = opened(stead, old, new, state, scratch)
+        for points in (False, True):
+            part = [v for v in group if ("point" in v) == points]
+            if not part:
+                continue
+            if path is None:
+                passed += sum(by_rule(stead, part, points))
+                continue
+            flags = ["--points", "-0"] if points else ["--hex", "-0"]
+            keys = [v["point" if points else "key"].encode() for v in part]
+            found = call(stead, "locate", path, "--carry", *flags, keys=keys)[1]
+            for v, record in zip(part, found.split(b"\0")):
+                reads, writes = record.decode().split("\t")[:2]
+                passed += reads.split(",") == v["reads"] and writes.split(",") == v["writes"]
+    return passed
+
+
+def opened(stead, old, new, state, scratch):
+    """A map with this carry open, beside its history; None where the vectors have none."""
+    with open(map_file(new), "rb") as file:
+        data = file.read()
+    states = ["old", "both_old_first", "both_new_first", "new"]
+    features = int.from_bytes(data[24:32], "little")
+    if features != 32 or data[-48] != states.index(state) + 1:
+        return None
+    with open(map_file(old), "rb") as file:
+        before = file.read()
+    if data[-32:] != before[96:128]:
+        return None
+    path = os.path.join(scratch, f"{new}.map")
+    os.makedirs(f"{path}.history", exist_ok=True)
+    for name, content in ((path, data), (f"{path}.history/1", before)):
+        with open(name, "wb") as file:
+            file.write(content)
+    return path
+
+
+def by_rule(stead, vectors, points):
+    """Whether the answers of both maps, in the order of the state, are those of each
+    vector. A node that was renamed is told by its former name.
+    """
+    flags = ["--points"] if points else ["--hex"]
+    keys = [v["point" if points else "key"].encode() for v in vectors]
+    lists, renamed = [], {}
+    for name in (vectors[0]["old"], vectors[0]["new"]):
+        out = call(stead, "locate", map_file(name), *flags, "-0", keys=keys)[1]
+        lists.append([answer_nodes(record) for record in out.split(b"\0")[: len(keys)]])
+    shown = [
+        json.loads(call(stead, "show", map_file(vectors[0][which]), "--json")[1])
+        for which in ("old", "new")
+    ]
+    names = [{node["name"] for node in one["nodes"]} for one in shown]
+    back = shown[1]["epoch"] < shown[0]["epoch"]
+    for node in shown[0 if back else 1]["nodes"]:
+        before, now = node.get("formerly"), node["name"]
+        old, new = (names[1], names[0]) if back else (names[0], names[1])
+        if before in old and before not in new and now not in old:
+            renamed.update({now: before} if back else {before: now})
+    for v, before, after in zip(vectors, *lists):
+        before = [renamed.get(name, name) for name in before]
+        order = {
+            "old": [before],
+            "both_old_first": [before, after],
+            "both_new_first": [after, before],
+            "new": [after],
+        }[v["state"]]
+        nodes = list(dict.fromkeys(name for part in order for name in part))
+        yield nodes == v["reads"] == v["writes"] and v["moved"] == (before != after)
 
 
 def damaged(stead, v, scratch):

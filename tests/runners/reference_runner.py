@@ -21,7 +21,7 @@ def run(files):
     import golden
     import hashes
     import stead_reference as reference
-    from comparison import compare
+    from comparison import both_lists, compare, in_state
 
     maps = {}
 
@@ -79,6 +79,13 @@ def run(files):
         ]
         return d["moves"] == moves and all(str(d[name]) == v[name] for name in AMOUNTS)
 
+    def pairs(v):
+        old, new = map_of(v["old"]), map_of(v["new"])
+        point = new.point(key(v)) if "key" in v else int(v["point"], 16)
+        before, after = both_lists(old, new, point)
+        nodes = in_state(v["state"], before, after)
+        return v["reads"] == v["writes"] == nodes and v["moved"] == (before != after)
+
     def damaged(v):
         try:
             reference.read_map(damage(bytes_of(v["map"]), v))
@@ -109,6 +116,7 @@ def run(files):
         "paths.json": paths,
         "names.json": names,
         "plans.json": plans,
+        "pairs.json": pairs,
         "damaged.json": damaged,
         "fleet_errors.json": fleets,
         "golden.json": goldens,

@@ -15,6 +15,7 @@ require Stead::Fleet;
 require Stead::Map;
 require Stead::Move;
 require Stead::Node;
+require Stead::Pair;
 require Stead::Plan;
 require Stead::Policy;
 require Stead::Slice;

@@ -20,7 +20,7 @@ use stead_core::{Error, Map, Result};
 
 use crate::batch::{Batch, Offset};
 use crate::message::message_of;
-use crate::types::{stead_error, stead_map, stead_plan, stead_status};
+use crate::types::{stead_error, stead_map, stead_pair, stead_plan, stead_status};
 
 /// Whether an array of `count` values of `size` bytes is larger than any object can be, on a
 /// machine whose pointers have `bits` bits. A 64-bit process has at most 2^56 bytes (x86-64 with
@@ -223,6 +223,14 @@ impl Caller {
         self.reference(plan, "plan")
     }
 
+    /// Borrows a pair that C owns.
+    pub(crate) fn pair<'a>(
+        &'a self,
+        pair: Foreign<'a, *const stead_pair>,
+    ) -> Result<&'a stead_pair> {
+        self.reference(pair, "pair")
+    }
+
     /// Borrows bytes with a length. NULL with length 0 is the empty string.
     pub(crate) fn bytes<'a>(
         &'a self,
@@ -422,6 +430,25 @@ impl Caller {
             // SAFETY: `give_plan` made the pointer with `Box::into_raw`, and the header allows C to
             // free it only once.
             drop(unsafe { Box::from_raw(plan.0) });
+        }
+    }
+
+    /// Writes the handle of a pair to `place`. C then owns it.
+    pub(crate) fn give_pair(&self, pair: stead_pair, place: Out<*mut stead_pair>) {
+        place.put(self.handle_of_pair(pair));
+    }
+
+    /// Makes a handle of a pair. C then owns it.
+    pub(crate) fn handle_of_pair(&self, pair: stead_pair) -> *mut stead_pair {
+        Box::into_raw(Box::new(pair))
+    }
+
+    /// Frees a pair. Does nothing for NULL.
+    pub(crate) fn take_pair(&self, pair: Foreign<*mut stead_pair>) {
+        if let Some(pair) = pair.given() {
+            // SAFETY: `handle_of_pair` made the pointer with `Box::into_raw`, and the header allows C to
+            // free it only once.
+            drop(unsafe { Box::from_raw(pair.0) });
         }
     }
 

@@ -7,6 +7,7 @@
 //! library    versions and names       open    making, opening, saving and freeing maps
 //! store      map files and histories  locate  where keys live
 //! inside     what is in a map         difference what moves
+//! pair       where to read and to write while data is carried
 //! keys       points, paths, folding, surveys: without a map
 //! batch      many keys: bytes and offsets, as blocks of the core's keys
 //! strings    the strings of a map, each with a NUL at its end
@@ -17,7 +18,7 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! types strings message batch | boundary | library locate open | inside store | difference keys
+//! types strings message batch | boundary | library locate open | inside store | difference keys pair
 //! ```
 //!
 //! Every exported function is a single call of [`boundary::status`] or [`boundary::value`], and all
@@ -46,6 +47,8 @@ mod locate;
 mod inside;
 
 mod difference;
+
+mod pair;
 
 mod keys;
 

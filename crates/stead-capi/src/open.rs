@@ -29,13 +29,7 @@ pub extern "C" fn stead_map_open(
 ) -> i32 {
     status("stead_map_open", error, |c| {
         let (path, map) = (c.path(path)?, c.out(map, "map")?);
-        if flags & !(stead_open_flags::STEAD_OPEN_COPY as u32) != 0 {
-            return Err(c.invalid(format_args!(
-                "flags {flags} are unknown; use STEAD_OPEN_SHARED or STEAD_OPEN_COPY"
-            )));
-        }
-        let copy = flags & stead_open_flags::STEAD_OPEN_COPY as u32 != 0;
-        let opened = if copy {
+        let opened = if is_copy(c, flags)? {
             Map::open_copy(path)
         } else {
             Map::open(path)
@@ -43,6 +37,16 @@ pub extern "C" fn stead_map_open(
         c.give_map(opened?, map);
         Ok(())
     })
+}
+
+/// Whether the flags ask for a copy.
+pub(crate) fn is_copy(c: &Caller, flags: u32) -> Result<bool> {
+    match flags & !(stead_open_flags::STEAD_OPEN_COPY as u32) {
+        0 => Ok(flags & stead_open_flags::STEAD_OPEN_COPY as u32 != 0),
+        _ => Err(c.invalid(format_args!(
+            "flags {flags} are unknown; use STEAD_OPEN_SHARED or STEAD_OPEN_COPY"
+        ))),
+    }
 }
 
 /// Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use stead_core::point::Share;
-use stead_core::{Map, Plan, Status};
+use stead_core::{Map, Pair, Plan, Status};
 
 /// A map: immutable and verified. Any number of threads may use it at once. The functions with an
 /// argument `map` of type stead_map ** give one, and stead_map_share returns one; stead_map_free
@@ -20,6 +20,13 @@ pub struct stead_plan {
     pub(crate) plan: Plan,
     pub(crate) old: Arc<Map>,
     pub(crate) new: Arc<Map>,
+}
+
+/// A map, and the map where its data was while a carry is open: it says where to read and to write.
+/// stead_pair_open makes it and stead_pair_free frees it. It never changes. Any number of threads
+/// may use it at once.
+pub struct stead_pair {
+    pub(crate) pair: Pair,
 }
 
 /// The status that a function returns: STEAD_OK, or the kind of failure. A number never changes,
@@ -63,8 +70,8 @@ pub enum stead_status {
     STEAD_PERMISSION = 16,
     /// There is not enough memory for a copy of what the caller gave, or of a file.
     STEAD_MEMORY = 17,
-    /// The change does harm that a guard forbids, and the guard was not lifted. No function of this
-    /// version returns it.
+    /// The change does harm that a guard forbids, and the guard was not lifted; or a carry is open,
+    /// and this is another change. This call changed nothing.
     STEAD_GUARDED = 18,
 }
 
@@ -181,6 +188,21 @@ pub enum stead_fold {
     STEAD_FOLD_NONE = 0,
     /// Turn A-Z into a-z. All other bytes stay.
     STEAD_FOLD_ASCII = 1,
+}
+
+/// The states of a carry: which places are read and written. docs/placement.md, "Carry", has more.
+#[repr(C)]
+pub enum stead_state {
+    /// No carry is open.
+    STEAD_STATE_NONE = 0,
+    /// The old place is read and written.
+    STEAD_STATE_OLD = 1,
+    /// Both places are written, and the old one is read first.
+    STEAD_STATE_BOTH_OLD_FIRST = 2,
+    /// Both places are written, and the new one is read first.
+    STEAD_STATE_BOTH_NEW_FIRST = 3,
+    /// The new place is read and written.
+    STEAD_STATE_NEW = 4,
 }
 
 /// Why a range of points moves.

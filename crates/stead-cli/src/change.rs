@@ -222,10 +222,11 @@ impl Change {
         }
     }
 
-    /// Whether data is to be brought to other nodes, and no carry does so.
+    /// Whether the change that a fleet asks for brings data to other nodes, and no carry does so.
     pub fn is_to_be_carried(&self, report: &Report) -> bool {
         let copied = report.copies.as_ref();
         self.needed
+            && self.fleet.is_some()
             && self.new.carry().is_none()
             && copied.is_some_and(|copies| copies.copied.count() > 0 || copies.pinned.count() > 0)
     }

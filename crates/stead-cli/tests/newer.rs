@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use stead::format::encode;
 use stead::{Map, Point};
 
-/// Returns the map with the feature 40 and a section 19 of 4 bytes, by docs/map-format.md.
+/// Returns the map with the feature 40 and a section 20 of 4 bytes, by docs/map-format.md.
 fn newer(map: &[u8]) -> Vec<u8> {
     let u32_at = |at: usize| u32::from_le_bytes(map[at..at + 4].try_into().unwrap());
     let u64_at = |at: usize| u64::from_le_bytes(map[at..at + 8].try_into().unwrap());
@@ -20,7 +20,7 @@ fn newer(map: &[u8]) -> Vec<u8> {
         out[at..at + 8].copy_from_slice(&(u64_at(at) + 24).to_le_bytes());
     }
     let offset = (map.len() + 24).next_multiple_of(8);
-    for word in [19u64 | 4 << 32, offset as u64, 1] {
+    for word in [20u64 | 4 << 32, offset as u64, 1] {
         out.extend(word.to_le_bytes());
     }
     out.extend(&map[table..]);

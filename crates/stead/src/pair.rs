@@ -153,6 +153,23 @@ impl Pair {
         Ok(Pair::of(new, Some((old, carry.state))))
     }
 
+    /// Makes a pair of one map, as if no carry were open: it answers like the map.
+    pub fn alone(map: Arc<Map>) -> Pair {
+        Pair::of(map, None)
+    }
+
+    /// Returns the node with this name: of the new map, or one that only the old map has.
+    pub fn named(&self, name: &str) -> Option<NodeId> {
+        if let Some(node) = self.new.node_named(name) {
+            return Some(node.id);
+        }
+        let old = self.old.as_ref()?;
+        let number = old.map.node_named(name)?.id;
+        // a node that was renamed has its new name alone
+        old.gone.contains(&number).then_some(())?;
+        old.numbers.get(number.index()).copied()
+    }
+
     /// Returns the state; `None` when no carry is open.
     pub fn state(&self) -> Option<State> {
         self.state
@@ -231,25 +248,31 @@ impl Pair {
         self.new.nodes().len() + gone
     }
 
+    /// Returns the map that has a node, and the number of the node in it: the new map, or the old
+    /// one where only this has the node. `None` when there is no node with this number.
+    pub fn origin(&self, node: NodeId) -> Option<(&Arc<Map>, NodeId)> {
+        let own = self.new.nodes().len();
+        match node.index().checked_sub(own) {
+            None => Some((&self.new, node)),
+            Some(place) => {
+                let old = self.old.as_ref()?;
+                Some((&old.map, *old.gone.get(place)?))
+            }
+        }
+    }
+
     /// Returns a node: that of the new map, or that of the old map where only this one has it.
     ///
     /// Errors: `Invalid` when there is no node with this number.
     pub fn node(&self, node: NodeId) -> Result<Node<'_>> {
-        let own = self.new.nodes().len();
-        if node.index() < own {
-            return Ok(self.new.node(node));
-        }
-        let gone = self
-            .old
-            .as_ref()
-            .and_then(|old| Some(old.map.node(*old.gone.get(node.index() - own)?)));
-        gone.ok_or_else(|| Error::Invalid {
+        let (map, number) = self.origin(node).ok_or_else(|| Error::Invalid {
             problem: format!(
                 "there is no node {}; the pair has {} nodes, numbered from 0",
                 node.0,
                 self.node_count()
             ),
-        })
+        })?;
+        Ok(map.node(number))
     }
 
     /// Returns the name of a node; empty when there is no node with this number.

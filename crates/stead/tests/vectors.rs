@@ -3,15 +3,19 @@
 //!
 //! Each test fails unless it ran every vector of its file.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use stead::carry::State;
 use stead::hash::{Hash, Secret};
 use stead::path::{path, path_name, Fold, Levels};
 use stead::policy::NodeId;
-use stead::{build, Fleet, Map, Plan, Point, Status};
+use stead::{build, Fleet, Map, Pair, Plan, Point, Status};
 
 fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
@@ -359,4 +363,33 @@ fn every_map_is_written_again_to_the_same_bytes() {
         count += 1;
     }
     assert!(count > 50, "only {count} maps");
+}
+
+#[test]
+fn pairs() {
+    let pair = |v: &Value| {
+        let [old, new] = ["old", "new"].map(|which| Arc::new(map(text(v, which))));
+        Pair::between(old, new, State::named(text(v, "state")).unwrap()).unwrap()
+    };
+    let open: RefCell<HashMap<String, Pair>> = RefCell::default();
+    run("pairs.json", 1000, |v| {
+        let name = format!("{} {} {}", v["old"], v["new"], v["state"]);
+        let mut open = open.borrow_mut();
+        let pair = open.entry(name).or_insert_with(|| pair(v));
+        let point = match v.get("key") {
+            Some(_) => pair.new_map().point(&key(v)),
+            None => Point::from_hex(text(v, "point")).unwrap(),
+        };
+        let names = |nodes: stead::pair::Nodes| -> Vec<String> {
+            nodes.map(|node| pair.name(node).to_owned()).collect()
+        };
+        if v.get("key").is_some() {
+            same(names(pair.reads(&key(v))), list(&v["reads"]))?;
+            same(names(pair.writes(&key(v))), list(&v["writes"]))?;
+            same(pair.moved(&key(v)), v["moved"].as_bool().unwrap())?;
+        }
+        same(names(pair.reads_point(point)), list(&v["reads"]))?;
+        same(names(pair.writes_point(point)), list(&v["writes"]))?;
+        same(pair.moved_point(point), v["moved"].as_bool().unwrap())
+    });
 }

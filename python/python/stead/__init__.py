@@ -46,7 +46,7 @@ from ._errors import (
     VersionError,
 )
 from ._records import Affected, AffectedColumns, Move, Node, Policy, Slice
-from ._stead import Array, Map, Plan, __version__, path, path_name, survey
+from ._stead import Array, Map, Pair, Plan, __version__, path, path_name, survey
 
 __all__ = [
     "Affected",
@@ -71,6 +71,7 @@ __all__ = [
     "OutOfMemoryError",
     "PathNameError",
     "PermissionDeniedError",
+    "Pair",
     "Plan",
     "Policy",
     "Slice",

@@ -19,6 +19,7 @@ from ._records import Affected, AffectedColumns, Move, Node, Policy, Slice
 __all__ = [
     "Array",
     "Map",
+    "Pair",
     "Plan",
     "_Moves",
     "_Numbers",
@@ -36,6 +37,7 @@ _Path: TypeAlias = str | os.PathLike[str]
 _Fleet: TypeAlias = str | bytes | Mapping[str, Any]
 _Levels: TypeAlias = str | Iterable[SupportsIndex]
 _Fold: TypeAlias = Literal["none", "ascii"]
+_State: TypeAlias = Literal["old", "both_old_first", "both_new_first", "new"]
 # a bare Array is one of names, as locate_many returns it
 _T_co = TypeVar("_T_co", covariant=True, default=str | None)
 
@@ -569,6 +571,126 @@ class Map:
     def __hash__(self) -> int: ...
     def __copy__(self) -> Map: ...
     def __deepcopy__(self, memo: object, /) -> Map: ...
+
+@final
+class Pair:
+    """A map, and the map where its data was while a carry is open: it says where to read and to write.
+
+    Pair.open and Pair.between create pairs. A pair is immutable, and any number of threads may use
+    it. Nodes are named as in the new map; a node that only the old map has is named as there. Two
+    pairs are equal when their maps and their states are. A pair is pickled as its maps.
+
+    >>> pair = stead.Pair.between(members, grown, "both_old_first")
+    >>> pair.reads("bob"), pair.writes("bob"), pair.moved("bob")
+    (['db2', 'db3'], ['db2', 'db3'], True)
+    >>> pair.reads("frank"), pair.moved("frank")
+    (['db1'], False)
+    >>> pair
+    <stead.Pair "members" epoch 1 -> 2, both_old_first>
+    """
+    # there is no Pair(): Pair.open and Pair.between make one
+    def __new__(cls, _: Never, /) -> Pair: ...
+    @staticmethod
+    def open(path: _Path, *, copy: bool = False, epoch: SupportsIndex | None = None, state: _State | None = None) -> Pair:
+        """Opens a map file and, while a carry is open, the map where the data was. Without a carry the
+        pair has the new map alone, and answers like it. This costs two stats if the process has the
+        files open already and they are unchanged, so a server should open its pair in each request.
+
+        path and copy: as in Map.open. epoch and state: take this epoch of the history as the old
+        map, and this state, instead of those of the carry.
+
+        Raises the exceptions of Map.open; also NotFoundError if the history lacks the old map, and
+        IdentityError if it has another one under its number.
+
+        >>> pair = stead.Pair.open("members.map")
+        >>> pair.state is None, pair.old is None
+        (True, True)
+        >>> pair.reads("frank") == stead.Map.open("members.map").locate_all("frank")
+        True
+        """
+    @staticmethod
+    def between(old: Map, new: Map, state: _State) -> Pair:
+        """Makes a pair of two maps of one cluster, as if a carry from the old one to the new one were
+        open in this state: old, both_old_first, both_new_first or new.
+
+        Raises IdentityError if the maps are of two clusters or have two hashes, and InvalidError if
+        there is no such state.
+
+        >>> [stead.Pair.between(members, grown, state).reads("bob")
+        ...  for state in ("old", "both_old_first", "both_new_first", "new")]
+        [['db2'], ['db2', 'db3'], ['db3', 'db2'], ['db3']]
+        """
+    @property
+    def state(self) -> _State | None:
+        """The state of the carry: "old", "both_old_first", "both_new_first" or "new"; None if no carry
+        is open.
+        """
+    @property
+    def new(self) -> Map:
+        """The map where the data will be, or is."""
+    @property
+    def old(self) -> Map | None:
+        """The map where the data was; None if no carry is open."""
+    def reads(self, key: _Key) -> list[str]:
+        """Returns the names of the nodes to read a key from, in this order. The first node that
+        answers decides, also when it answers that there is no such key. Go on to the next node only
+        if one does not answer at all.
+
+        Raises TypeError if the key is neither str nor bytes.
+
+        >>> stead.Pair.between(members, grown, "both_new_first").reads("bob")
+        ['db3', 'db2']
+        """
+    def writes(self, key: _Key) -> list[str]:
+        """Returns the names of the nodes to write a key to, or to delete it from, in this order. The
+        write is done when all of them have it.
+
+        Raises TypeError if the key is neither str nor bytes.
+
+        >>> stead.Pair.between(members, grown, "both_old_first").writes("bob")
+        ['db2', 'db3']
+        """
+    def moved(self, key: _Key) -> bool:
+        """Returns whether the two maps answer differently for a key: with other nodes, or with the
+        same in another order. Where they do not, every state reads and writes the same nodes.
+
+        Raises TypeError if the key is neither str nor bytes.
+
+        >>> pair = stead.Pair.between(members, grown, "old")
+        >>> [key for key in ("alice", "bob", "frank") if pair.moved(key)]
+        ['bob']
+        """
+    def reads_point(self, point: SupportsIndex) -> list[str]:
+        """Returns for a point what reads returns for a key.
+
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
+
+        >>> pair = stead.Pair.between(members, grown, "old")
+        >>> pair.reads_point(grown.point("bob")) == pair.reads("bob")
+        True
+        """
+    def writes_point(self, point: SupportsIndex) -> list[str]:
+        """Returns for a point what writes returns for a key.
+
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
+        """
+    def moved_point(self, point: SupportsIndex) -> bool:
+        """Returns for a point what moved returns for a key.
+
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
+        """
+    def attribute(self, node: str, name: str) -> str | None:
+        """Returns an attribute of a node, such as its address; None if there is no such node, or if it
+        has no such attribute. The node is one of the new map, or one that only the old map has.
+
+        >>> pair = stead.Pair.between(members, grown, "old")
+        >>> pair.attribute("db1", "address") is None
+        True
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __copy__(self) -> Pair: ...
+    def __deepcopy__(self, memo: object, /) -> Pair: ...
 
 @final
 class Plan(Sequence[Move]):

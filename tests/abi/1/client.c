@@ -182,6 +182,46 @@ static void print_plan(const stead_map *old_map, const stead_map *new_map, const
     stead_plan_free(plan);
 }
 
+// Prints where a key is read and written in each state of a carry.
+static void print_pairs(const stead_map *old_map, const stead_map *new_map, const char *map_file, const char *key) {
+    int32_t nodes[8], others[8];
+    size_t count, found, length = strlen(key);
+    uint64_t point;
+    stead_pair *pair, *file;
+    done(stead_map_point(old_map, key, length, &point, &error));
+    for (int32_t state = STEAD_STATE_OLD; state <= STEAD_STATE_NEW; state++) {
+        done(stead_pair_between(old_map, new_map, state, &pair, &error));
+        CHECK(stead_pair_state(pair) == state);
+        done(stead_pair_reads(pair, key, length, nodes, 8, &count, &error));
+        printf("state %" PRId32 " of %s, moved %" PRId32 ":", state, key, stead_pair_moved(pair, key, length));
+        for (size_t i = 0; i < count; i++)
+            printf(" %s", stead_pair_node_name(pair, nodes[i]));
+        printf("\n");
+        done(stead_pair_writes(pair, key, length, others, 8, &found, &error));
+        CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
+        done(stead_pair_reads_point(pair, point, others, 8, &found, &error));
+        CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
+        done(stead_pair_writes_point(pair, point, others, 8, &found, &error));
+        CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
+        CHECK(stead_pair_moved_point(pair, point) == stead_pair_moved(pair, key, length));
+        CHECK(stead_pair_node_named(pair, stead_pair_node_name(pair, 0)) == 0 && stead_pair_node_count(pair) > 0);
+        CHECK(!stead_pair_node_attribute(pair, 0, "none"));
+        stead_map *one = stead_pair_new_map(pair), *other = stead_pair_old_map(pair);
+        CHECK(stead_map_same(one, new_map) == 1 && stead_map_same(other, old_map) == 1);
+        stead_map_free(one);
+        stead_map_free(other);
+        stead_pair *again = stead_pair_share(pair);
+        stead_pair_free(pair);
+        stead_pair_free(again);
+    }
+    done(stead_pair_open(map_file, STEAD_OPEN_SHARED, &file, &error));
+    CHECK(stead_pair_state(file) == STEAD_STATE_NONE && !stead_pair_old_map(file));
+    stead_pair_free(file);
+    done(stead_pair_open_from(map_file, 1, STEAD_STATE_OLD, &file, &error));
+    CHECK(stead_pair_state(file) == STEAD_STATE_OLD);
+    stead_pair_free(file);
+}
+
 // Builds two epochs, publishes and saves them, and reads them back.
 static void files(const char *scratch) {
     const void *bytes;
@@ -314,6 +354,7 @@ int main(int argc, char **argv) {
     locate(new_map, "justin");
     locate_many(old_map);
     print_plan(old_map, new_map, "alice", 1);
+    print_pairs(old_map, new_map, beside(argv[1], "replicas.map"), "alice");
     stead_map_free(old_map);
     stead_map_free(new_map);
     files(argv[2]);

@@ -154,8 +154,8 @@ typedef enum {
   STEAD_PERMISSION = 16,
   // There is not enough memory for a copy of what the caller gave, or of a file.
   STEAD_MEMORY = 17,
-  // The change does harm that a guard forbids, and the guard was not lifted. No function of this
-  // version returns it.
+  // The change does harm that a guard forbids, and the guard was not lifted; or a carry is open,
+  // and this is another change. This call changed nothing.
   STEAD_GUARDED = 18,
 } stead_status;
 
@@ -242,6 +242,20 @@ typedef enum {
   STEAD_CAUSE_REBALANCE = 3,
 } stead_cause;
 
+// The states of a carry: which places are read and written. docs/placement.md, "Carry", has more.
+typedef enum {
+  // No carry is open.
+  STEAD_STATE_NONE = 0,
+  // The old place is read and written.
+  STEAD_STATE_OLD = 1,
+  // Both places are written, and the old one is read first.
+  STEAD_STATE_BOTH_OLD_FIRST = 2,
+  // Both places are written, and the new one is read first.
+  STEAD_STATE_BOTH_NEW_FIRST = 3,
+  // The new place is read and written.
+  STEAD_STATE_NEW = 4,
+} stead_state;
+
 // Sizes of buffers.
 typedef enum {
   // The bytes that the longest path of stead_path needs, including its NUL.
@@ -256,6 +270,11 @@ typedef enum {
 // argument `map` of type stead_map ** give one, and stead_map_share returns one; stead_map_free
 // frees it.
 typedef struct stead_map stead_map;
+
+// A map, and the map where its data was while a carry is open: it says where to read and to write.
+// stead_pair_open makes it and stead_pair_free frees it. It never changes. Any number of threads
+// may use it at once.
+typedef struct stead_pair stead_pair;
 
 // The difference between two maps, as a list of moves. stead_plan_between makes it and
 // stead_plan_free frees it. It keeps both maps alive: you may free your handles of them first.
@@ -768,7 +787,8 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 
 // Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 // weight and share. Free the text with stead_text_free.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when the map needs a newer
+// stead than this one to judge it.
 STEAD_USE_RESULT
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
@@ -854,12 +874,136 @@ double stead_plan_fraction(const stead_plan *plan);
 // Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
 // least that could move, and the share of every node. Free the text with stead_text_free.
 // with_moves: 1 also lists every move; 0 leaves the list out.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when a map needs a newer
+// stead than this one to judge it.
 STEAD_USE_RESULT
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 
 // Frees a plan. NULL is allowed and does nothing.
 void stead_plan_free(stead_plan *plan);
+
+// Opens a map file, and, while a carry is open, the map where the data was: PATH.history/EPOCH. It
+// costs two calls of stead_map_open, so open a pair anew for each request.
+// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+// pair: where the handle goes; free it with stead_pair_free.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+// the history has another map under the number of the old one; STEAD_CHANGED; STEAD_NOT_FOUND,
+// also when the history lacks the old map; STEAD_PERMISSION or STEAD_IO from the operating system;
+// STEAD_MEMORY.
+STEAD_USE_RESULT
+int32_t stead_pair_open(const char *path, uint32_t flags, stead_pair **pair, stead_error *error);
+
+// Opens a map file and an epoch of its history, as if a carry from that epoch were open in this
+// state. It does not matter whether one is.
+// state: STEAD_STATE_OLD to STEAD_STATE_NEW.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
+// STEAD_VERSION when a file is not a map, is damaged, or needs a newer stead; STEAD_IDENTITY when
+// the history has another map under this number; STEAD_CHANGED; STEAD_NOT_FOUND, also when the
+// history lacks the epoch; STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
+STEAD_USE_RESULT
+int32_t stead_pair_open_from(const char *path,
+                             uint64_t epoch,
+                             int32_t state,
+                             stead_pair **pair,
+                             stead_error *error);
+
+// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The pair
+// keeps both maps alive: you may free your handles of them first.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
+// clusters, or have other hashes or key rules.
+STEAD_USE_RESULT
+int32_t stead_pair_between(const stead_map *old_map,
+                           const stead_map *new_map,
+                           int32_t state,
+                           stead_pair **pair,
+                           stead_error *error);
+
+// Returns the state, a number of stead_state: STEAD_STATE_NONE when no carry is open, and also when
+// pair is NULL.
+int32_t stead_pair_state(const stead_pair *pair);
+
+// Finds the nodes to read a key from, in this order. The first node that answers decides, also when
+// it answers that there is no such key. Ask the next node only when one does not answer at all.
+// nodes, capacity, count: as in stead_map_locate_all. The numbers are those of the pair.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_pair_reads(const stead_pair *pair,
+                         const void *key,
+                         size_t length,
+                         int32_t *nodes,
+                         size_t capacity,
+                         size_t *count,
+                         stead_error *error);
+
+// Finds the nodes to write a key to, or to delete it from, in this order. The write is done when
+// all of them have it. nodes, capacity, count: as in stead_pair_reads.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_pair_writes(const stead_pair *pair,
+                          const void *key,
+                          size_t length,
+                          int32_t *nodes,
+                          size_t capacity,
+                          size_t *count,
+                          stead_error *error);
+
+// Finds the nodes to read the keys of a point from, as stead_pair_reads does for a key.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_pair_reads_point(const stead_pair *pair,
+                               uint64_t point,
+                               int32_t *nodes,
+                               size_t capacity,
+                               size_t *count,
+                               stead_error *error);
+
+// Finds the nodes to write the keys of a point to, as stead_pair_writes does for a key.
+// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+int32_t stead_pair_writes_point(const stead_pair *pair,
+                                uint64_t point,
+                                int32_t *nodes,
+                                size_t capacity,
+                                size_t *count,
+                                stead_error *error);
+
+// Returns 1 when the two maps answer differently for a key, by other nodes or by another order;
+// otherwise 0, and also when no carry is open; -1 when an argument is wrong. Where it is 0, every
+// state reads and writes the same nodes: a cheap test for most keys.
+int32_t stead_pair_moved(const stead_pair *pair, const void *key, size_t length);
+
+// Returns for a point what stead_pair_moved returns for a key; -1 when pair is NULL.
+int32_t stead_pair_moved_point(const stead_pair *pair, uint64_t point);
+
+// Returns how many nodes the pair has; 0 when pair is NULL. First come the nodes of the new map,
+// under their numbers there, then those that only the old map has. A node that was renamed is one
+// node, under its new name.
+int32_t stead_pair_node_count(const stead_pair *pair);
+
+// Returns the number of the node with this name; -1 when neither map has it.
+int32_t stead_pair_node_named(const stead_pair *pair, const char *name);
+
+// Returns the name of a node; NULL when there is no such node. The string lives as long as the
+// pair.
+const char *stead_pair_node_name(const stead_pair *pair, int32_t node);
+
+// Returns the value of an attribute of a node; NULL when the node has none of this name, or when
+// there is no such node. The string lives as long as the pair.
+const char *stead_pair_node_attribute(const stead_pair *pair, int32_t node, const char *name);
+
+// Returns a handle of the new map, to be freed with stead_map_free; NULL when pair is NULL.
+STEAD_USE_RESULT
+stead_map *stead_pair_new_map(const stead_pair *pair);
+
+// Returns a handle of the map where the data was, to be freed with stead_map_free; NULL when no
+// carry is open, and also when pair is NULL.
+STEAD_USE_RESULT
+stead_map *stead_pair_old_map(const stead_pair *pair);
+
+// Returns another handle of the same pair, to be freed on its own; NULL when pair is NULL. Nothing
+// is copied.
+STEAD_USE_RESULT
+stead_pair *stead_pair_share(const stead_pair *pair);
+
+// Frees a handle. NULL is allowed and does nothing.
+void stead_pair_free(stead_pair *pair);
 
 // Computes the point of a key under a hash, without a map.
 // hash: This is a number of stead_hash.

@@ -24,11 +24,11 @@ pub fn text(bytes: &[u8], at: usize) -> String {
     String::from_utf8(bytes[start..start + u32_at(bytes, at + 4)].to_vec()).unwrap()
 }
 
-/// How far a share may be from its target, in millionths: section 18, or 0 if there is none.
+/// How far a share may be from its target, in millionths: section 19, or 0 if there is none.
 /// Sections that only some maps have need not have a fixed place in the table.
 pub fn tolerance(bytes: &[u8]) -> u128 {
     let entries = (0..u32_at(bytes, 172)).map(|i| 176 + 24 * i);
-    let entry = entries.into_iter().find(|at| u32_at(bytes, *at) == 18);
+    let entry = entries.into_iter().find(|at| u32_at(bytes, *at) == 19);
     entry.map_or(0, |at| {
         u32_at(bytes, u64_at(bytes, at + 8) as usize) as u128
     })
