@@ -7,6 +7,7 @@
 pub mod meta;
 
 use std::collections::BTreeSet;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::carry::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
@@ -70,9 +71,32 @@ impl Kind for Memcached {
         stop: &AtomicBool,
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
+        // memcached sends the listing from the thread that frees what has expired, and breaks it off
+        // when nobody reads it for long. So it is written to a file first
+        let lost = |e: io::Error| Fault::final_one(format_args!("cannot write a listing: {e}"));
+        let mut file = tempfile::tempfile().map_err(lost)?;
+        let mut written = Ok(());
+        let mut out = BufWriter::new(&mut file);
         // a connection of its own: it cannot be used again when the listing is broken off
         let mut connection = self.open(node)?;
-        connection.keys(|key| !stop.load(Ordering::Relaxed) && each(Item::of_key(key)))
+        connection.keys(|key| {
+            let size = key.len() as u8; // a key has at most 250 bytes
+            written = out.write_all(&[size]).and_then(|()| out.write_all(&key));
+            written.is_ok() && !stop.load(Ordering::Relaxed)
+        })?;
+        written.and_then(|()| out.flush()).map_err(lost)?;
+        drop(out);
+        file.rewind().map_err(lost)?;
+        let mut listing = BufReader::new(file);
+        let mut size = [0];
+        while !stop.load(Ordering::Relaxed) && listing.read(&mut size).map_err(lost)? == 1 {
+            let mut key = vec![0; usize::from(size[0])];
+            listing.read_exact(&mut key).map_err(lost)?;
+            if !each(Item::of_key(key)) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn is_ordered(&self) -> bool {
