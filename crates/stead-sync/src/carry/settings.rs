@@ -207,6 +207,44 @@ mod tests {
     }
 
     #[test]
+    fn servers_are_described_and_passwords_are_read_when_the_kind_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("carry.toml");
+        let made = |table: &str| {
+            fs::write(&file, format!("{GOOD}{table}")).unwrap();
+            Settings::read(&file).and_then(|settings| settings.kind().map(|_| ()))
+        };
+        fs::write(directory.path().join("password"), "geheim\n").unwrap();
+        fs::write(directory.path().join("empty"), "\n").unwrap();
+        made("[memcached]\nserver = '{host}:11211'\n").unwrap();
+        let sql = "connection = 'x'\ntables = [{ table = 'm', key = 'k' }]\n";
+        for (table, feature) in [
+            (
+                "[redis]\nserver = '{host}'\npassword_file = 'password'\n".to_owned(),
+                cfg!(feature = "redis"),
+            ),
+            (format!("[postgresql]\n{sql}"), cfg!(feature = "postgres")),
+            (format!("[mariadb]\n{sql}"), cfg!(feature = "mysql")),
+        ] {
+            let end = made(&table);
+            assert_eq!(end.is_ok(), feature, "{end:?}");
+            assert!(end.map_or_else(|failure| failure.line.contains("feature"), |()| true));
+        }
+        if cfg!(feature = "redis") {
+            for name in ["empty", "none"] {
+                let table = format!("[redis]\nserver = 'x'\npassword_file = '{name}'\n");
+                assert!(made(&table).unwrap_err().line.contains(name));
+            }
+        }
+        if cfg!(feature = "mysql") {
+            let none = made("[mariadb]\nconnection = 'x'\ntables = []\n");
+            assert!(none.unwrap_err().line.contains("tables"));
+        }
+        let odd = made("[memcached]\nserver = 'x'\nport = 1\n").unwrap_err();
+        assert!(odd.line.contains(":6: unknown field `port`"), "{odd:?}");
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, part) in [
             (

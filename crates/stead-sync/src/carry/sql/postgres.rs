@@ -363,7 +363,7 @@ fn key_of(table: &Table, text: &str) -> Done<Vec<u8>> {
         return Ok(text.as_bytes().to_vec());
     }
     let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    let digits = text.strip_prefix("\\x").unwrap_or_default().as_bytes();
+    let digits = text.as_bytes().strip_prefix(b"\\x").unwrap_or_default();
     let bytes = digits
         .chunks(2)
         .map(|pair| Some(digit(pair[0])? * 16 + digit(*pair.get(1)?)?));
