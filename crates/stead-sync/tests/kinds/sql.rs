@@ -13,7 +13,7 @@ use crate::trial::{self, Client};
 
 /// A database, as applications use it: statements as text.
 pub enum Database {
-    Postgres(::postgres::Client),
+    Postgres(Box<::postgres::Client>),
     MariaDb(::mysql::Conn),
 }
 
@@ -22,7 +22,7 @@ impl Database {
         Ok(match address.contains("dbname=") {
             true => {
                 let client = ::postgres::Client::connect(address, ::postgres::NoTls);
-                Database::Postgres(client.map_err(|e| e.to_string())?)
+                Database::Postgres(Box::new(client.map_err(|e| e.to_string())?))
             }
             false => Database::MariaDb(::mysql::Conn::new(address).map_err(|e| e.to_string())?),
         })
