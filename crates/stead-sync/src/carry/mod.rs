@@ -17,6 +17,8 @@ pub mod kind;
 pub mod machine;
 pub mod outcome;
 pub mod pass;
+#[cfg(test)]
+mod model;
 mod pattern;
 pub mod protocol;
 pub mod route;
