@@ -1,4 +1,5 @@
-//! `stead-sync` brings maps to every host, and knows which host has which epoch.
+//! `stead-sync` brings maps to every host, knows which host has which epoch, and carries data to
+//! where a new map places it ([`carry`]).
 //!
 //! ```text
 //! operator --push--> hub --pull, watch--> MAP and MAP.history of every host
