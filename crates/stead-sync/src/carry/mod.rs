@@ -15,10 +15,10 @@ pub mod files;
 pub mod journal;
 pub mod kind;
 pub mod machine;
-pub mod outcome;
-pub mod pass;
 #[cfg(test)]
 mod model;
+pub mod outcome;
+pub mod pass;
 mod pattern;
 pub mod protocol;
 pub mod route;
