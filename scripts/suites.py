@@ -122,6 +122,7 @@ SUITES = [
     ),
     ("program (Rust)", rust("stead-cli"), cargo_counts, None),
     ("RRD router (Rust)", rust("stead-rrd"), cargo_counts, None),
+    ("maps to every host (Rust)", rust("stead-sync"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
     ("house of every crate (Rust)", rust("layers"), cargo_counts, None),
     (
@@ -135,6 +136,15 @@ SUITES = [
                 f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached",
             ),
             "pytest is not in .venv, or rrdtool or rrdcached is not installed",
+        ),
+    ),
+    (
+        "maps to every host (etcd, nginx)",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/sync"],
+        pytest_counts,
+        (
+            (VENV, "-c", "import pytest"),
+            "pytest is not in .venv",
         ),
     ),
     (
@@ -434,6 +444,7 @@ def run(name, command, counter, needs, log_dir):
 BESIDE = {
     "rings against their programs",
     "RRD router before rrdcached",
+    "maps to every host (etcd, nginx)",
     "install",
     "Python module",
     "PHP under php-fpm",

@@ -23,6 +23,8 @@ RELEASE = [
     "-p",
     "stead-cli",
     "-p",
+    "stead-sync",
+    "-p",
     "stead-rrd",
     "-p",
     "stead-capi",

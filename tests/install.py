@@ -152,7 +152,7 @@ def below(directory):
 
 
 VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
-PROGRAMS = ("stead", "stead-rrd")
+PROGRAMS = ("stead", "stead-sync", "stead-rrd")
 MAJOR, MINOR, PATCH = VERSION.split(".")
 # rises with every version, as ldconfig requires
 LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"
@@ -192,6 +192,7 @@ def expected(lib="lib"):
     modes = {
         "bin/stead": 0o755,
         "bin/stead-rrd": 0o755,
+        "bin/stead-sync": 0o755,
         f"{lib}/libstead.so": "libstead.so.1",
         f"{lib}/libstead.so.1": LIBRARY,
     }
@@ -272,7 +273,13 @@ def check_tree(prefix, lib="lib"):
             "libstead.so.1"
             not in dynamic(os.path.join(prefix, "bin", program))["NEEDED"],
         )
-    for path in ("bin/stead", "bin/stead-rrd", f"{lib}/{LIBRARY}", f"{lib}/libstead.a"):
+    for path in (
+        "bin/stead",
+        "bin/stead-sync",
+        "bin/stead-rrd",
+        f"{lib}/{LIBRARY}",
+        f"{lib}/libstead.a",
+    ):
         sections = Done(["readelf", "-SW", os.path.join(prefix, path)]).good()
         TALLY.that(
             f"{path} has no debugging information",
@@ -389,6 +396,7 @@ def check_completions(prefix):
     """Checks that each shell loads its completion and completes a verb."""
     for program, part, verb in (
         ("stead", "loc", "locate"),
+        ("stead-sync", "pus", "push"),
         ("stead-rrd", "rep", "repair"),
     ):
         check_completion(os.path.join(prefix, "share"), program, part, verb)

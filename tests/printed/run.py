@@ -91,6 +91,30 @@ KNOWN = [
         "it asks a standby that systemd runs; tests/rrd/test_standby.py promotes",
     ),
     ("docs/rrd.md", "Adding a server", "", "tests/rrd adds servers to running routers"),
+    (
+        "docs/carry.md",
+        "Carrying data: stead-sync carry",
+        "",
+        "it needs hosts and a hub; tests/sync carries",
+    ),
+    (
+        "docs/sync.md",
+        "From one host to fifty",
+        "",
+        "it needs an etcd at another machine; tests/sync runs these verbs",
+    ),
+    (
+        "docs/sync.md",
+        "etcd in ten lines",
+        "etcd --data-dir",
+        "it is a server that stays; tests/sync starts one",
+    ),
+    (
+        "docs/sync.md",
+        "When is the map in use?",
+        "--exec",
+        "it runs until it is stopped; tests/sync runs watches with commands",
+    ),
 ]
 # lines of blocks that are run, and why they are left out
 LEFT_OUT = {

@@ -132,9 +132,20 @@ class Etcd:
         pairs = answer.get("kvs", [])
         return {decoded(p["key"]).decode(): decoded(p.get("value", "")) for p in pairs}
 
+    def has(self, key):
+        """Whether there is such a key."""
+        asked = {"key": encoded(key), "count_only": True}
+        return int(self.call("kv/range", asked).get("count", 0)) > 0
+
     def put(self, key, value):
         """Writes a value."""
         self.call("kv/put", {"key": encoded(key), "value": encoded(value)})
+
+    def delete(self, prefix):
+        """Removes all keys with a prefix."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        asked = {"key": encoded(prefix), "range_end": encoded(end)}
+        self.call("kv/deleterange", asked)
 
     def end_leases(self):
         """Ends all leases, as if their holders were gone for long enough."""

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-import time
+from pathlib import Path
 
 from sync_servers import LIMIT, wait_for
 
@@ -22,6 +22,7 @@ class Operator:
     def apply(self, *nodes, options=(), more="", attributes=""):
         """Makes the next epoch with these nodes."""
         fleet = self.directory / "fleet.toml"
+        # a table of the fleet stands behind its plain keys
         lines = "".join(f"[[node]]\nname = '{n}'\n{attributes}" for n in nodes)
         fleet.write_text(f"name = 'members'\n{more}\n{lines}")
         done = self.site.run("stead", "apply", fleet, self.map, *options, who=self.name)
@@ -29,7 +30,9 @@ class Operator:
 
     def push(self, *options, url=None):
         """Pushes the map, and returns the finished process."""
-        return self.site.sync("push", self.map, url or self.site.url, *options, who=self.name)
+        return self.site.sync(
+            "push", self.map, url or self.site.url, *options, who=self.name
+        )
 
     def start_push(self, url=None):
         """Starts a push."""
@@ -106,19 +109,26 @@ class Host:
         wait_for(lambda: self.epoch() == number, f"epoch {number} of {self.name}")
 
     def wait_said(self, text, times=1):
-        wait_for(lambda: self.said().count(text) >= times, f"{self.name} to say {text!r}")
+        wait_for(
+            lambda: self.said().count(text) >= times, f"{self.name} to say {text!r}"
+        )
 
     def cpu(self):
         """The seconds of processor time that the watch has used."""
-        stat = open(f"/proc/{self.process.pid}/stat").read().rpartition(")")[2].split()
-        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 class Site:
     """Operators, hosts and a hub."""
 
     def __init__(self, programs, place, url, cluster=None):
-        self.programs, self.place, self.url, self.cluster = programs, place, url, cluster
+        self.programs, self.place, self.url, self.cluster = (
+            programs,
+            place,
+            url,
+            cluster,
+        )
         self.hosts = []
 
     def __enter__(self):
@@ -136,6 +146,7 @@ class Site:
         """Runs a program to its end."""
         return subprocess.run(
             [self.programs[program], *map(str, arguments)],
+            check=False,
             capture_output=True,
             text=True,
             timeout=LIMIT,
@@ -179,7 +190,10 @@ class Site:
 
         def has():
             row = self.status().get(host)
-            fields = row and [row["state"] == state, *(row[k] == v for k, v in more.items())]
+            fields = row and [
+                row["state"] == state,
+                *(row[k] == v for k, v in more.items()),
+            ]
             return row if row and all(fields) else None
 
         return wait_for(has, f"{host} to be {state} {more}")
@@ -206,8 +220,6 @@ def verify(site, map):
 
 def leftovers(directory):
     """The temporary files in a directory and below."""
-    return [str(p) for p in directory.rglob("*") if re.search(r"\.tmp$|/\.", str(p)[5:])]
-
-
-def pause(seconds):
-    time.sleep(seconds)
+    return [
+        str(p) for p in directory.rglob("*") if re.search(r"\.tmp$|/\.", str(p)[5:])
+    ]

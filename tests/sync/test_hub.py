@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from sync_servers import Nginx, wait_for
-from sync_site import epoch, verify
+from sync_site import Site, epoch, verify
 
 
 def test_a_map_travels_with_its_history(site):
@@ -71,7 +71,7 @@ def test_who_has_what_and_who_is_waited_for(site):
         site.wait_state(host.name, "current", epoch=2)
     behind = site.sync("status", site.url)
     assert behind.returncode == 1
-    assert list(site.status())[0] == "web3"
+    assert next(iter(site.status())) == "web3"
     late = site.sync("wait", site.url, "--epoch", "2", "--timeout", "1")
     assert late.returncode == 1
     assert "1 of 3 hosts lack epoch 2: web3 (epoch 1" in late.stderr, late.stderr
@@ -83,7 +83,7 @@ def test_who_has_what_and_who_is_waited_for(site):
     # back again: it registers, and gets the newest map
     hosts[2].start()
     site.wait_state("web3", "current", epoch=2)
-    # forgotten while it runs: it registers again by itself
+    # forgotten while it runs: it registers again by itself, with its next heartbeat
     site.sync("forget", site.url, "web1")
     hosts[0].wait_said("forgotten")
     site.wait_state("web1", "current", epoch=2)
@@ -112,7 +112,9 @@ def test_the_command_gets_the_epochs(site):
     told = site.place / "told"
     text = f'echo "$STEAD_SYNC_OLD_EPOCH $STEAD_SYNC_EPOCH $STEAD_SYNC_NAME" >> {told}'
     site.host("web1", "--exec", text)
-    wait_for(lambda: told.exists() and told.read_text() == "0 1 members\n", "the command")
+    wait_for(
+        lambda: told.exists() and told.read_text() == "0 1 members\n", "the command"
+    )
     anna.apply("a", "b")
     anna.push()
     wait_for(lambda: told.read_text().endswith("1 2 members\n"), "the command")
@@ -203,7 +205,10 @@ def test_bad_input_is_one_line(site):
         (("wait", site.url), 66),
         (("status", "etcd://127.0.0.1:1/m"), 68),
         (("status", "file:///no/such/m"), 68),
-        (("push", anna.map, site.url, "--user", "u"), 0 if site.cluster is None else 64),
+        (
+            ("push", anna.map, site.url, "--user", "u"),
+            0 if site.cluster is None else 64,
+        ),
     ]:
         done = site.sync(*arguments)
         assert done.returncode == code, (arguments, done)
@@ -211,10 +216,11 @@ def test_bad_input_is_one_line(site):
     assert not nothing.exists()
 
 
-@pytest.mark.skipif(not shutil.which("nginx", path="/usr/sbin:/usr/bin"), reason="nginx is not installed")
+@pytest.mark.skipif(
+    not shutil.which("nginx", path="/usr/sbin:/usr/bin"),
+    reason="nginx is not installed",
+)
 def test_a_web_server_serves_what_a_directory_has(programs, place):
-    from sync_site import Site
-
     (place / "shared").mkdir()
     with (
         Nginx(place / "nginx", place / "shared") as nginx,
@@ -236,7 +242,10 @@ def test_a_web_server_serves_what_a_directory_has(programs, place):
         verify(site, host.map)
         assert epoch((host.directory / "members.map.history/2").read_bytes()) == 2
         # an unchanged map is not sent again
-        wait_for(lambda: sum('map HTTP/1.1" 304' in line for line in nginx.lines()) > 2, "304")
+        wait_for(
+            lambda: sum('map HTTP/1.1" 304' in line for line in nginx.lines()) > 2,
+            "304",
+        )
         whole = [line for line in nginx.lines() if '/members.map HTTP/1.1" 200' in line]
         assert len(whole) == 3, whole
         # a web server knows no hosts

@@ -11,6 +11,7 @@ use ureq::tls::{
 };
 use ureq::Agent;
 
+use crate::command::PASSWORD;
 use crate::exit::{Failure, Result, DATA, NO_CONTACT, USAGE};
 
 /// How long connecting to one address may take.
@@ -73,7 +74,7 @@ impl Access {
         };
         let password = match &self.password_file {
             Some(file) => Some(read(file)?.lines().next().unwrap_or_default().to_owned()),
-            None => given("STEAD_SYNC_PASSWORD"),
+            None => given(PASSWORD),
         };
         match password.filter(|text| !text.is_empty()) {
             Some(password) => Ok(Some((user, Secret(password)))),

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{kill_process_group, Pid, Signal};
 
+/// The variable of the password, which is not handed on.
+pub const PASSWORD: &str = "STEAD_SYNC_PASSWORD";
+
 /// How often a running command is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -22,6 +25,8 @@ pub fn run(
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.envs(variables.iter().map(|(name, value)| (name, value)));
+    // the command may be anything, and others can read the environment of what it starts
+    shell.env_remove(PASSWORD);
     shell.process_group(0);
     let mut child = shell
         .spawn()

@@ -51,8 +51,8 @@ impl Contact {
         ))
     }
 
-    /// Returns how long to pause before the next attempt: twice as long each time, and a random part
-    /// less, so that many hosts do not come back at one moment.
+    /// Returns how long to pause before the next attempt: twice as long each time, less a random
+    /// part, so that many hosts do not come back at one moment.
     pub fn pause(&mut self) -> Duration {
         let now = self.pause;
         self.pause = (now * 2).min(LONGEST);

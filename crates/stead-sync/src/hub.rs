@@ -9,6 +9,9 @@ use stead::Map;
 use crate::exit::Result;
 use crate::report::Report;
 
+/// The largest map that is fetched, in bytes. A map of a million slices has 29 MB.
+pub const MOST_BYTES: u64 = 1 << 30;
+
 /// What a hub says about its newest map, before the map is fetched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {

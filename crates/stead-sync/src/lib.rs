@@ -1,9 +1,9 @@
-//! `stead-sync` brings maps to every host, and knows which host has which epoch.
+//! `stead-sync` brings maps to every host, knows which host has which epoch, and carries data to
+//! where a new map places it ([`carry`]).
 //!
 //! ```text
-//! operator --push--> hub --pull, watch--> MAP, MAP.history of every host
-//!                     ^                          |
-//!                     +--------- report ---------+
+//! operator --push--> hub --pull, watch--> MAP and MAP.history of every host
+//!                    hub <----report----- every host
 //! ```
 //!
 //! A map travels whole and is verified where it arrives. The core installs it
@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | access place hub contact command metrics inotify | instance line confirm | directory etcd web pull push status | open | watch | patience | carry | run
+//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -88,8 +88,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run_line() -> exit::Result {
-    // A write beyond the file size limit raises SIGXFSZ, which kills the process. With a handler the
-    // write returns an error instead.
+    // A write beyond the file size limit raises SIGXFSZ, which kills the process. With a handler
+    // the write returns an error instead.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored)
         .map_err(|e| Failure::new(IO, format_args!("cannot set a signal handler: {e}")))?;

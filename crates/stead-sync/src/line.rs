@@ -127,15 +127,14 @@ pub struct Pull {
 
 /// Keep the map here at the newest map of a hub, and report what this host has
 ///
-/// Runs until it is stopped. Survives outages of the hub, and keeps the last good map.
+/// Runs until it is stopped. Survives outages of the hub, and keeps the last good map. The command
+/// of --exec gets STEAD_SYNC_MAP, STEAD_SYNC_NAME, STEAD_SYNC_EPOCH, STEAD_SYNC_OLD_EPOCH,
+/// STEAD_SYNC_DIGEST and STEAD_SYNC_URL in its environment.
 #[derive(Args)]
 #[command(after_help = "\
 Example: reload php-fpm after each installation, and confirm the epoch only then
   stead-sync watch etcd://10.0.0.1/stead/members /var/lib/stead/members.map \\
     --exec 'systemctl reload php8.2-fpm'
-
-The command gets STEAD_SYNC_MAP, STEAD_SYNC_NAME, STEAD_SYNC_EPOCH,
-STEAD_SYNC_OLD_EPOCH, STEAD_SYNC_DIGEST and STEAD_SYNC_URL.
 
 Exit codes:
   64  wrong usage
@@ -203,7 +202,8 @@ Exit codes:
   0   every registered host has confirmed the epoch
   1   the time is up
   64  wrong usage
-  68  the hub cannot be reached, and no --timeout was given to try for
+  66  the hub has no map yet, and no --epoch was given
+  68  the hub cannot be reached to learn its newest epoch
   77  permission denied")]
 pub struct Wait {
     /// The hub

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sd_notify::NotifyState;
 use stead::guard::Release;
 use stead::store::{Accept, Standing, KEEP};
-use stead::{Map, Status, Store};
+use stead::{Map, Store};
 
 use crate::command;
 use crate::contact::Contact;
@@ -29,6 +29,9 @@ use crate::report::Report;
 
 /// How often a host says that it is alive. A report and an installation do not wait for it.
 const BEAT: Duration = Duration::from_secs(10);
+
+/// The first pause after a failure that is not one of contact; it doubles up to `BEAT`.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// How often a report is written again although it says the same, so that its time tells when a
 /// host was lost. etcd keeps every version of a key until it is compacted.
@@ -75,6 +78,8 @@ pub struct Watch {
     /// what was said last, since a problem is said once
     said: Option<String>,
     beaten: Option<Instant>,
+    /// how long to pause after what contact with the hub does not mend
+    retry: Duration,
 }
 
 impl Watch {
@@ -100,6 +105,7 @@ impl Watch {
             executed: 0,
             said: None,
             beaten: None,
+            retry: RETRY,
             options,
         })
     }
@@ -139,10 +145,8 @@ impl Watch {
             }
             match went {
                 Ok(()) => self.wait(),
-                Err(_) => {
-                    let pause = self.contact.pause();
-                    std::thread::sleep(pause);
-                }
+                Err(failure) if failure.is_contact() => std::thread::sleep(self.contact.pause()),
+                Err(_) => std::thread::sleep(self.pause()),
             }
         }
     }
@@ -162,17 +166,29 @@ impl Watch {
         }
     }
 
+    /// Returns the next pause after a failure.
+    fn pause(&mut self) -> Duration {
+        let now = self.retry;
+        self.retry = (now * 2).min(BEAT);
+        now
+    }
+
     /// Waits for another head. A failure is that of the next round.
     fn wait(&mut self) {
-        let most = match &self.beaten {
+        let mut most = match &self.beaten {
             Some(beaten) => BEAT.saturating_sub(beaten.elapsed()),
             None => BEAT,
         };
+        let has_problem = self.report.problem.is_some();
+        if has_problem {
+            most = most.min(self.pause());
+        }
         let most = most.max(Duration::from_millis(100));
-        if self.hub.wait(self.head.as_ref(), most).is_err() {
-            // the next round finds out whether the hub is away; a short pause, since a server may
-            // only end its streams
-            std::thread::sleep(self.contact.pause());
+        match self.hub.wait(self.head.as_ref(), most) {
+            Ok(()) if has_problem => {}
+            Ok(()) => self.retry = RETRY,
+            // the next round finds out whether the hub is away, or has only ended a stream
+            Err(_) => std::thread::sleep(self.pause()),
         }
     }
 
@@ -189,7 +205,12 @@ impl Watch {
         self.install()?;
         self.execute();
         // a name that another machine has does not keep the map from being installed
-        registered.and_then(|()| self.send())
+        registered.and_then(|()| self.send())?;
+        // a problem that comes again is said again
+        if self.report.problem.is_none() && (self.sent.is_some() || self.hub.shared().is_none()) {
+            self.said = None;
+        }
+        Ok(())
     }
 
     /// Looks at the map that is here.
@@ -268,7 +289,6 @@ impl Watch {
         if self.is_in_place(&head) {
             self.refused = None;
             self.report.problem = None;
-            self.said = None;
             return Ok(());
         }
         if let Some((refused, why)) = &self.refused {
@@ -289,7 +309,6 @@ impl Watch {
                 self.checked = true;
                 self.refused = None;
                 self.report.problem = None;
-                self.said = None;
                 self.figures.installed += 1;
                 let from = match pulled.standing {
                     Standing::First => "the first map here".to_owned(),
@@ -325,7 +344,6 @@ impl Watch {
         }
         match Store::peek(self.store.path()) {
             Ok(peeked) => (peeked.epoch, peeked.digest) == (head.epoch, head.digest),
-            Err(error) if error.status() == Status::NotFound => false,
             Err(_) => false,
         }
     }

@@ -20,7 +20,7 @@ use ureq::Agent;
 
 use crate::access::{no_contact, Access, Secret};
 use crate::exit::{Failure, Result, DATA, NO_CONTACT, PERMISSION};
-use crate::hub::{Head, Hub, Shared};
+use crate::hub::{Head, Hub, Shared, MOST_BYTES};
 
 /// How long a request may be silent.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ impl Web {
         match status {
             200 => {
                 let headers = answer.headers().clone();
-                let body = answer.body_mut().with_config().limit(u64::MAX);
+                let body = answer.body_mut().with_config().limit(MOST_BYTES);
                 let bytes = body.read_to_vec().map_err(|error| no_contact(url, &error))?;
                 Ok(Answer::File(headers, bytes))
             }

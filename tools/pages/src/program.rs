@@ -1,5 +1,5 @@
-//! The programs' pages: `stead.1`, `stead-rrd.1` and one page for each of their verbs; and the
-//! completions.
+//! The programs' pages: `stead.1`, `stead-sync.1`, `stead-rrd.1` and one page for each of their
+//! verbs; and the completions.
 //!
 //! clap_mangen writes everything but the text below the options of a help text, whose lines it
 //! would join. That text has paragraphs of two kinds, which differ in their first words: examples,
@@ -15,9 +15,10 @@ use clap_mangen::Man;
 
 use crate::page::{verbatim, MANUAL, NO_DATE, SOURCE};
 
-/// Writes `stead.1` and `stead-VERB.1`, and the same pages for `stead-rrd`.
+/// Writes `stead.1` and `stead-VERB.1`, and the same pages for the other programs.
 pub(crate) fn pages(directory: &Path) -> io::Result<()> {
     program(directory, stead_cli::command(), "libstead(3)")?;
+    program(directory, stead_sync::line::command(), "stead(1)")?;
     program(directory, stead_rrd::line::command(), "stead(1)")
 }
 
@@ -43,7 +44,11 @@ fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<(
 
 /// Writes a completion for each shell, under the name that the shell looks for.
 pub(crate) fn completions(directory: &Path) -> io::Result<()> {
-    for mut program in [stead_cli::command(), stead_rrd::line::command()] {
+    for mut program in [
+        stead_cli::command(),
+        stead_sync::line::command(),
+        stead_rrd::line::command(),
+    ] {
         let name = program.get_name().to_owned();
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             clap_complete::generate_to(shell, &mut program, &name, directory)?;

@@ -209,7 +209,7 @@ impl Kind for Files {
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
         let root = self.root(node)?;
-        let mut walk = Walk::new(&root, &self.pattern, after)
+        let mut walk = Walk::new(&root, &self.pattern, self.options.marker.as_deref(), after)
             .map_err(|error| fault("cannot list", &root, &error))?;
         while !stop.load(Ordering::Relaxed) {
             let item = walk

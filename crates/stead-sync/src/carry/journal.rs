@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -238,7 +238,12 @@ impl Journal {
             Failure::io(what, &e)
         };
         let text: String = lines.iter().map(|line| framed(line)).collect();
-        if let Err(error) = inner.file.write_all(text.as_bytes()) {
+        // after a torn end was cut off, and after a write that failed, the file is shorter
+        let mut at_end = || {
+            inner.file.seek(SeekFrom::Start(inner.size))?;
+            inner.file.write_all(text.as_bytes())
+        };
+        if let Err(error) = at_end() {
             // what was written of it must not stand before later lines
             let _ = inner.file.set_len(inner.size);
             return Err(failed(error));

@@ -110,15 +110,16 @@ impl<'a> Machine<'a> {
             }
             let Some(journal) = &journal else { continue };
             self.report.at(&map);
+            // a mistake is told before anybody is waited for
+            let routes = self.routes(&map, &carry)?;
+            let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+            let ready = self.kind.ready(&nodes);
+            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
             if !self.push(&map)? {
                 continue;
             }
             self.confirm(&map)?;
             self.wait(&map, &carry)?;
-            let routes = self.routes(&map, &carry)?;
-            let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            let ready = self.kind.ready(&nodes);
-            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
             match self.work(&map, &carry, &routes, journal)? {
                 End::Done => {}
                 End::Stopped => {

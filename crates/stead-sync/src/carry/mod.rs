@@ -16,6 +16,8 @@ pub mod journal;
 pub mod kind;
 pub mod machine;
 pub mod memcached;
+#[cfg(test)]
+mod model;
 pub mod outcome;
 pub mod pass;
 mod pattern;

@@ -33,6 +33,8 @@ enum What {
 pub struct Walk<'a> {
     root: &'a Path,
     pattern: &'a Pattern,
+    /// a name in the root that is no data either
+    marker: Option<&'a str>,
     /// of each open directory the names that are left, in reverse order
     open: Vec<Vec<Entry>>,
     /// the names of the open directories below the root
@@ -46,12 +48,19 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Begins a walk through a tree, behind the item of this name if one is given.
-    pub fn new(root: &'a Path, pattern: &'a Pattern, after: Option<&[u8]>) -> io::Result<Walk<'a>> {
+    /// Begins a walk through a tree, behind the item of the name `after` if one is given. In the
+    /// root, the name `marker` is no data.
+    pub fn new(
+        root: &'a Path,
+        pattern: &'a Pattern,
+        marker: Option<&'a str>,
+        after: Option<&[u8]>,
+    ) -> io::Result<Walk<'a>> {
         let split = |name: &[u8]| name.split(|b| *b == b'/').map(<[u8]>::to_vec).collect();
         let mut walk = Walk {
             root,
             pattern,
+            marker,
             open: Vec::new(),
             path: Vec::new(),
             after: after.map_or_else(Vec::new, split),
@@ -67,7 +76,8 @@ impl<'a> Walk<'a> {
         let depth = self.path.len();
         let mut entries = list(&self.directory())?;
         if depth == 0 {
-            entries.retain(|entry| entry.name != OWN.as_bytes());
+            let marker = self.marker.map(str::as_bytes);
+            entries.retain(|entry| entry.name != OWN.as_bytes() && Some(&entry.name[..]) != marker);
         }
         entries.sort_unstable_by(|a, b| b.name.cmp(&a.name));
         if let Some(after) = self.after.get(depth) {
@@ -171,7 +181,7 @@ mod tests {
     use super::*;
 
     fn names(root: &Path, pattern: &Pattern, after: Option<&str>) -> Vec<String> {
-        let mut walk = Walk::new(root, pattern, after.map(str::as_bytes)).unwrap();
+        let mut walk = Walk::new(root, pattern, Some("mark"), after.map(str::as_bytes)).unwrap();
         let mut names = Vec::new();
         while let Some(item) = walk.next().unwrap() {
             names.push(String::from_utf8(item.name).unwrap());
@@ -189,6 +199,7 @@ mod tests {
             fs::write(path, "").unwrap();
         }
         fs::create_dir(root.join(OWN)).unwrap();
+        fs::write(root.join("mark"), "").unwrap();
         fs::write(root.join(OWN).join("1"), "").unwrap();
         std::os::unix::fs::symlink("/", root.join("b/link")).unwrap();
         let pattern = Pattern::parse("{path}").unwrap();
@@ -220,7 +231,7 @@ mod tests {
             fs::write(path, "").unwrap();
         }
         let pattern = Pattern::parse("{any}/{key}.jpg").unwrap();
-        let mut walk = Walk::new(root, &pattern, None).unwrap();
+        let mut walk = Walk::new(root, &pattern, None, None).unwrap();
         let item = walk.next().unwrap().unwrap();
         assert_eq!(
             (&item.name[..], &item.key[..]),

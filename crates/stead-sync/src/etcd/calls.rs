@@ -13,6 +13,10 @@ use crate::exit::{Failure, Result, DATA, IO, NO_CONTACT, PERMISSION};
 /// How long a call may take. etcd itself gives up a proposal after 7 s.
 const CALL: Duration = Duration::from_secs(10);
 
+/// The longest answer that is read: a part of a map has 1.4 MB in JSON, and a list of a thousand
+/// hosts less.
+const ANSWER: u64 = 64 << 20;
+
 /// A pair of a key and its value.
 pub struct Pair {
     /// The key.
@@ -73,7 +77,7 @@ impl Calls {
         let mut sent = sent;
         let text = sent
             .with_config()
-            .limit(u64::MAX)
+            .limit(ANSWER)
             .read_to_vec()
             .map_err(|e| no_contact(self.server(), &e))?;
         self.parse(&text)
@@ -105,7 +109,15 @@ impl Calls {
         let mut tries = 0;
         while tries < self.endpoints.len() {
             let server = self.server();
-            let token = self.token()?;
+            let token = match self.token() {
+                Err(failure) if failure.is_contact() => {
+                    last = Some(failure);
+                    self.next();
+                    tries += 1;
+                    continue;
+                }
+                token => token?,
+            };
             let mut asked = request(&self.agent, &format!("{server}/v3/{method}"))
                 .header("Content-Type", "application/json");
             if let Some(token) = &token {
@@ -238,10 +250,7 @@ impl Calls {
                     )),
                 }
             }
-            Err(error) => {
-                self.next();
-                return Err(no_contact(server, &error));
-            }
+            Err(error) => return Err(no_contact(server, &error)),
         };
         let text = answer
             .body_mut()

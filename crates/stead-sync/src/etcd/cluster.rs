@@ -14,7 +14,7 @@ use super::stream::Stream;
 use super::turn;
 use crate::access::Access;
 use crate::exit::{Failure, Result, DATA};
-use crate::hub::{Head, Host, Hub, Shared, Turn};
+use crate::hub::{Head, Host, Hub, Shared, Turn, MOST_BYTES};
 use crate::instance::another;
 use crate::report::Report;
 
@@ -63,21 +63,19 @@ impl Etcd {
     /// Makes sure that this instance is the one that counts as alive by this name.
     fn claim(&self, report: &Report) -> Result {
         let key = self.keys.alive(&report.host);
-        if let Some(lease) = self.lease.get() {
-            if self.calls.renew(lease)? {
-                return Ok(());
-            }
-        }
-        let lease = self.calls.lease(ALIVE)?;
+        let lease = match self.lease.get() {
+            Some(lease) if self.calls.renew(lease)? => lease,
+            _ => self.calls.lease(ALIVE)?,
+        };
         let ours = put(&key, report.instance.as_bytes(), Some(lease));
         let (taken, _) = self
             .calls
-            .transaction(&[unchanged(&key, 0)], &[ours.clone()])?;
+            .transaction(&[unchanged(&key, 0)], std::slice::from_ref(&ours))?;
         if !taken {
             let there = self.calls.range(&key, false, true)?;
             if let Some(pair) = there.pairs.first() {
                 if pair.value != report.instance.as_bytes() {
-                    let _ = self.calls.revoke(lease);
+                    // an empty lease ends by itself
                     return Err(another(report));
                 }
                 self.calls.transaction(&[exists(&key)], &[ours])?;
@@ -114,11 +112,24 @@ impl Hub for Etcd {
         let Some(named) = digest(&kept.digest) else {
             return Ok(None);
         };
+        if kept.length > MOST_BYTES || kept.parts as u64 > kept.length {
+            return Err(Failure::new(
+                DATA,
+                format_args!(
+                    "{}: the head says that epoch {epoch} has {} bytes in {} parts, which is no map; push it again",
+                    self.keys.head(),
+                    kept.length,
+                    kept.parts
+                ),
+            ));
+        }
         let mut bytes = Vec::new();
         for number in 0..kept.parts {
             let key = self.keys.part(&named, number);
             let found = self.calls.range(&key, false, true)?;
             match found.pairs.into_iter().next() {
+                // a map that is too long is refused below
+                Some(_) if bytes.len() as u64 > kept.length => break,
                 Some(pair) => bytes.extend(pair.value),
                 None => {
                     // a later push may have collected it
@@ -234,18 +245,34 @@ impl Shared for Etcd {
     }
 
     fn beat(&self, report: &Report) -> Result<bool> {
-        self.claim(report)?;
-        // one request for both: is there another head, and is the report still there?
+        let is_held = match self.lease.get() {
+            Some(lease) => self.calls.renew(lease)?,
+            None => false,
+        };
+        // one request: is there another head, and are the report and the lease's key still there?
+        let alive = self.keys.alive(&report.host);
         let asked = [
             json!({"request_range": range(&self.keys.head(), false, false)}),
             json!({"request_range": range(&self.keys.host(&report.host), false, false)}),
+            json!({"request_range": range(&alive, false, true)}),
         ];
         let (_, answer) = self.calls.transaction(&[], &asked)?;
         let revision = number(&answer["header"]["revision"]);
         let part = |at: usize| found(&answer["responses"][at]["response_range"], revision);
         self.beaten
             .set(Some(part(0)?.pairs.first().map_or(0, |pair| pair.changed)));
-        Ok(!part(1)?.pairs.is_empty())
+        let is_known = !part(1)?.pairs.is_empty();
+        let ours = report.instance.as_bytes();
+        if is_known
+            && !(is_held
+                && part(2)?
+                    .pairs
+                    .first()
+                    .is_some_and(|pair| pair.value == ours))
+        {
+            self.claim(report)?;
+        }
+        Ok(is_known)
     }
 
     fn forget(&self, host: &str) -> Result<bool> {

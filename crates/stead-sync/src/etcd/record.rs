@@ -73,8 +73,7 @@ impl Kept {
 }
 
 impl Record {
-    /// Returns the record of a map with these ancestors and this log. `before` is the record that
-    /// it takes the place of.
+    /// Returns the record of the newest map, which is the first of `kept`, with its log.
     pub fn of(map: &Map, kept: Vec<Kept>, log: Vec<Entry>, push: Push) -> Record {
         let skip = log.len().saturating_sub(LOG);
         Record {

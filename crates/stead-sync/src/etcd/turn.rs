@@ -243,10 +243,9 @@ pub fn push(
         let of = Kept::of(map);
         kept.contains(&of) && !stored.contains(&of)
     };
-    let maps: Vec<&Map> = std::iter::once(arrival.map)
-        .chain(arrival.older)
-        .filter(is_new)
-        .collect();
+    // the newest is written even if it is stored: then it is damaged there
+    let mut maps = vec![arrival.map];
+    maps.extend(arrival.older.iter().filter(is_new));
     let mut pushing = Pushing::begin(calls, keys, &maps)?;
     let mut turned = Ok(None);
     for map in maps {

@@ -127,6 +127,8 @@ impl Store {
         for map in came.filter(|map| !self.has_copy(map)) {
             self.keep_copy(map, access)?;
         }
+        // before the map, too: whoever finds it and asks who made it gets an answer
+        self.tell_arrival(arrival, access);
         let outdated = self.outdated(new);
         let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
         let mut synced = Ok(());
@@ -138,7 +140,6 @@ impl Store {
             // the map is in place; the next installation completes the history
             let _ = self.keep_copy(new, access);
         }
-        self.tell_arrival(arrival, access);
         synced.map_err(|source| Error::Uncertain {
             file: self.map.clone(),
             epoch: new.epoch(),
@@ -306,8 +307,8 @@ impl Store {
         Store::peek(&path).is_ok_and(|peeked| peeked.digest == map.digest())
     }
 
-    /// Appends to the log what the log that came says about epochs that are new here. The map is in
-    /// place without its story, too.
+    /// Appends to the log what the log that came says about epochs that are new here. A map is
+    /// installed without its story, too.
     fn tell_arrival(&self, arrival: Arrival, access: Access) {
         let file = self.history_dir().join(log::FILE);
         let here = self.log();

@@ -2,8 +2,9 @@
 //!
 //! The log is the file MAP.history/log, with one line of JSON for each epoch. It is never part of a
 //! map, so it changes no byte of one. Publishing appends a line with one write after the map is in
-//! place. A log that is missing or damaged, or that cannot be written, costs this story and nothing
-//! else. The log says what each user's environment said: it tells a story and proves nothing.
+//! place; installing a map that has its story already does so before. A log that is missing or
+//! damaged, or that cannot be written, costs this story and nothing else. The log says what each
+//! user's environment said: it tells a story and proves nothing.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};

@@ -1,0 +1,365 @@
+"""Faults: cut lines, a killed etcd, damaged values, forks, older epochs, kill -9. Each
+test counts the faults that took effect, and has a control.
+"""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from sync_servers import Etcd, Relay, wait_for
+from sync_site import Site, epoch, leftovers, verify
+
+# a map of several parts: each node has an attribute of 4,000 bytes
+LARGE = [f"n{i:04}" for i in range(500)]
+ATTRIBUTES = f"attributes = {{ note = '{'x' * 4000}' }}\n"
+BACK = ("--allow", "take-back")
+
+
+def test_etcd_members_are_asked_in_turn(programs, place, cluster):
+    dead = f"etcd://127.0.0.1:1,127.0.0.1:{cluster.port}/stead/turn{place.name[-8:]}"
+    with Site(programs, place, dead, None) as site:
+        anna = site.operator()
+        anna.apply("a")
+        assert anna.push().returncode == 0
+        site.host("web1").wait(1)
+
+
+def test_a_watcher_that_is_cut_off_comes_back(
+    programs, place, cluster, record_property
+):
+    url = cluster.url(f"cut{place.name[-8:]}")
+    with Relay(cluster.port) as relay, Site(programs, place, url, cluster) as site:
+        anna = site.operator()
+        anna.apply("a")
+        anna.push()
+        behind = url.replace(str(cluster.port), str(relay.port))
+        host, control = site.host("far", url=behind), site.host("near")
+        host.wait(1)
+        for n in range(1, 4):
+            relay.cut()
+            host.wait_said("no contact", n)
+            anna.apply(*"abcde"[: n + 1])
+            anna.push()
+            control.wait(n + 1)
+            assert host.epoch() == n
+            relay.restore()
+            host.wait(n + 1)
+            host.wait_said("is back", n)
+        verify(site, host.map)
+        # each outage is said once, however many attempts fail
+        assert host.said().count("no contact") == 3
+        assert control.said().count("no contact") == 0
+        assert relay.cuts >= 3
+        record_property("connections cut; outages survived:", f"{relay.cuts}; 3")
+
+
+def test_a_connection_that_dies_in_silence_is_noticed(programs, place, cluster):
+    url = cluster.url(f"frozen{place.name[-8:]}")
+    with Relay(cluster.port) as relay, Site(programs, place, url, cluster) as site:
+        anna = site.operator()
+        anna.apply("a")
+        anna.push()
+        host = site.host("far", url=url.replace(str(cluster.port), str(relay.port)))
+        host.wait(1)
+        site.wait_state("far", "current", epoch=1)
+        assert relay.freeze() > 0
+        anna.apply("a", "b")
+        anna.push()
+        host.wait(2)
+
+
+def test_etcd_is_killed_and_comes_back(programs, place, record_property):
+    (place / "etcd").mkdir()
+    with (
+        Etcd(place / "etcd") as etcd,
+        Site(programs, place, etcd.url("m"), etcd) as site,
+    ):
+        anna = site.operator()
+        anna.apply("a")
+        anna.push()
+        host = site.host("web1")
+        host.wait(1)
+        site.wait_state("web1", "current")
+        for n in range(1, 4):
+            etcd.kill()
+            host.wait_said("no contact", n)
+            assert anna.push().returncode == 68
+            anna.apply(*"abcde"[: n + 1])
+            etcd.start()
+            assert anna.push().returncode == 0
+            host.wait(n + 1)
+            site.wait_state("web1", "current", epoch=n + 1)
+        # a host starts while etcd is away, and has its map
+        etcd.kill()
+        host.stop()
+        host.start()
+        host.wait_said("no contact", 4)
+        assert host.epoch() == 4
+        record_property("kills of etcd that the watcher noticed:", 4)
+
+
+def test_a_damaged_value_is_refused_until_it_is_pushed_again(
+    etcd_site, record_property
+):
+    site, cluster = etcd_site, etcd_site.cluster
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    here = site.place / "here.map"
+    site.pull(here)
+    base = f"/stead/{site.url.rpartition('/')[2]}/"
+    anna.apply("a", "b")
+    refused = 0
+    for damage in ("flipped", "short", "gone", "other"):
+        # the part is damaged before the head names it: the watcher never sees it whole
+        old = epoch(here.read_bytes())
+        anna.push()
+        key = next(
+            k for k, v in cluster.keys(base + "maps/").items() if v == anna.bytes()
+        )
+        good = cluster.keys(key)[key]
+        bad = {
+            "flipped": good[:300] + bytes([good[300] ^ 1]) + good[301:],
+            "short": good[:-1],
+            "gone": b"",
+            "other": here.read_bytes(),
+        }[damage]
+        cluster.put(key, bad)
+        done = site.pull(here)
+        assert done.returncode == 65, done
+        assert epoch(here.read_bytes()) == old
+        verify(site, here)
+        refused += 1
+        # whoever has the map writes it again
+        assert anna.push().returncode == 0
+        assert site.pull(here).returncode == 0
+        assert here.read_bytes() == anna.bytes()
+        host.wait(epoch(anna.bytes()))
+        anna.apply(*"abcdefgh"[: epoch(anna.bytes()) + 1])
+    record_property("damaged values refused, and repaired by a push:", refused)
+
+
+def test_a_watcher_says_what_is_wrong_at_the_hub_and_keeps_its_map(
+    site, record_property
+):
+    anna, bert = site.operator("anna"), site.operator("bert")
+    anna.apply("a")
+    anna.push()
+    site.pull(bert.map)
+    host = site.host("web1", "--metrics", str(site.place / "m.prom"))
+    host.wait(1)
+    anna.apply("a", "b")
+    anna.push()
+    host.wait(2)
+    kept = host.map.read_bytes()
+    # an older epoch, by force
+    assert bert.push().returncode == 75
+    assert bert.push("--allow", "fork").returncode == 0
+    site.wait_state("web1", "problem", epoch=2)
+    assert "back" in host.said()
+    # a fork of the same number
+    bert.apply("a", "c")
+    assert bert.push().returncode == 0
+    row = wait_for(
+        lambda: (
+            (r := site.status()["web1"])["problem"]
+            and "side by side" in r["problem"]
+            and r
+        ),
+        "the fork",
+    )
+    assert row["state"] == "problem" and "--allow fork" in row["problem"]
+    assert host.map.read_bytes() == kept
+    late = site.sync("wait", site.url, "--epoch", "2", "--timeout", "1")
+    assert late.returncode == 1 and "web1" in late.stderr, late.stderr
+    assert "stead_sync_refused_total" in (site.place / "m.prom").read_text()
+    # the control: by hand it is taken, and the watch goes on
+    done = site.sync("pull", "--host", "web1", site.url, host.map, "--allow", "fork")
+    assert done.returncode == 0, done.stderr
+    site.wait_state("web1", "current", epoch=2)
+    assert host.map.read_bytes() == bert.bytes()
+    assert host.said().count("side by side") == 1
+    record_property("refused by the watcher: older epochs, forks:", "1, 1")
+
+
+def test_a_hub_that_has_lost_everything_gets_its_map_again(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current")
+    if site.cluster:
+        site.cluster.delete(f"/stead/{site.url.rpartition('/')[2]}/")
+        host.wait_said("forgotten")
+    else:
+        shutil.rmtree(site.place / "shared")
+        host.wait_said("no contact")
+        (site.place / "shared").mkdir()
+    assert host.epoch() == 1
+    # from the map of any host
+    done = site.sync("push", host.map, site.url)
+    assert done.returncode == 0, done.stderr
+    site.wait_state("web1", "current", epoch=1)
+    anna.apply("a", "b")
+    assert anna.push().returncode == 0
+    host.wait(2)
+
+
+def test_a_full_disk_leaves_the_old_map(site, record_property):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    here = site.place / "here.map"
+    site.pull(here)
+    old = here.read_bytes()
+    anna.apply(*LARGE, attributes=ATTRIBUTES)
+    anna.push()
+    full = 0
+    for blocks in (0, 1, 1000, 3000):
+        shell = f'ulimit -f {blocks}; exec "$@"'
+        command = ["sh", "-c", shell, "sh", site.programs["stead-sync"], "pull"]
+        done = subprocess.run(
+            [*command, "--unregistered", site.url, here],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 74, done
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert here.read_bytes() == old
+        assert [p for p in leftovers(site.place) if "here.map" in p] == []
+        full += 1
+    assert site.pull(here).returncode == 0
+    assert here.read_bytes() == anna.bytes()
+    record_property("pulls with a disk too full for the map:", full)
+
+
+def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property):
+    anna = site.operator()
+    anna.apply(*LARGE, attributes=ATTRIBUTES, options=BACK)
+    anna.push()
+    here = site.place / "here.map"
+    random.seed(7)
+    began = time.monotonic()
+    anna.apply(*LARGE[1:], attributes=ATTRIBUTES, options=BACK)
+    anna.push()
+    took = time.monotonic() - began
+    killed = {"old": 0, "new": 0}
+    for n in range(8):
+        before = anna.bytes()
+        anna.apply(*LARGE[n % 2 :], attributes=ATTRIBUTES, options=BACK)
+        push = anna.start_push()
+        time.sleep(random.uniform(0, 1.2 * took))
+        push.kill()
+        push.communicate()
+        done = site.pull(here)
+        assert done.returncode == 0, done.stderr
+        assert here.read_bytes() in (before, anna.bytes())
+        if push.returncode == -9:
+            killed["new" if here.read_bytes() == anna.bytes() else "old"] += 1
+        # the operator simply pushes again
+        assert anna.push().returncode == 0
+        site.pull(here)
+        assert here.read_bytes() == anna.bytes()
+    assert killed["old"] > 0, killed
+    if site.cluster:
+        # what the killed pushes left is collected once their leases have ended
+        base = f"/stead/{site.url.rpartition('/')[2]}/"
+        site.cluster.end_leases()
+        anna.apply(*LARGE[3:], attributes=ATTRIBUTES, options=BACK)
+        assert anna.push().returncode == 0
+        keys = site.cluster.keys(base)
+        kept = {k["digest"] for k in json.loads(keys[base + "head"])["kept"]}
+        found = {k.split("/")[4] for k in keys if "/maps/" in k}
+        assert found == kept
+        assert not [k for k in keys if "/pushes/" in k]
+    else:
+        anna.apply(*LARGE[3:], attributes=ATTRIBUTES, options=BACK)
+        assert anna.push().returncode == 0
+        assert leftovers(site.place / "shared") == []
+    record_property("pushes killed, with the old and the new map at the hub:", killed)
+
+
+def test_a_suspended_push_loses_nothing_and_wins_nothing(etcd_site, record_property):
+    site, cluster = etcd_site, etcd_site.cluster
+    base = f"/stead/{site.url.rpartition('/')[2]}/"
+    anna, bert = site.operator("anna"), site.operator("bert")
+    anna.apply(*LARGE, attributes=ATTRIBUTES)
+    anna.push()
+    site.pull(bert.map)
+    told = []
+    # more parts, so that the push is still under way when it is suspended
+    names = ", ".join(f"a{i} = '{'x' * 4000}'" for i in range(4))
+    more = {"attributes": f"attributes = {{ {names} }}\n", "options": BACK}
+    for turn, ends in enumerate((False, True)):
+        anna.apply(*LARGE[turn + 1 :], **more)
+        bert.apply(*LARGE, f"new{turn}", **more)
+        part = f"{base}maps/{bert.bytes()[96:128].hex()}/00000"
+        push = bert.start_push()
+        wait_for(lambda part=part: cluster.has(part), "the first part")
+        push.send_signal(signal.SIGSTOP)
+        assert cluster.keys(base + "pushes/"), "the push was over already"
+        if ends:
+            cluster.end_leases()
+        else:
+            # the other one collects garbage, and none of the suspended push
+            assert anna.push().returncode == 0
+            assert cluster.has(part)
+        push.send_signal(signal.SIGCONT)
+        told.append(push.communicate()[1])
+        assert push.returncode == 75, told
+        if ends:
+            # the control: the same push again
+            assert bert.push().returncode == 0
+        else:
+            site.pull(bert.map, "--allow", "fork")
+    assert "another operator was first" in told[0]
+    assert "took too long" in told[1]
+    here = site.place / "here.map"
+    assert site.pull(here).returncode == 0
+    assert here.read_bytes() == bert.bytes()
+    record_property("pushes suspended: outrun, expired:", "1, 1")
+
+
+def test_a_pull_killed_at_any_point_leaves_a_whole_map(site, record_property):
+    anna = site.operator()
+    anna.apply(*LARGE, attributes=ATTRIBUTES, options=BACK)
+    anna.push()
+    here = site.place / "host" / "here.map"
+    here.parent.mkdir()
+    began = time.monotonic()
+    site.pull(here)
+    took = time.monotonic() - began
+    random.seed(8)
+    killed = {"old": 0, "new": 0}
+    for n in range(8):
+        before = here.read_bytes()
+        for more in (1, 2):
+            anna.apply(*LARGE[n % 3 + more :], attributes=ATTRIBUTES, options=BACK)
+        anna.push()
+        pull = site.start("pull", "--unregistered", site.url, here)
+        time.sleep(random.uniform(0, 1.2 * took))
+        pull.kill()
+        pull.communicate()
+        assert here.read_bytes() in (before, anna.bytes())
+        if pull.returncode == -9:
+            is_new = here.read_bytes() == anna.bytes()
+            killed["new" if is_new else "old"] += 1
+            if is_new:
+                # readers of two epochs find the one before
+                last = Path(f"{here}.history/{epoch(anna.bytes()) - 1}")
+                assert last.exists()
+        done = site.pull(here)
+        assert done.returncode == 0, done.stderr
+        assert here.read_bytes() == anna.bytes()
+    verify(site, here)
+    assert leftovers(here.parent) == []
+    assert killed["old"] > 0, killed
+    record_property("pulls killed, with the old and the new map in place:", killed)
