@@ -92,6 +92,12 @@ KNOWN = [
     ),
     ("docs/rrd.md", "Adding a server", "", "tests/rrd adds servers to running routers"),
     (
+        "docs/carry.md",
+        "Carrying data: stead-sync carry",
+        "",
+        "it needs hosts and a hub; tests/sync carries",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use stead::{Error, Status};
 
-/// `status`: a host is behind or unknown. `wait`: the time is up.
+/// `status`: a host is behind or unknown. `wait`: the time is up. `carry`: some items failed, or a
+/// carry is open.
 pub const NOT_YET: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 64;
@@ -35,7 +36,8 @@ pub const PIPE: u8 = 141;
 pub const HELP: &str = "\
 Exit codes:
   0   done, or nothing to do
-  1   status: a host is behind, silent or has a problem; wait: the time is up
+  1   status: a host is behind, silent or has a problem; wait: the time is up;
+      carry: some items failed, or a carry is open
   64  the command line is wrong
   65  a map is damaged, too new or of another cluster
   66  a map is missing, or no host has this name

@@ -1,4 +1,5 @@
-//! `stead-sync` brings maps to every host, and knows which host has which epoch.
+//! `stead-sync` brings maps to every host, knows which host has which epoch, and carries data to
+//! where a new map places it ([`carry`]).
 //!
 //! ```text
 //! operator --push--> hub --pull, watch--> MAP and MAP.history of every host
@@ -31,12 +32,13 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | patience | run
+//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod carry;
 pub mod command;
 pub mod confirm;
 pub mod contact;

@@ -48,6 +48,8 @@ pub enum Task {
     /// Only for a host that is gone for good, or that no longer reads the map. If its watch still
     /// runs, the host registers again.
     Forget(Forget),
+    /// Carry the data to where a new map places it, while hosts read and write it
+    Carry(Carry),
 }
 
 /// The options of `stead-sync push`.
@@ -243,6 +245,123 @@ pub struct Forget {
     pub access: Access,
 }
 
+/// Carry the data to where a new map places it, while hosts read and write it
+///
+/// `stead apply --carry` begins a carry. `run` takes it to its end: before each change of state it
+/// waits until every registered host has confirmed the state before. It may be killed at any moment,
+/// and run again. docs/carry.md describes FILE, which names the map, the hub and the kind of data.
+#[derive(Args)]
+pub struct Carry {
+    /// What to do.
+    #[command(subcommand)]
+    pub task: CarryTask,
+}
+
+/// The verbs of a carry.
+#[derive(Subcommand)]
+pub enum CarryTask {
+    /// Copy, verify, switch over, remove the old copies: all that is left to do
+    Run(CarryRun),
+    /// Say in which state the carry is, and what it waits for
+    Status(CarryStatus),
+    /// Turn round: back to where the data was. Possible before the state new
+    Reverse(CarryReverse),
+}
+
+/// Copy, verify, switch over, remove the old copies: all that is left to do
+#[derive(Args)]
+#[command(after_help = "\
+Example: add a node, and bring it its data
+  stead apply --carry fleet.toml members.map
+  stead-sync carry run --dry-run carry.toml
+  stead-sync carry run carry.toml
+
+Exit codes:
+  0   done
+  1   some items failed: the report says which; nothing is lost
+  64  wrong usage, or no carry is open
+  65  a map is damaged, or the hub has another map
+  66  a file is missing, or a node cannot be used
+  68  the hub cannot be reached
+  69  the new place lacks data that was there, or a host cannot read the map
+  74  reading or writing failed
+  75  another process carries, or another operator was first
+  77  permission denied")]
+pub struct CarryRun {
+    /// The file that describes the carry
+    pub file: PathBuf,
+    /// Count what is to be carried from where to where, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Stop when the work of this state is done, before the next one
+    #[arg(long, value_name = "STATE", value_enum)]
+    pub until: Option<Until>,
+    /// Print the report as JSON for programs; docs/carry.md describes it
+    #[arg(long)]
+    pub json: bool,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// The states at which a run can stop.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Until {
+    /// The old places are read and written.
+    Old,
+    /// Both are written, the old one is read first.
+    BothOldFirst,
+    /// Both are written, the new one is read first.
+    BothNewFirst,
+    /// The new places are read and written.
+    New,
+}
+
+/// Say in which state the carry is, and what it waits for
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0   no carry is open
+  1   a carry is open
+  64  wrong usage
+  65  a map is damaged
+  66  a file is missing
+  68  the hub cannot be reached
+  77  permission denied")]
+pub struct CarryStatus {
+    /// The file that describes the carry
+    pub file: PathBuf,
+    /// Print JSON for programs; docs/carry.md describes it
+    #[arg(long)]
+    pub json: bool,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
+/// Turn round: back to where the data was. Possible before the state new
+///
+/// This changes the state only. `stead-sync carry run` then takes the carry back, and removes what
+/// was copied; one that runs notices by itself.
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0   done, or the carry is being reversed already
+  64  wrong usage, no carry is open, or it is too late
+  65  a map is damaged, or the hub has another map
+  66  a file is missing
+  68  the hub cannot be reached; run it again
+  75  another process or operator was first
+  77  permission denied")]
+pub struct CarryReverse {
+    /// The file that describes the carry
+    pub file: PathBuf,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
 fn release(text: &str) -> Result<Release, &'static str> {
     Release::parse(text).ok_or("write the version of a release, like 0.1 or 0.1.2")
 }
@@ -263,7 +382,11 @@ mod tests {
         for verb in command.get_subcommands_mut() {
             helps.push(verb.render_long_help().to_string());
         }
-        assert_eq!(helps.len(), 7);
+        let carry = command.find_subcommand_mut("carry").unwrap();
+        for verb in carry.get_subcommands_mut() {
+            helps.push(verb.render_long_help().to_string());
+        }
+        assert_eq!(helps.len(), 11);
         for help in helps {
             let wide = help.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None);

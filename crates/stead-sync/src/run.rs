@@ -5,14 +5,19 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use stead::store::{Accept, Standing, KEEP};
+use serde::Serialize;
+use stead::carry::State;
+use stead::store::{self, Accept, KEEP};
 use stead::Store;
 
 use crate::access::Access;
+use crate::carry::machine::{count, reverse, Machine};
+use crate::carry::settings::Settings;
+use crate::carry::standing::Standing;
 use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, Hub};
 use crate::instance;
-use crate::line::{AllowPull, Forget, Pull, Push, Status, Task, Wait, Watch};
+use crate::line::{AllowPull, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch};
 use crate::open::{open, shared};
 use crate::patience::{wait, Patience};
 use crate::pull::pull;
@@ -32,6 +37,7 @@ pub fn run(task: Task) -> Result {
         Task::Status(task) => run_status(&task),
         Task::Wait(task) => run_wait(&task),
         Task::Forget(task) => run_forget(&task),
+        Task::Carry(task) => run_carry(&task.task),
     }
 }
 
@@ -91,7 +97,7 @@ fn run_pull(task: &Pull) -> Result {
     }
     let map = task.map.display();
     match pulled.standing {
-        Standing::Same => out(&format!("{map}: epoch {} is here already\n", head.epoch)),
+        store::Standing::Same => out(&format!("{map}: epoch {} is here already\n", head.epoch)),
         _ => out(&format!("{map}: {}\n", head.told())),
     }
 }
@@ -161,6 +167,58 @@ fn run_forget(task: &Forget) -> Result {
             NO_INPUT,
             format_args!("{host}: no host has this name; `stead-sync status` lists them"),
         )),
+    }
+}
+
+fn run_carry(task: &CarryTask) -> Result {
+    match task {
+        CarryTask::Run(task) => {
+            let settings = Settings::read(&task.file)?;
+            let (report, end) = match task.dry_run {
+                true => (count(&settings, &settings.map)?, Ok(())),
+                false => {
+                    let hub = hub(&settings.url, &task.access)?;
+                    let until = task.until.map(|until| match until {
+                        Until::Old => State::Old,
+                        Until::BothOldFirst => State::BothOldFirst,
+                        Until::BothNewFirst => State::BothNewFirst,
+                        Until::New => State::New,
+                    });
+                    Machine::new(&settings, &*hub, until)?.run()
+                }
+            };
+            print_report(task.json, &report, || report.text())?;
+            end
+        }
+        CarryTask::Status(task) => {
+            let settings = Settings::read(&task.file)?;
+            let hub = hub(&settings.url, &task.access)?;
+            let standing = Standing::of(&settings, &*hub)?;
+            print_report(task.json, &standing, || standing.text())?;
+            match standing.state {
+                Some(_) => Err(silent(NOT_YET)),
+                None => Ok(()),
+            }
+        }
+        CarryTask::Reverse(task) => {
+            let settings = Settings::read(&task.file)?;
+            let hub = hub(&settings.url, &task.access)?;
+            let map = reverse(&settings, &*hub)?;
+            let state = map.carry().map_or("closed", |carry| carry.state.word());
+            out(&format!(
+                "epoch {}: the carry is being reversed, and is in the state {state}; `stead-sync \
+                 carry run` takes it back\n",
+                map.epoch()
+            ))
+        }
+    }
+}
+
+/// Prints a report as text or as JSON.
+fn print_report(json: bool, report: &impl Serialize, text: impl FnOnce() -> String) -> Result {
+    match json {
+        true => out(&(serde_json::to_string_pretty(report).unwrap_or_default() + "\n")),
+        false => out(&text()),
     }
 }
 

@@ -1,0 +1,559 @@
+//! The journal of a carry: what was under way, how far each node is done, what failed.
+//!
+//! ```text
+//! 3b1f0c2a begin MAP-ID FROM-DIGEST
+//! 91d00be7 pass copy 7                  a pass, in epoch 7
+//! 5e12aa90 flight 12 a NAME NAME,KEY    about to be copied: synced before the first one is
+//! 0f9b6d11 landed 12                    all of them are done or failed, and durable
+//! 77a1c3e2 mark a NAME                  node a is done up to this item
+//! c0ffee00 failed a NAME WHY
+//! 1ab2c3d4 end a                        node a is done
+//! aa00bb11 passed copy 7
+//! ```
+//!
+//! It is a text file to which lines are appended, each with a checksum. What a crash leaves
+//! unfinished at its end is cut off. What is in memory is bounded by what is in flight and what
+//! failed: where a listing has an order, a mark says how far it is done. The file is written anew
+//! when it has grown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{flock, FlockOperation};
+use twox_hash::XxHash3_64;
+
+use super::kind::Item;
+use crate::exit::{Failure, Result, CONFLICT, DATA};
+
+/// From this size on the file is written anew.
+const LARGE: u64 = 32 << 20;
+
+/// How far a node is done in a pass.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Up to the item of this name.
+    Name(Vec<u8>),
+    /// All of it.
+    End,
+}
+
+/// What a journal knows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Story {
+    /// Which carry it is: the id of the map and the digest of the map where the data was.
+    pub carry: String,
+    /// The pass under way and its epoch.
+    pub pass: Option<(String, u64)>,
+    /// The passes that are done, with their epochs.
+    pub passed: BTreeSet<(String, u64)>,
+    /// How far each node is done in the pass.
+    pub marks: BTreeMap<String, Mark>,
+    /// What was in flight, by number.
+    pub flights: BTreeMap<u64, (String, Vec<Item>)>,
+    /// What failed in the pass, by node, and why.
+    pub failed: BTreeMap<(String, Item), String>,
+    /// What the new place lacks in the pass, by node.
+    pub aside: BTreeSet<(String, Item)>,
+    /// How many items a pass has to do, where that was counted.
+    pub total: Option<u64>,
+    /// How many of them are done.
+    pub done: u64,
+}
+
+/// A journal that this process alone writes.
+pub struct Journal {
+    path: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    file: File,
+    size: u64,
+    story: Story,
+}
+
+impl Journal {
+    /// Opens the journal of a carry, or begins one. A journal of another carry is begun anew.
+    ///
+    /// Errors: `CONFLICT` when another process has it open; `DATA` when it is damaged.
+    pub fn open(path: &Path, carry: &str) -> Result<Journal> {
+        let failed = |e: io::Error| Failure::io(format_args!("{}", path.display()), &e);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(Failure::new(
+                CONFLICT,
+                format_args!(
+                    "{}: another process carries by this journal; wait for it, or end it",
+                    path.display()
+                ),
+            ));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let (mut story, good) = read(&bytes, path)?;
+        let mut good = good as u64;
+        if story.carry != carry {
+            (story, good) = (Story::default(), 0);
+        }
+        file.set_len(good).map_err(failed)?;
+        let journal = Journal {
+            path: path.to_owned(),
+            inner: Mutex::new(Inner {
+                file,
+                size: good,
+                story,
+            }),
+        };
+        if good == 0 {
+            journal.write(&[format!("begin {carry}")], true)?;
+        }
+        Ok(journal)
+    }
+
+    /// Reads a journal that another process may be writing; `None` when there is none.
+    pub fn peek(path: &Path) -> Result<Option<Story>> {
+        match fs::read(path) {
+            Ok(bytes) => read(&bytes, path).map(|(story, _)| Some(story)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::io(format_args!("{}", path.display()), &error)),
+        }
+    }
+
+    /// Removes the journal, at the end of a carry.
+    pub fn remove(path: &Path) -> Result {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::io(format_args!("{}", path.display()), &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns what it knows.
+    pub fn story(&self) -> Story {
+        self.lock().story.clone()
+    }
+
+    /// Returns how far a node is done in the present pass.
+    pub fn mark(&self, node: &str) -> Option<Mark> {
+        self.lock().story.marks.get(node).cloned()
+    }
+
+    /// Begins a pass in an epoch, or goes on with it.
+    pub fn begin_pass(&self, pass: &str, epoch: u64) -> Result {
+        let now = Some((pass.to_owned(), epoch));
+        if self.lock().story.pass == now {
+            return Ok(());
+        }
+        self.write(&[format!("pass {pass} {epoch}")], true)
+    }
+
+    /// Notes that a pass is done.
+    pub fn end_pass(&self, pass: &str, epoch: u64) -> Result {
+        self.write(&[format!("passed {pass} {epoch}")], true)
+    }
+
+    /// Returns whether a pass is done in an epoch.
+    pub fn is_passed(&self, pass: &str, epoch: u64) -> bool {
+        let passed = (pass.to_owned(), epoch);
+        self.lock().story.passed.contains(&passed)
+    }
+
+    /// Notes what is about to be copied; durable when it returns. Returns its number.
+    pub fn take_off(&self, node: &str, items: &[&Item]) -> Result<u64> {
+        let mut inner = self.lock();
+        let number = inner.story.flights.keys().last().map_or(1, |last| last + 1);
+        let names: Vec<String> = items.iter().map(|item| written(item)).collect();
+        let line = format!(
+            "flight {number} {} {}",
+            escaped(node.as_bytes()),
+            names.join(" ")
+        );
+        self.append(&mut inner, &[line], true)?;
+        Ok(number)
+    }
+
+    /// Notes that what was in flight is done, and how far the node is. `done` items count.
+    pub fn land(&self, number: Option<u64>, node: &str, mark: Option<&[u8]>, done: u64) -> Result {
+        let node = escaped(node.as_bytes());
+        let mut lines = Vec::new();
+        lines.extend(mark.map(|name| format!("mark {node} {}", escaped(name))));
+        lines.extend(number.map(|number| format!("landed {number}")));
+        lines.extend((done > 0).then(|| format!("done {done}")));
+        self.write(&lines, false)
+    }
+
+    /// Notes that a node is done in the present pass.
+    pub fn end_node(&self, node: &str) -> Result {
+        self.write(&[format!("end {}", escaped(node.as_bytes()))], false)
+    }
+
+    /// Notes an item that failed.
+    pub fn fail(&self, node: &str, item: &Item, why: &str) -> Result {
+        let (node, why) = (escaped(node.as_bytes()), escaped(why.as_bytes()));
+        self.write(&[format!("failed {node} {} {why}", written(item))], false)
+    }
+
+    /// Notes an item that the new place lacks. Returns how many there are of this node.
+    pub fn set_aside(&self, node: &str, item: &Item) -> Result<u64> {
+        let line = format!("aside {} {}", escaped(node.as_bytes()), written(item));
+        let mut inner = self.lock();
+        self.append(&mut inner, &[line], false)?;
+        let of_node = |(name, _): &&(String, Item)| name == node;
+        Ok(inner.story.aside.iter().filter(of_node).count() as u64)
+    }
+
+    /// Notes that an item that had failed, or that was set aside, is done.
+    pub fn mend(&self, node: &str, item: &Item) -> Result {
+        let node = escaped(node.as_bytes());
+        self.write(&[format!("mended {node} {}", written(item))], false)
+    }
+
+    /// Notes how many items the passes have to do.
+    pub fn count(&self, total: u64) -> Result {
+        self.write(&[format!("total {total}")], false)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, lines: &[String], sync: bool) -> Result {
+        self.append(&mut self.lock(), lines, sync)
+    }
+
+    fn append(&self, inner: &mut Inner, lines: &[String], sync: bool) -> Result {
+        let failed = |e: io::Error| {
+            let what = format!("cannot write the journal {}", self.path.display());
+            Failure::io(what, &e)
+        };
+        let text: String = lines.iter().map(|line| framed(line)).collect();
+        // after a torn end was cut off, and after a write that failed, the file is shorter
+        let mut at_end = || {
+            inner.file.seek(SeekFrom::Start(inner.size))?;
+            inner.file.write_all(text.as_bytes())
+        };
+        if let Err(error) = at_end() {
+            // what was written of it must not stand before later lines
+            let _ = inner.file.set_len(inner.size);
+            return Err(failed(error));
+        }
+        inner.size += text.len() as u64;
+        if sync {
+            inner.file.sync_data().map_err(failed)?;
+        }
+        for line in lines {
+            inner.story.take(line);
+        }
+        if inner.size > LARGE {
+            let text = inner
+                .story
+                .lines()
+                .iter()
+                .map(|l| framed(l))
+                .collect::<String>();
+            if (text.len() as u64) < inner.size / 2 {
+                self.renew(inner, &text).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the file anew, with what it knows.
+    fn renew(&self, inner: &mut Inner, text: &str) -> io::Result<()> {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".tmp");
+        let fresh = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&fresh)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&fresh, &self.path)?;
+        (inner.file, inner.size) = (file, text.len() as u64);
+        Ok(())
+    }
+}
+
+impl Story {
+    /// Takes a line; `None` when it is none.
+    fn take(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split(' ');
+        let what = words.next()?;
+        let rest: Vec<&str> = words.collect();
+        let text =
+            |at: usize| Some(String::from_utf8_lossy(&unescaped(rest.get(at)?)?).into_owned());
+        let number = |at: usize| rest.get(at)?.parse::<u64>().ok();
+        let item = |at: usize| self::read_item(rest.get(at)?);
+        match what {
+            "begin" => self.carry = rest.join(" "),
+            "pass" => {
+                self.pass = Some((text(0)?, number(1)?));
+                self.marks.clear();
+                self.failed.clear();
+                self.aside.clear();
+                self.done = 0;
+            }
+            "passed" => {
+                self.passed.insert((text(0)?, number(1)?));
+            }
+            "flight" => {
+                let items = (2..rest.len()).map(item).collect::<Option<_>>()?;
+                self.flights.insert(number(0)?, (text(1)?, items));
+            }
+            "landed" => {
+                self.flights.remove(&number(0)?);
+            }
+            "mark" => {
+                self.marks
+                    .insert(text(0)?, Mark::Name(unescaped(rest.get(1)?)?));
+            }
+            "end" => {
+                self.marks.insert(text(0)?, Mark::End);
+            }
+            "failed" => {
+                self.failed.insert((text(0)?, item(1)?), text(2)?);
+            }
+            "aside" => {
+                self.aside.insert((text(0)?, item(1)?));
+            }
+            "mended" => {
+                let of = (text(0)?, item(1)?);
+                self.failed.remove(&of);
+                self.aside.remove(&of);
+            }
+            "total" => self.total = Some(number(0)?),
+            "done" => self.done += number(0)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Returns the lines that say all this.
+    fn lines(&self) -> Vec<String> {
+        let node = |name: &str| escaped(name.as_bytes());
+        let mut lines = vec![format!("begin {}", self.carry)];
+        lines.extend(
+            self.passed
+                .iter()
+                .map(|(pass, epoch)| format!("passed {pass} {epoch}")),
+        );
+        lines.extend(
+            self.pass
+                .iter()
+                .map(|(pass, epoch)| format!("pass {pass} {epoch}")),
+        );
+        lines.extend(self.total.map(|total| format!("total {total}")));
+        lines.push(format!("done {}", self.done));
+        for (name, mark) in &self.marks {
+            lines.push(match mark {
+                Mark::Name(item) => format!("mark {} {}", node(name), escaped(item)),
+                Mark::End => format!("end {}", node(name)),
+            });
+        }
+        for (number, (name, items)) in &self.flights {
+            let items: Vec<String> = items.iter().map(written).collect();
+            lines.push(format!(
+                "flight {number} {} {}",
+                node(name),
+                items.join(" ")
+            ));
+        }
+        for ((name, item), why) in &self.failed {
+            let why = escaped(why.as_bytes());
+            lines.push(format!("failed {} {} {why}", node(name), written(item)));
+        }
+        for (name, item) in &self.aside {
+            lines.push(format!("aside {} {}", node(name), written(item)));
+        }
+        lines
+    }
+}
+
+/// Reads a journal. Returns what it knows, and how many bytes are whole lines.
+fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
+    let (mut story, mut good) = (Story::default(), 0);
+    let mut bad = None;
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let taken = unframed(line).and_then(|line| story.take(line));
+        match (taken, bad) {
+            (Some(()), None) => good += line.len(),
+            // what a crash leaves is at the end; a whole line after it means something else
+            (Some(()), Some(at)) => {
+                return Err(Failure::new(
+                    DATA,
+                    format_args!(
+                        "{}: the journal is damaged at byte {at}; remove it, and the carry does \
+                         its present pass again",
+                        path.display()
+                    ),
+                ))
+            }
+            (None, _) => bad = bad.or(Some(good)),
+        }
+    }
+    Ok((story, good))
+}
+
+fn framed(line: &str) -> String {
+    format!(
+        "{:08x} {line}\n",
+        XxHash3_64::oneshot(line.as_bytes()) as u32
+    )
+}
+
+fn unframed(line: &[u8]) -> Option<&str> {
+    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (sum, rest) = line.split_at_checked(8)?;
+    let rest = rest.strip_prefix(' ')?;
+    let is_whole =
+        u32::from_str_radix(sum, 16).ok()? == XxHash3_64::oneshot(rest.as_bytes()) as u32;
+    is_whole.then_some(rest)
+}
+
+/// Writes an item as `NAME`, or `NAME,KEY` where the key is another text.
+fn written(item: &Item) -> String {
+    match item.name == item.key {
+        true => escaped(&item.name),
+        false => format!("{},{}", escaped(&item.name), escaped(&item.key)),
+    }
+}
+
+fn read_item(text: &str) -> Option<Item> {
+    let (name, key) = text.split_once(',').unwrap_or((text, text));
+    Some(Item {
+        name: unescaped(name)?,
+        key: unescaped(key)?,
+    })
+}
+
+/// Writes bytes without spaces, commas and control characters; `%` alone is the empty text.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'%' | b',' => text += &format!("%{byte:02x}"),
+            b'!'..=b'~' => text.push(char::from(*byte)),
+            _ => text += &format!("%{byte:02x}"),
+        }
+    }
+    match text.is_empty() {
+        true => "%".to_owned(),
+        false => text,
+    }
+}
+
+fn unescaped(text: &str) -> Option<Vec<u8>> {
+    if text == "%" {
+        return Some(Vec::new());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        bytes.extend(rest[..at].as_bytes());
+        bytes.push(u8::from_str_radix(rest.get(at + 1..at + 3)?, 16).ok()?);
+        rest = &rest[at + 3..];
+    }
+    bytes.extend(rest.as_bytes());
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(name: &str, key: &str) -> Item {
+        Item {
+            name: name.into(),
+            key: key.into(),
+        }
+    }
+
+    fn fill(journal: &Journal) {
+        journal.begin_pass("copy", 7).unwrap();
+        journal.count(900).unwrap();
+        let (one, other) = (item("a b/,%\n", "k"), item("", ""));
+        let first = journal.take_off("node 1", &[&one, &other]).unwrap();
+        let second = journal.take_off("b", &[&one]).unwrap();
+        assert_ne!(first, second);
+        journal
+            .land(Some(first), "node 1", Some(b"a b/,%\n"), 2)
+            .unwrap();
+        journal.fail("b", &other, "no room, 100% full").unwrap();
+        journal.fail("b", &one, "x").unwrap();
+        journal.mend("b", &one).unwrap();
+        journal.set_aside("b", &one).unwrap();
+        journal.end_node("c").unwrap();
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_also_after_it_was_written_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        let journal = Journal::open(&path, "id digest").unwrap();
+        fill(&journal);
+        let story = journal.story();
+        assert!(story.flights.len() == 1 && story.failed.len() == 1 && story.aside.len() == 1);
+        assert_eq!((story.done, story.total), (2, Some(900)));
+        assert!(Journal::open(&path, "id digest").is_err_and(|f| f.code == CONFLICT));
+        assert_eq!(Journal::peek(&path).unwrap(), Some(story.clone()));
+        let text = story.lines().iter().map(|l| framed(l)).collect::<String>();
+        journal.renew(&mut journal.lock(), &text).unwrap();
+        journal.end_pass("count", 7).unwrap();
+        assert!(
+            Journal::open(&path, "id digest").is_err(),
+            "the lock is kept"
+        );
+        drop(journal);
+        let again = Journal::open(&path, "id digest").unwrap();
+        assert!(again.is_passed("count", 7));
+        assert_eq!(again.mark("node 1"), Some(Mark::Name(b"a b/,%\n".to_vec())));
+        assert_eq!(again.mark("c"), Some(Mark::End));
+        again.begin_pass("copy", 7).unwrap();
+        let mut now = again.story();
+        now.passed.clear();
+        assert_eq!(now, story);
+        again.begin_pass("verify", 7).unwrap();
+        assert_eq!(again.mark("c"), None);
+        drop(again);
+        let other = Journal::open(&path, "another").unwrap();
+        assert_eq!(other.story().flights.len(), 0);
+    }
+
+    #[test]
+    fn a_torn_end_is_cut_off_and_damage_before_the_end_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        fill(&Journal::open(&path, "c").unwrap());
+        let whole = fs::read(&path).unwrap();
+        let mut seen = BTreeSet::new();
+        for length in 0..=whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let journal = Journal::open(&path, "c").unwrap();
+            journal.count(5).unwrap();
+            drop(journal);
+            assert_eq!(Journal::peek(&path).unwrap().unwrap().total, Some(5));
+            seen.insert(fs::read(&path).unwrap().len());
+        }
+        assert!(seen.len() > 8, "{seen:?}");
+        let mut damaged = whole.clone();
+        damaged[40] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let failure = Journal::peek(&path).unwrap_err();
+        assert!(failure.line.contains("damaged at byte"), "{failure:?}");
+    }
+}

@@ -1,0 +1,324 @@
+//! What a kind of data must be able to do, so that the engine can carry it: [`Kind`].
+//!
+//! The engine decides what is done and when, keeps the journal, and tries again. A kind knows how
+//! to list, read, add, compare and remove one item at one node. It keeps no state that must survive
+//! the process.
+//!
+//! An *item* is what is copied at once: a file, a row, a value. It has a name, which only the kind
+//! understands, and a key, which decides its place. Several items may have the same key.
+//!
+//! # What a kind must guarantee
+//!
+//! Applications read and write all the while. The engine takes no lock. It copies an item so:
+//!
+//! ```text
+//! 1. the journal says that the item is in flight
+//! 2. add      reads the source, and adds that to the target only if the target has no such item
+//! 3. version  of the source again: the same -> done;
+//!             another, or gone -> remove at the target what was added, if it is still that, and
+//!             begin again
+//! ```
+//!
+//! In the state in which items are copied, applications write the source before the target. So a
+//! value that changes or goes away while it is copied is seen in step 3, and what an application
+//! wrote at the target is never overwritten. This holds if each kind keeps these rules:
+//!
+//! - **A version changes with the value.** Two reads of one item that give the same version mean
+//!   that the item was not written between them, or that it has the same value again. A version
+//!   belongs to one item at one node; versions of two nodes are never compared with each other.
+//! - **`add` is atomic and only adds.** The item appears whole or not at all, and never takes the
+//!   place of another one, also if that one appears while `add` runs. `read` is a version that the
+//!   source had while the value was read, whole. `wrote` is the version of what `add` itself wrote,
+//!   even if an application has overwritten it since.
+//! - **`remove` removes only that version.** What an application writes meanwhile stays, or the
+//!   engine is told `false`; a value that has to be put back for this never replaces a newer one.
+//! - **`add` that has returned is durable after `flush`.** Then the journal may say that it is done.
+//! - **Everything can be repeated.** The process may be killed at any moment. After a start the
+//!   engine compares what was in flight, and copies it again where it is not equal. What a killed
+//!   `add` or `remove` leaves behind is no item, and `clear` removes it.
+//! - **`keys` lists every item that was there before and after the listing.** Items that come and
+//!   go meanwhile may be missing. Where [`Kind::is_ordered`], the order is the same each time, and a
+//!   listing can begin after any name.
+//!
+//! A kind that holds writers back itself, such as by row locks at the source, returns
+//! [`Added::Held`]; then there is no step 3. The last copies are removed by `compare` and `remove`
+//! in the same way.
+//!
+//! The methods are called by several threads at once, also for one node.
+
+use std::fmt::Display;
+use std::sync::atomic::AtomicBool;
+
+/// A node, as the kinds see it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// Its number: nodes are numbered from 0, the same in the whole process.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// Its attributes in the fleet.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl Node {
+    /// Fills a template: `{node}` becomes the name of the node, `{NAME}` its attribute NAME, and
+    /// `{{` and `}}` become braces.
+    ///
+    /// Errors: a node without the attribute, or a brace without its other one.
+    pub fn fill(&self, template: &str) -> Result<String, Fault> {
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some(at) = rest.find(['{', '}']) {
+            text += &rest[..at];
+            let doubled = rest[at..].starts_with("{{") || rest[at..].starts_with("}}");
+            if doubled {
+                text += &rest[at..=at];
+                rest = &rest[at + 2..];
+                continue;
+            }
+            let end = rest[at..].find('}').filter(|end| *end > 0);
+            let Some(end) = end else {
+                return Err(Fault::final_one(format_args!(
+                    "{template:?}: a brace without the other one; write {{{{ or }}}} for a brace"
+                )));
+            };
+            let name = &rest[at + 1..at + end];
+            let found = self.attributes.iter().find(|(key, _)| key == name);
+            match (name, found) {
+                ("node", _) => text += &self.name,
+                (_, Some((_, value))) => text += value,
+                (_, None) => {
+                    return Err(Fault::final_one(format_args!(
+                        "{template:?} needs the attribute {name:?}, which node {} does not have; \
+                         add it to the fleet",
+                        self.name
+                    )))
+                }
+            }
+            rest = &rest[at + end + 1..];
+        }
+        Ok(text + rest)
+    }
+}
+
+/// What is copied at once.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Item {
+    /// What the kind calls it: the same at every node. It has at most 64 KiB.
+    pub name: Vec<u8>,
+    /// The key that decides where it belongs.
+    pub key: Vec<u8>,
+}
+
+impl Item {
+    /// Returns an item that is called by its key.
+    pub fn of_key(key: impl Into<Vec<u8>>) -> Item {
+        let key = key.into();
+        Item {
+            name: key.clone(),
+            key,
+        }
+    }
+
+    /// Returns the name for messages, shortened.
+    pub fn told(&self) -> String {
+        told(&self.name)
+    }
+}
+
+/// Writes bytes for messages: escaped, and shortened.
+pub fn told(bytes: &[u8]) -> String {
+    /// As much as fits into a line beside the words of a message.
+    const MOST: usize = 200;
+    let text = bytes[..bytes.len().min(MOST)].escape_ascii().to_string();
+    match bytes.len() > MOST {
+        true => text + "...",
+        false => text,
+    }
+}
+
+/// The version of an item at one node. Only the kind that made it looks into it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Version(pub Vec<u8>);
+
+/// Why something could not be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What is wrong, where, and what to do, in one line.
+    pub line: String,
+    /// Whether it may pass by itself, so that the engine tries again after a pause.
+    pub passes: bool,
+}
+
+impl Fault {
+    /// A fault that may pass by itself, such as a server that is away.
+    pub fn passing(line: impl Display) -> Fault {
+        Fault {
+            line: line.to_string(),
+            passes: true,
+        }
+    }
+
+    /// A fault that does not pass without somebody who mends it.
+    pub fn final_one(line: impl Display) -> Fault {
+        Fault {
+            line: line.to_string(),
+            passes: false,
+        }
+    }
+}
+
+/// The result of what a kind does.
+pub type Done<T = ()> = Result<T, Fault>;
+
+/// How an [`add`](Kind::add) ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Added {
+    /// The target has what the source had.
+    Copied {
+        /// The version at the source that was read.
+        read: Version,
+        /// The version at the target of what was written.
+        wrote: Version,
+        /// How many bytes were copied, for the limit of bytes a second.
+        bytes: u64,
+    },
+    /// The same, and no application could write the source meanwhile: there is no step 3.
+    Held {
+        /// How many bytes were copied.
+        bytes: u64,
+    },
+    /// The target has such an item already; it was left as it is.
+    Present,
+    /// The source has no such item.
+    Gone,
+}
+
+/// What two nodes have of an item.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    /// The version at the first node; `None` when it has no such item.
+    pub first: Option<Version>,
+    /// The version at the second node.
+    pub second: Option<Version>,
+    /// Whether these two versions have the same value. `true` when neither node has the item.
+    pub equal: bool,
+}
+
+/// A kind of data: see the head of this module for what it must guarantee.
+pub trait Kind: Send + Sync {
+    /// Checks that the nodes can be used: reachable, permitted, alike. It changes nothing, and is
+    /// called at each start, before anything else.
+    fn ready(&self, nodes: &[&Node]) -> Done;
+
+    /// Clears away what the kind itself needs at a node: what a process that was killed left there,
+    /// and at the end of a carry everything.
+    fn clear(&self, _node: &Node) -> Done {
+        Ok(())
+    }
+
+    /// Calls `each` for the items of a node, until `each` returns `false`. Where
+    /// [`Kind::is_ordered`], the listing begins after the item of the name `after`, which need not
+    /// exist any more. It uses bounded memory, and looks at `stop` when it takes long.
+    fn keys(
+        &self,
+        node: &Node,
+        after: Option<&[u8]>,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(Item) -> bool,
+    ) -> Done;
+
+    /// Whether `keys` has a stable order. Otherwise an interrupted pass begins anew.
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    /// Whether nodes forget items by themselves, as caches do. Then it is no loss when the new
+    /// place of an item lacks it.
+    fn may_forget(&self) -> bool {
+        false
+    }
+
+    /// How many items the engine gives at once to the methods that take many. They are handled one
+    /// after the other by default, so more than 1 is only of use to kinds that have own ones.
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    /// Returns the version of an item at a node; `None` when there is no such item.
+    fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>>;
+
+    /// Reads an item at `from`, and adds it at `to` if there is none.
+    fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added>;
+
+    /// Compares an item at two nodes.
+    fn compare(&self, first: &Node, second: &Node, item: &Item) -> Done<Compared>;
+
+    /// Removes an item at a node if it still has this version. Returns whether the node has no such
+    /// item now.
+    fn remove(&self, node: &Node, item: &Item, version: &Version) -> Done<bool>;
+
+    /// Makes durable what was added to a node.
+    fn flush(&self, _node: &Node) -> Done {
+        Ok(())
+    }
+
+    /// Clears away what only held an item that is gone for good, such as its directory. No
+    /// application uses this node for this key any more.
+    fn tidy(&self, _node: &Node, _item: &Item) -> Done {
+        Ok(())
+    }
+
+    /// [`Kind::add`] for several items from one node to another.
+    fn add_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Added>> {
+        items.iter().map(|item| self.add(from, to, item)).collect()
+    }
+
+    /// [`Kind::version`] for several items of one node.
+    fn version_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<Version>>> {
+        items.iter().map(|item| self.version(node, item)).collect()
+    }
+
+    /// [`Kind::compare`] for several items of the same two nodes.
+    fn compare_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Compared>> {
+        let compare = |item: &&Item| self.compare(first, second, item);
+        items.iter().map(compare).collect()
+    }
+
+    /// [`Kind::remove`] for several items of one node.
+    fn remove_all(&self, node: &Node, items: &[(&Item, &Version)]) -> Vec<Done<bool>> {
+        let remove = |(item, version): &(&Item, &Version)| self.remove(node, item, version);
+        items.iter().map(remove).collect()
+    }
+
+    /// Says in a few words what the kind noticed and left alone, for the report.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_takes_the_name_and_the_attributes() {
+        let node = Node {
+            number: 0,
+            name: "a".into(),
+            attributes: vec![("mount".into(), "/srv/1".into())],
+        };
+        let fill = |text: &str| node.fill(text);
+        assert_eq!(fill("{mount}/x/{node}").unwrap(), "/srv/1/x/a");
+        assert_eq!(fill("{{{node}}}").unwrap(), "{a}");
+        assert_eq!(fill("plain").unwrap(), "plain");
+        for (text, part) in [
+            ("{port}", "attribute \"port\""),
+            ("{node", "brace"),
+            ("x}", "brace"),
+        ] {
+            let fault = fill(text).unwrap_err();
+            assert!(!fault.passes && fault.line.contains(part), "{fault:?}");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! Takes a carry from state to state: pushes each one, waits for the hosts, does its work.
+//!
+//! ```text
+//!                  push, wait for all hosts, then in this state           then
+//! old              count what there is to do                              next
+//! both_old_first   copy, verify and mend                                  next
+//! both_new_first   verify again                                           next
+//! new              remove the old copies                                  close
+//! reversed:
+//! both_old_first   nothing                                                next
+//! old              remove what was copied to the new places               close
+//! closed           push; remove the journal
+//! ```
+//!
+//! The map file says which state it is, and the journal what of its work is done. So the process
+//! may end anywhere, and the next one goes on. While it works, it is a registered host itself:
+//! another carrier waits for it before each step, and it stops as soon as the map is another one.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stead::carry::{Carry, State, Step};
+use stead::store::{Accept, KEEP};
+use stead::{Map, Store};
+
+use super::journal::Journal;
+use super::kind::{Kind, Node};
+use super::outcome::{Report, Work};
+use super::pass::{End, Pass, Task};
+use super::route::Routes;
+use super::settings::Settings;
+use super::tally::{Show, Tally};
+use super::throttle::Throttle;
+use crate::exit::{Failure, Result, CONFLICT, NO_INPUT, USAGE};
+use crate::hub::{hex, Hub, Shared};
+use crate::instance;
+use crate::open::shared;
+use crate::patience::{wait, Patience};
+use crate::pull::pull;
+use crate::push::push;
+use crate::report::Report as HostReport;
+use crate::watch::{say, seconds};
+
+/// How often the map and the hub are looked at during a pass.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
+const KEEP_HUB: usize = 16;
+
+/// A carry that is taken on.
+pub struct Machine<'a> {
+    settings: &'a Settings,
+    hub: &'a dyn Hub,
+    shared: &'a dyn Shared,
+    store: Store,
+    kind: Box<dyn Kind>,
+    throttle: Throttle,
+    /// the state before whose next step to stop
+    until: Option<State>,
+    report: Report,
+}
+
+impl<'a> Machine<'a> {
+    /// Returns a machine that has done nothing yet.
+    ///
+    /// Errors: a hub that is only read; options of the kind.
+    pub fn new(
+        settings: &'a Settings,
+        hub: &'a dyn Hub,
+        until: Option<State>,
+    ) -> Result<Machine<'a>> {
+        let limits = settings.limits;
+        let store = Store::new(&settings.map, KEEP);
+        store.refuse_symlink()?;
+        Ok(Machine {
+            shared: shared(hub, &settings.url)?,
+            kind: settings.kind()?,
+            throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
+            report: Report::default(),
+            settings,
+            hub,
+            store,
+            until,
+        })
+    }
+
+    /// Goes through the states to the end, or to where it is to stop. The report says what was
+    /// done, also after a failure.
+    pub fn run(mut self) -> (Report, Result) {
+        let end = self.go();
+        if let Err(failure) = &end {
+            self.report.problem = Some(failure.line.clone());
+        }
+        (self.report, end)
+    }
+
+    fn go(&mut self) -> Result {
+        // another carrier on this machine must be gone before anything is done
+        let mut journal: Option<Journal> = None;
+        loop {
+            let map = Map::open_uncached(&self.settings.map)?;
+            let Some(carry) = map.carry() else {
+                return self.close(&map, journal);
+            };
+            if journal.is_none() {
+                let name = format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest));
+                journal = Some(Journal::open(&self.settings.journal(), &name)?);
+            }
+            let Some(journal) = &journal else { continue };
+            self.report.at(&map);
+            // a mistake is told before anybody is waited for
+            let routes = self.routes(&map, &carry)?;
+            let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+            let ready = self.kind.ready(&nodes);
+            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+            if !self.push(&map)? {
+                continue;
+            }
+            self.confirm(&map)?;
+            self.wait(&map, &carry)?;
+            match self.work(&map, &carry, &routes, journal)? {
+                End::Done => {}
+                End::Stopped => {
+                    say("the map is another one now; I go on with that");
+                    self.follow()?;
+                    continue;
+                }
+                End::Failed => {
+                    return Err(Failure::new(
+                        crate::exit::NOT_YET,
+                        format_args!(
+                            "some items failed; nothing is lost, and the carry stays in the state \
+                             {}: mend what the report says, and run the carry again",
+                            carry.state.word()
+                        ),
+                    ))
+                }
+            }
+            if self.until == Some(carry.state) {
+                return Ok(());
+            }
+            let last = match carry.reverse {
+                true => carry.state == State::Old,
+                false => carry.state == State::New,
+            };
+            let step = match last {
+                true => Step::Close,
+                false => Step::Next,
+            };
+            if last {
+                nodes.iter().try_for_each(|node| self.clear(node))?;
+            }
+            self.step(step)?;
+        }
+    }
+
+    /// Takes a step. Another process may have taken one just now.
+    fn step(&mut self, step: Step) -> Result {
+        match self.store.carry(step) {
+            Ok(map) => {
+                self.report.at(&map);
+                match map.carry() {
+                    Some(carry) => say(&format!(
+                        "epoch {}: the carry is in the state {}",
+                        map.epoch(),
+                        told(&carry)
+                    )),
+                    None => say(&format!("epoch {}: the carry is closed", map.epoch())),
+                }
+                Ok(())
+            }
+            Err(error) if error.status() == stead::Status::Conflict => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn clear(&self, node: &Node) -> Result {
+        let cleared = self.kind.clear(node);
+        cleared.map_err(|fault| {
+            Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
+        })
+    }
+
+    /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
+    fn push(&self, map: &Map) -> Result<bool> {
+        match push(self.hub, self.shared, &self.settings.map, false, KEEP_HUB) {
+            Ok((pushed, _)) => Ok(pushed.digest() == map.digest()),
+            Err(failure) if failure.code == CONFLICT => {
+                // somebody else has taken a step, or this is a fork
+                match self.follow() {
+                    Ok(()) => Ok(false),
+                    Err(_) => Err(failure),
+                }
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Installs what the hub has.
+    fn follow(&self) -> Result {
+        pull(self.hub, &self.store, KEEP, Accept::default()).map(|_| ())
+    }
+
+    /// Reports this process as a host that has the map.
+    fn confirm(&self, map: &Map) -> Result {
+        let mut report = self.host()?;
+        report.epoch = map.epoch();
+        report.installed = map.epoch();
+        report.digest = hex(&map.digest());
+        report.time = seconds();
+        self.shared.report(&report, false)
+    }
+
+    fn host(&self) -> Result<HostReport> {
+        let name = format!("carry.{}", instance::host(None)?);
+        let mark = instance::mark(&self.settings.map);
+        Ok(HostReport::new(&name, &mark, None))
+    }
+
+    /// Waits until all hosts have confirmed the map.
+    fn wait(&self, map: &Map, carry: &Carry) -> Result {
+        let patience = Patience {
+            epoch: map.epoch(),
+            grace: self.settings.grace(),
+            timeout: None,
+        };
+        let hosts = wait(self.hub, &self.settings.url, patience)?;
+        say(&format!(
+            "state {}: {hosts} hosts have confirmed epoch {}",
+            told(carry),
+            map.epoch()
+        ));
+        Ok(())
+    }
+
+    fn routes(&self, map: &Map, carry: &Carry) -> Result<Routes> {
+        let old = self.store.open_epoch(carry.from_epoch)?;
+        if old.digest() != carry.from_digest {
+            return Err(Failure::new(
+                crate::exit::DATA,
+                format_args!(
+                    "epoch {} in the history is not the map where the data was; pull it again",
+                    carry.from_epoch
+                ),
+            ));
+        }
+        let new = Map::from_bytes(map.bytes().to_vec())?;
+        Routes::new(Arc::new(old), Arc::new(new), &self.settings.lost)
+    }
+
+    /// Does what is to be done in a state.
+    fn work(
+        &mut self,
+        map: &Map,
+        carry: &Carry,
+        routes: &Routes,
+        journal: &Journal,
+    ) -> Result<End> {
+        let tasks: &[Task] = match (carry.state, carry.reverse) {
+            (State::Old, false) => &[Task::Count],
+            (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
+            (State::BothNewFirst, false) => &[Task::Check],
+            (State::New, _) => &[Task::Remove { reverse: false }],
+            (State::Old, true) => &[Task::Remove { reverse: true }],
+            (State::BothOldFirst | State::BothNewFirst, true) => &[],
+        };
+        for task in tasks {
+            if journal.is_passed(task.word(), map.epoch()) {
+                continue;
+            }
+            let end = self.pass(*task, map, routes, journal)?;
+            if end != End::Done {
+                return Ok(end);
+            }
+            journal.end_pass(task.word(), map.epoch())?;
+        }
+        Ok(End::Done)
+    }
+
+    fn pass(&mut self, task: Task, map: &Map, routes: &Routes, journal: &Journal) -> Result<End> {
+        journal.begin_pass(task.word(), map.epoch())?;
+        for node in routes.touched() {
+            // what a process left there that was killed
+            self.clear(&routes.nodes[node])?;
+        }
+        let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+        let story = journal.story();
+        let mut show = Show::new(task.told(), story.total, story.done);
+        let pass = Pass {
+            task,
+            kind: &*self.kind,
+            routes,
+            journal: Some(journal),
+            limits: self.settings.limits,
+            throttle: &self.throttle,
+            stop: &stop,
+            tally: &tally,
+            #[cfg(test)]
+            without_step_3: false,
+        };
+        let began = Instant::now();
+        let mut looked = began;
+        let mut is_current = || {
+            if looked.elapsed() < LOOK {
+                return true;
+            }
+            looked = Instant::now();
+            self.is_current(map)
+        };
+        let end = pass.run(&mut show, &mut is_current);
+        if task == Task::Count && matches!(end, Ok(End::Done)) {
+            journal.count(tally.counts().items)?;
+        }
+        let work = Work::of(task, &tally, routes, began.elapsed());
+        say(&work.line());
+        self.report.work.push(work);
+        self.report.failed(&journal.story());
+        self.report.notes = self.kind.notes();
+        end
+    }
+
+    /// Whether the map is still the newest here and at the hub. A hub that is away says nothing.
+    fn is_current(&self, map: &Map) -> bool {
+        let here = Store::peek(&self.settings.map);
+        if here.is_ok_and(|here| here.digest != map.digest()) {
+            return false;
+        }
+        let head = self.hub.head().ok().flatten();
+        head.is_none_or(|head| head.epoch <= map.epoch())
+    }
+
+    /// Ends a carry: the hub has the last epoch, and nothing is left of the work.
+    fn close(&mut self, map: &Map, journal: Option<Journal>) -> Result {
+        let path = self.settings.journal();
+        if journal.is_none() && Journal::peek(&path)?.is_none() {
+            return Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the \
+                     next change",
+                    self.settings.map.display(),
+                    map.epoch()
+                ),
+            ));
+        }
+        if !self.push(map)? {
+            return self.go();
+        }
+        self.shared.forget(&self.host()?.host)?;
+        drop(journal);
+        Journal::remove(&path)?;
+        self.report.at(map);
+        Ok(())
+    }
+}
+
+/// Names a state: `both_old_first`, or `old, being reversed`.
+pub fn told(carry: &Carry) -> String {
+    match carry.reverse {
+        true => format!("{}, being reversed", carry.state.word()),
+        false => carry.state.word().to_owned(),
+    }
+}
+
+/// Turns a carry round, and pushes that.
+pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
+    let to = shared(hub, &settings.url)?;
+    let store = Store::new(&settings.map, KEEP);
+    let before = Map::open_uncached(&settings.map)?;
+    let is_reversed = before.carry().is_some_and(|carry| carry.reverse);
+    let map = match is_reversed {
+        // a push that failed is made up for
+        true => before,
+        false => store.carry(Step::Reverse)?,
+    };
+    push(hub, to, &settings.map, false, KEEP_HUB)?;
+    Ok(map)
+}
+
+/// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
+/// to be carried from the epoch before.
+pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
+    let map = Map::open_uncached(map_file)?;
+    let Some(carry) = map.carry() else {
+        return Err(Failure::new(
+            USAGE,
+            format_args!(
+                "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
+                 change",
+                map_file.display(),
+                map.epoch()
+            ),
+        ));
+    };
+    let store = Store::new(map_file, KEEP);
+    let old = store.open_epoch(carry.from_epoch)?;
+    let mut report = Report::default();
+    report.at(&map);
+    let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost)?;
+    let kind = settings.kind()?;
+    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+    let ready = kind.ready(&nodes);
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    let throttle = Throttle::new(0, 0);
+    let pass = Pass {
+        task: Task::Count,
+        kind: &*kind,
+        routes: &routes,
+        journal: None,
+        limits: settings.limits,
+        throttle: &throttle,
+        stop: &stop,
+        tally: &tally,
+        #[cfg(test)]
+        without_step_3: false,
+    };
+    let began = Instant::now();
+    let mut show = Show::new(Task::Count.told(), None, 0);
+    pass.run(&mut show, &mut || true)?;
+    report
+        .work
+        .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
+    report.notes = kind.notes();
+    Ok(report)
+}

@@ -1,0 +1,39 @@
+//! A carry: brings the data from where the old map places it to where the new one does, while hosts
+//! read and write it.
+//!
+//! ```text
+//! kind        what a kind of data can do: files, memcached, redis, sql, or any command
+//! protocol    one item: copied, compared, removed
+//! route       which way each item goes
+//! pass        all items: in batches, by several workers, with the journal
+//! machine     from state to state
+//! ```
+//!
+//! docs/carry.md is the user's manual.
+
+pub mod files;
+pub mod journal;
+pub mod kind;
+pub mod machine;
+pub mod memcached;
+#[cfg(test)]
+mod model;
+pub mod outcome;
+pub mod pass;
+mod pattern;
+pub mod pool;
+pub mod protocol;
+#[cfg(feature = "redis")]
+pub mod redis;
+pub mod route;
+pub mod servers;
+pub mod settings;
+pub mod shell;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub mod sql;
+mod stamp;
+pub mod standing;
+pub mod tally;
+pub mod throttle;
+mod walk;
+mod whole_file;

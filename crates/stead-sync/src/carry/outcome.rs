@@ -1,0 +1,185 @@
+//! What a run of a carry reports: what each pass did, what failed and why, as text and as JSON.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use stead::Map;
+
+use super::journal::Story;
+use super::kind::told;
+use super::pass::Task;
+use super::route::Routes;
+use super::tally::{told_time, Counts, Tally};
+
+/// How many failures a text shows; JSON has all.
+const SHOWN: usize = 20;
+
+/// What a run has done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// The epoch at the end.
+    pub epoch: u64,
+    /// The state at the end; null when the carry is closed.
+    pub state: Option<&'static str>,
+    /// `forward` or `reverse`.
+    pub direction: Option<&'static str>,
+    /// The passes of this run.
+    pub work: Vec<Work>,
+    /// What failed, as far as it has not succeeded since.
+    pub failed: Vec<Failed>,
+    /// What the kind noticed and left alone.
+    pub notes: Vec<String>,
+    /// Why the run ended before its end.
+    pub problem: Option<String>,
+}
+
+/// What a pass has done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Work {
+    /// Which pass.
+    pub pass: &'static str,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// How long it took.
+    pub seconds: f64,
+    /// What goes from one node to another, where that was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<Way>,
+}
+
+/// How many items go from one node to another.
+#[derive(Clone, Debug, Serialize)]
+pub struct Way {
+    /// The node that has them.
+    pub from: String,
+    /// The node that gets them.
+    pub to: String,
+    /// How many.
+    pub items: u64,
+}
+
+/// An item that failed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failed {
+    /// The node where it was listed.
+    pub node: String,
+    /// Its name, escaped.
+    pub item: String,
+    /// Why.
+    pub why: String,
+}
+
+impl Work {
+    /// Returns what a pass has done.
+    pub fn of(task: Task, tally: &Tally, routes: &Routes, took: Duration) -> Work {
+        let ways = tally
+            .ways
+            .lock()
+            .map(|ways| ways.clone())
+            .unwrap_or_default();
+        let name = |node: usize| routes.nodes[node].name.clone();
+        let way = |((from, to), items)| Way {
+            from: name(from),
+            to: name(to),
+            items,
+        };
+        Work {
+            pass: task.word(),
+            counts: tally.counts(),
+            seconds: took.as_secs_f64(),
+            ways: ways.into_iter().map(way).collect(),
+        }
+    }
+
+    /// Says it in one line.
+    pub fn line(&self) -> String {
+        let counts = &self.counts;
+        let parts = [
+            (counts.copied, "copied"),
+            (counts.present, "there already"),
+            (counts.mended, "mended"),
+            (counts.different, "differ"),
+            (counts.gone, "deleted meanwhile"),
+            (counts.absent, "lacking at the new place"),
+            (counts.removed, "removed"),
+            (counts.failed, "failed"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let told: Vec<String> = parts
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let told = match told.is_empty() {
+            true => String::new(),
+            false => format!(": {}", told.join(", ")),
+        };
+        let bytes = match counts.bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes"),
+        };
+        let time = told_time(self.seconds as u64);
+        format!("{}: {} items{told}{bytes}, {time}", self.pass, counts.items)
+    }
+}
+
+impl Report {
+    /// Notes where the carry is.
+    pub fn at(&mut self, map: &Map) {
+        let carry = map.carry();
+        self.epoch = map.epoch();
+        self.state = carry.map(|carry| carry.state.word());
+        self.direction = carry.map(|carry| carry.direction());
+    }
+
+    /// Notes what has failed.
+    pub fn failed(&mut self, story: &Story) {
+        let failed = story.failed.iter().map(|((node, item), why)| Failed {
+            node: node.clone(),
+            item: item.told(),
+            why: why.clone(),
+        });
+        let aside = story.aside.iter().map(|(node, item)| Failed {
+            node: node.clone(),
+            item: told(&item.name),
+            why: "the new place lacks it".to_owned(),
+        });
+        self.failed = failed.chain(aside).collect();
+    }
+
+    /// Returns the report as text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for work in &self.work {
+            text += &work.line();
+            text.push('\n');
+            for way in &work.ways {
+                text += &format!("  {} -> {}: {} items\n", way.from, way.to, way.items);
+            }
+        }
+        for failed in self.failed.iter().take(SHOWN) {
+            text += &format!(
+                "failed: node {}, {}: {}\n",
+                failed.node, failed.item, failed.why
+            );
+        }
+        if let Some(more) = self.failed.len().checked_sub(SHOWN + 1) {
+            text += &format!("... and {} more; --json lists all\n", more + 1);
+        }
+        for note in &self.notes {
+            text += &format!("note: {note}\n");
+        }
+        text += &match (self.state, self.direction) {
+            (Some(state), Some("reverse")) => {
+                format!(
+                    "epoch {}: the carry is in the state {state}, being reversed\n",
+                    self.epoch
+                )
+            }
+            (Some(state), _) => {
+                format!("epoch {}: the carry is in the state {state}\n", self.epoch)
+            }
+            (None, _) => format!("epoch {}: the carry is closed\n", self.epoch),
+        };
+        text
+    }
+}

@@ -1,0 +1,683 @@
+//! A pass: goes through all nodes that it has to do with, and does its task for each item.
+//!
+//! ```text
+//! task     nodes listed          each item
+//! count    sources               is counted
+//! copy     sources               is copied to where it belongs
+//! verify   sources, targets      is compared; what differs, or is only at the target, is mended
+//! check    sources               is compared; nothing is changed
+//! remove   those that are left   is compared once more, and removed
+//! ```
+//!
+//! Several nodes are listed at once. The items of a node come in batches, and several workers share
+//! a batch. After a batch the journal says how far the node is done.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::journal::{Journal, Mark};
+use super::kind::{Done, Fault, Item, Kind, Node};
+use super::protocol::{Outcome, Protocol};
+use super::route::Routes;
+use super::settings::Limits;
+use super::tally::{Show, Tally};
+use super::throttle::Throttle;
+use crate::exit::{Failure, Result, IO, REFUSED};
+
+/// How many items are in flight at once for each listed node.
+const BATCH: usize = 256;
+
+/// After how many listed items the journal notes the place, also if few of them move.
+const LISTED: usize = 100_000;
+
+/// How often the progress is shown and the map looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a pass does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Task {
+    /// Counts what there is to do.
+    Count,
+    /// Copies.
+    Copy,
+    /// Compares, and mends what differs.
+    Verify,
+    /// Compares, and changes nothing.
+    Check,
+    /// Removes the copies that are not needed any more; in reverse those at the new places.
+    Remove {
+        /// Whether the carry is being reversed.
+        reverse: bool,
+    },
+}
+
+impl Task {
+    /// The word in the journal.
+    pub fn word(self) -> &'static str {
+        match self {
+            Task::Count => "count",
+            Task::Copy => "copy",
+            Task::Verify => "verify",
+            Task::Check => "check",
+            Task::Remove { .. } => "remove",
+        }
+    }
+
+    /// The word for the user.
+    pub fn told(self) -> &'static str {
+        match self {
+            Task::Count => "counting",
+            Task::Copy => "copying",
+            Task::Verify => "verifying",
+            Task::Check => "verifying again",
+            Task::Remove { .. } => "removing",
+        }
+    }
+}
+
+/// How a pass ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Everything is done.
+    Done,
+    /// The map is another one now.
+    Stopped,
+    /// Some items failed, or a node could not be listed.
+    Failed,
+}
+
+/// A pass.
+pub struct Pass<'a> {
+    /// What it does.
+    pub task: Task,
+    /// The kind.
+    pub kind: &'a dyn Kind,
+    /// The ways.
+    pub routes: &'a Routes,
+    /// The journal, without which nothing is noted: for counting only.
+    pub journal: Option<&'a Journal>,
+    /// The limits.
+    pub limits: Limits,
+    /// The limits of the nodes.
+    pub throttle: &'a Throttle,
+    /// Ends the pass.
+    pub stop: &'a AtomicBool,
+    /// What is done so far.
+    pub tally: &'a Tally,
+    /// The control of a test.
+    #[cfg(test)]
+    pub without_step_3: bool,
+}
+
+/// What is to be done with an item.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Job {
+    /// It goes from one node to others.
+    Bring { from: usize, to: Vec<usize> },
+    /// It is at the target; is it at the source?
+    Stray { from: usize, to: usize },
+    /// It is removed at a node; the others keep it.
+    Drop { node: usize, keepers: Vec<usize> },
+}
+
+/// An item of a listed node and what is to be done with it.
+type Load = (Item, Job);
+
+impl Pass<'_> {
+    /// Goes through all nodes. `is_current` is asked now and then, and ends the pass when the map
+    /// is another one.
+    pub fn run(&self, show: &mut Show, is_current: &mut dyn FnMut() -> bool) -> Result<End> {
+        let nodes: Vec<&Node> = self
+            .nodes()
+            .into_iter()
+            .map(|n| &self.routes.nodes[n])
+            .collect();
+        if matches!(self.task, Task::Copy | Task::Verify) {
+            self.settle_flights()?;
+        }
+        self.again()?;
+        let next = AtomicUsize::new(0);
+        let failure: Mutex<Option<Failure>> = Mutex::default();
+        let mut is_stopped = false;
+        thread::scope(|scope| {
+            let listing = || {
+                while !self.stop.load(Ordering::Relaxed) {
+                    let Some(node) = nodes.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                        break;
+                    };
+                    if let Err(found) = self.node(node) {
+                        lock(&failure).get_or_insert(found);
+                        // a node that cannot be listed does not keep the others from being done
+                        if self.journal.is_none() || self.is_over() {
+                            self.stop.store(true, Ordering::Relaxed);
+                        }
+                    }
+                }
+            };
+            let threads = (self.limits.nodes as usize).min(nodes.len());
+            let running: Vec<_> = (0..threads).map(|_| scope.spawn(listing)).collect();
+            while running.iter().any(|thread| !thread.is_finished()) {
+                thread::sleep(LOOK);
+                show.show(self.tally);
+                if !is_stopped && !is_current() {
+                    is_stopped = true;
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        show.end();
+        self.stop.store(false, Ordering::Relaxed);
+        if is_stopped {
+            return Ok(End::Stopped);
+        }
+        if let Some(failure) = lock(&failure).take() {
+            return Err(failure);
+        }
+        match self
+            .journal
+            .is_none_or(|journal| journal.story().failed.is_empty())
+        {
+            true => Ok(End::Done),
+            false => Ok(End::Failed),
+        }
+    }
+
+    fn nodes(&self) -> BTreeSet<usize> {
+        match self.task {
+            Task::Count | Task::Copy | Task::Check => self.routes.ends().0,
+            Task::Verify => {
+                let (from, to) = self.routes.ends();
+                from.union(&to).copied().collect()
+            }
+            Task::Remove { reverse } => self.routes.leaving(reverse),
+        }
+    }
+
+    /// Returns what is to be done with an item that is at a node.
+    fn job(&self, node: usize, item: &Item) -> Option<Job> {
+        if let Task::Remove { reverse } = self.task {
+            let keepers = self.routes.keepers(&item.key, node, reverse)?;
+            return Some(Job::Drop { node, keepers });
+        }
+        let trip = self.routes.trip(&item.key)?;
+        if trip.from == node {
+            return Some(Job::Bring {
+                from: node,
+                to: trip.to,
+            });
+        }
+        let is_stray = self.task == Task::Verify && trip.to.contains(&node);
+        is_stray.then_some(Job::Stray {
+            from: trip.from,
+            to: node,
+        })
+    }
+
+    /// Does a node: from where the journal says to its end.
+    fn node(&self, node: &Node) -> Result {
+        let mut after = match self.journal.and_then(|journal| journal.mark(&node.name)) {
+            Some(Mark::End) => return Ok(()),
+            Some(Mark::Name(name)) if self.kind.is_ordered() => Some(name),
+            _ => None,
+        };
+        let mut tried = 0;
+        loop {
+            let mut failure = None;
+            let listed = self.list(node, &mut after, &mut failure);
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+            match listed {
+                Ok(()) => break,
+                Err(fault) if fault.passes && tried + 1 < self.limits.tries => {
+                    tried += 1;
+                    let pause = Duration::from_millis(100 << tried.min(6));
+                    thread::sleep(pause);
+                }
+                Err(fault) => {
+                    return Err(Failure::new(
+                        IO,
+                        format_args!("node {}: {}; run the carry again", node.name, fault.line),
+                    ))
+                }
+            }
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(journal) = self.journal {
+            self.judge_aside(node)?;
+            journal.end_node(&node.name)?;
+        }
+        Ok(())
+    }
+
+    /// Lists a node and does its items. Afterwards `after` is where to go on.
+    fn list(
+        &self,
+        node: &Node,
+        after: &mut Option<Vec<u8>>,
+        failure: &mut Option<Failure>,
+    ) -> Done {
+        let mut batch: Vec<Load> = Vec::new();
+        let (mut since, mut last) = (0, None);
+        let mut from = after.clone();
+        let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
+            let place = last.take().filter(|_| self.kind.is_ordered());
+            let done = self.batch(node, batch, place.as_deref());
+            batch.clear();
+            match done {
+                Ok(()) => {
+                    if place.is_some() {
+                        *after = place;
+                    }
+                    !self.stop.load(Ordering::Relaxed)
+                }
+                Err(found) => {
+                    failure.get_or_insert(found);
+                    false
+                }
+            }
+        };
+        let mut each = |item: Item| {
+            self.tally.listed.fetch_add(1, Ordering::Relaxed);
+            since += 1;
+            last = Some(item.name.clone());
+            if let Some(job) = self.job(node.number, &item) {
+                batch.push((item, job));
+            }
+            if batch.len() < BATCH && since < LISTED {
+                return true;
+            }
+            since = 0;
+            finish(&mut batch, &mut last)
+        };
+        let listed = self
+            .kind
+            .keys(node, from.take().as_deref(), self.stop, &mut each);
+        if listed.is_ok() && !self.stop.load(Ordering::Relaxed) {
+            finish(&mut batch, &mut last);
+        }
+        listed
+    }
+
+    /// Does a batch of a node, and notes that it is done up to `mark`.
+    fn batch(&self, node: &Node, loads: &[Load], mark: Option<&[u8]>) -> Result {
+        if self.task == Task::Count {
+            for (_, job) in loads {
+                self.tally.items.fetch_add(1, Ordering::Relaxed);
+                if let Job::Bring { from, to } = job {
+                    to.iter().for_each(|to| self.tally.count_way(*from, *to));
+                }
+            }
+            return Ok(());
+        }
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        let items: Vec<&Item> = loads.iter().map(|(item, _)| item).collect();
+        let flight = match self.task == Task::Copy && !items.is_empty() {
+            true => Some(journal.take_off(&node.name, &items)?),
+            false => None,
+        };
+        let is_whole = self.share(node, loads)?;
+        self.flush(loads)?;
+        if !is_whole {
+            // what was not done is still in flight
+            return Ok(());
+        }
+        journal.land(flight, &node.name, mark, loads.len() as u64)
+    }
+
+    /// Makes durable what a batch has added.
+    fn flush(&self, loads: &[Load]) -> Result {
+        let mut targets = BTreeSet::new();
+        for (_, job) in loads {
+            match job {
+                Job::Bring { to, .. } => targets.extend(to),
+                Job::Stray { to, .. } => {
+                    targets.insert(to);
+                }
+                Job::Drop { node, .. } => {
+                    targets.insert(node);
+                }
+            }
+        }
+        for target in targets {
+            let node = &self.routes.nodes[*target];
+            let flushed = self.protocol().retry(|| self.kind.flush(node));
+            flushed.map_err(|fault| {
+                Failure::new(IO, format_args!("node {}: {}", node.name, fault.line))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lets workers share the items of a batch. Returns whether all were done.
+    fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
+        let mut units: Vec<Vec<usize>> = Vec::new();
+        let mut order: Vec<usize> = (0..loads.len()).collect();
+        order.sort_by(|a, b| loads[*a].1.cmp(&loads[*b].1));
+        for place in order {
+            let fits = |unit: &&mut Vec<usize>| {
+                let alike = unit
+                    .last()
+                    .is_some_and(|last| loads[*last].1 == loads[place].1);
+                alike && unit.len() < self.kind.at_once().max(1)
+            };
+            match units.last_mut().filter(fits) {
+                Some(unit) => unit.push(place),
+                None => units.push(vec![place]),
+            }
+        }
+        let next = AtomicUsize::new(0);
+        let failure: Mutex<Option<Failure>> = Mutex::default();
+        let work = || {
+            while !self.stop.load(Ordering::Relaxed) {
+                let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
+                let items: Vec<&Item> = unit.iter().map(|place| &loads[*place].0).collect();
+                if let Err(found) = self.unit(node, &items, &loads[unit[0]].1) {
+                    lock(&failure).get_or_insert(found);
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        let workers = (self.limits.workers as usize).min(units.len());
+        match workers {
+            0 | 1 => work(),
+            _ => thread::scope(|scope| {
+                (0..workers).for_each(|_| {
+                    scope.spawn(work);
+                });
+            }),
+        }
+        let failure = lock(&failure).take();
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(!self.stop.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Does items for which the same is to be done, and notes those that fail.
+    fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
+        let done = self.carry(node, items, job)?;
+        for (item, done) in items.iter().zip(done) {
+            self.tally.items.fetch_add(1, Ordering::Relaxed);
+            match done {
+                Ok(Outcome::Absent) => self.set_aside(node, item)?,
+                Ok(outcome) => self.tally.count(outcome),
+                // nothing is wrong with an item whose pass was ended
+                Err(_) if self.stop.load(Ordering::Relaxed) => {}
+                Err(fault) => self.fail(node, item, &fault)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn protocol(&self) -> Protocol<'_> {
+        Protocol {
+            kind: self.kind,
+            tries: self.limits.tries,
+            stop: self.stop,
+            #[cfg(test)]
+            without_step_3: self.without_step_3,
+        }
+    }
+
+    /// Does what is to be done with items, each to its outcome.
+    fn carry(&self, node: &Node, items: &[&Item], job: &Job) -> Result<Vec<Done<Outcome>>> {
+        let protocol = self.protocol();
+        let nodes = &self.routes.nodes;
+        match job {
+            Job::Bring { from, to } => {
+                let mut all: Vec<Done<Outcome>> = vec![Ok(Outcome::Present); items.len()];
+                for to in to {
+                    let (source, target) = (&nodes[*from], &nodes[*to]);
+                    let done = match self.task {
+                        Task::Copy => protocol.copy_all(source, target, items),
+                        _ => protocol.judge_all(source, target, items),
+                    };
+                    let mut bytes = 0;
+                    for ((sum, done), item) in all.iter_mut().zip(done).zip(items) {
+                        let done = match done {
+                            Ok(Outcome::Copied(n)) => {
+                                bytes += n;
+                                Ok(Outcome::Copied(n))
+                            }
+                            done => self.mended(source, target, item, done)?,
+                        };
+                        join(sum, done);
+                    }
+                    let items = items.len() as u64;
+                    self.throttle.done([*from, *to], items, bytes, self.stop);
+                }
+                Ok(all)
+            }
+            Job::Stray { from, to } => {
+                let (source, target) = (&nodes[*from], &nodes[*to]);
+                let found = self.kind.version_all(source, items);
+                let each = found
+                    .into_iter()
+                    .zip(items)
+                    .map(|(found, item)| match found {
+                        Ok(Some(_)) => Ok(Ok(Outcome::Present)),
+                        Ok(None) => self.mended(source, target, item, Ok(Outcome::Gone)),
+                        Err(_) => {
+                            let found = protocol.retry(|| self.kind.version(source, item));
+                            match found {
+                                Ok(Some(_)) => Ok(Ok(Outcome::Present)),
+                                Ok(None) => self.mended(source, target, item, Ok(Outcome::Gone)),
+                                Err(fault) => Ok(Err(fault)),
+                            }
+                        }
+                    });
+                let all = each.collect();
+                self.throttle
+                    .done([*from, *to], items.len() as u64, 0, self.stop);
+                all
+            }
+            Job::Drop { node: at, keepers } => {
+                let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
+                let anyway = self.kind.may_forget();
+                let all = protocol.drop_all(node, &keepers, items, anyway);
+                self.throttle
+                    .done([*at, keepers[0].number], items.len() as u64, 0, self.stop);
+                Ok(all)
+            }
+        }
+    }
+
+    /// While data is verified, mends an item that differs. Otherwise returns what was found.
+    fn mended(
+        &self,
+        from: &Node,
+        to: &Node,
+        item: &Item,
+        found: Done<Outcome>,
+    ) -> Result<Done<Outcome>> {
+        let differs = matches!(
+            found,
+            Ok(Outcome::Differs | Outcome::Absent | Outcome::Gone)
+        );
+        match self.journal {
+            Some(journal) if self.task == Task::Verify && differs => {
+                let number = journal.take_off(&from.name, &[item])?;
+                let done = self.protocol().settle(from, to, item);
+                if done.is_ok() {
+                    journal.land(Some(number), &from.name, None, 0)?;
+                }
+                // an item that was being written, and is well
+                Ok(done.map(|outcome| match (outcome, found) {
+                    (Outcome::Present, Ok(Outcome::Gone)) => Outcome::Gone,
+                    (outcome, _) => outcome,
+                }))
+            }
+            _ if self.kind.may_forget() && found == Ok(Outcome::Absent) => Ok(Ok(Outcome::Gone)),
+            _ => Ok(found),
+        }
+    }
+
+    /// Settles what was in flight when an earlier process was killed.
+    fn settle_flights(&self) -> Result {
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        for (number, (name, items)) in journal.story().flights {
+            for item in &items {
+                let Some(trip) = self.routes.trip(&item.key) else {
+                    continue;
+                };
+                let source = &self.routes.nodes[trip.from];
+                for to in trip.to {
+                    let target = &self.routes.nodes[to];
+                    match self.protocol().settle(source, target, item) {
+                        Ok(outcome) => self.tally.count(outcome),
+                        Err(fault) => self.fail(source, item, &fault)?,
+                    }
+                    let flushed = self.kind.flush(target);
+                    flushed.map_err(|fault| Failure::new(IO, fault.line))?;
+                }
+            }
+            journal.land(Some(number), &name, None, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Does again what failed, and what was set aside, in an earlier run of this pass.
+    fn again(&self) -> Result {
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        let story = journal.story();
+        let failed = story.failed.into_keys();
+        let aside = match self.task {
+            Task::Check => story.aside,
+            _ => BTreeSet::new(),
+        };
+        for (name, item) in failed.chain(aside) {
+            let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) else {
+                continue;
+            };
+            let flight = journal.take_off(&name, &[&item])?;
+            journal.mend(&name, &item)?;
+            if let Some(job) = self.job(node.number, &item) {
+                self.unit(node, &[&item], &job)?;
+                self.flush(&[(item, job)])?;
+            }
+            journal.land(Some(flight), &name, None, 0)?;
+        }
+        Ok(())
+    }
+
+    fn fail(&self, node: &Node, item: &Item, fault: &Fault) -> Result {
+        if let Some(journal) = self.journal {
+            journal.fail(&node.name, item, &fault.line)?;
+        }
+        match self.tally.fail() > self.limits.failures {
+            false => Ok(()),
+            true => Err(Failure::new(
+                IO,
+                format_args!(
+                    "more than {} items failed, last {} of node {}: {}; nothing is lost: mend \
+                     that, and run the carry again",
+                    self.limits.failures,
+                    item.told(),
+                    node.name,
+                    fault.line
+                ),
+            )),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.tally.counts().failed > self.limits.failures
+    }
+
+    /// Notes an item that its new place lacks, within the limit.
+    fn set_aside(&self, node: &Node, item: &Item) -> Result {
+        self.tally.count(Outcome::Absent);
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        let count = journal.set_aside(&node.name, item)?;
+        match self.task {
+            Task::Check if count > self.limits.absent => Err(Failure::new(
+                REFUSED,
+                format_args!(
+                    "the new place lacks {} of node {}, though all was copied: nothing was \
+                     removed, and hosts still write both places; look whether the new node has \
+                     lost data; `stead-sync carry reverse` goes back, and limits.absent = {count} \
+                     goes on all the same",
+                    item.told(),
+                    node.name
+                ),
+            )),
+            Task::Remove { .. } if count > self.limits.deleted => Err(Failure::new(
+                REFUSED,
+                format_args!(
+                    "the new place lacks {count} items of node {}, such as {}: these old copies \
+                     were not removed; look whether the new node has lost data; if applications \
+                     have deleted that many, raise limits.deleted and run the carry again",
+                    node.name,
+                    item.told()
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// At the end of a node, removes the old copies of what applications have deleted at the new
+    /// place.
+    fn judge_aside(&self, node: &Node) -> Result {
+        let (Some(journal), Task::Remove { .. }) = (self.journal, self.task) else {
+            return Ok(());
+        };
+        for (name, item) in journal.story().aside {
+            if name != node.name {
+                continue;
+            }
+            if let Some(Job::Drop { keepers, .. }) = self.job(node.number, &item) {
+                let keepers: Vec<&Node> = keepers
+                    .iter()
+                    .map(|keeper| &self.routes.nodes[*keeper])
+                    .collect();
+                let done = self.protocol().drop_all(node, &keepers, &[&item], true);
+                match done.into_iter().next() {
+                    Some(Err(fault)) => self.fail(node, &item, &fault)?,
+                    Some(Ok(outcome)) => self.tally.count(outcome),
+                    None => {}
+                }
+            }
+            journal.mend(&name, &item)?;
+        }
+        Ok(())
+    }
+}
+
+/// Joins the outcomes of an item at several targets: a fault before all, then what was done.
+fn join(sum: &mut Done<Outcome>, done: Done<Outcome>) {
+    let weight = |done: &Done<Outcome>| match done {
+        Ok(Outcome::Present) => 0,
+        Ok(Outcome::Gone) => 1,
+        Ok(Outcome::Differs) => 2,
+        Ok(Outcome::Copied(_)) => 3,
+        Ok(Outcome::Removed) => 4,
+        Ok(Outcome::Mended) => 5,
+        Ok(Outcome::Absent) => 6,
+        Err(_) => 7,
+    };
+    if let (Ok(Outcome::Copied(a)), Ok(Outcome::Copied(b))) = (&*sum, &done) {
+        *sum = Ok(Outcome::Copied(a + b));
+    } else if weight(&done) > weight(sum) {
+        *sum = done;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

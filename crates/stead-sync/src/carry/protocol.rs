@@ -1,0 +1,260 @@
+//! How one item is copied, mended and removed while applications read and write it, without locks.
+//!
+//! [`kind`](super::kind) says what a kind guarantees for this. The source is the place that
+//! applications write first: while data is copied, the old one.
+//!
+//! *Settling* makes the target equal to the source, whatever is there: for items that were in
+//! flight when the process was killed, and for those that differ although nobody writes them. It
+//! only removes a version that it has seen, and adds only where nothing is. A write that happens
+//! meanwhile reaches the source first, so the comparison at the end sees it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::kind::{Added, Done, Fault, Item, Kind, Node};
+
+/// The first pause before an operation is tried again; each later one is twice as long.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The first pause after an item has changed while it was copied.
+const CHANGED: Duration = Duration::from_millis(2);
+
+/// How often an item is begun again that is written all the time. The pauses make some minutes.
+const AGAIN: u32 = 60;
+
+/// How often two places that differ are looked at again: a write may be under way.
+const LOOKS: u32 = 6;
+
+/// How an item ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It was copied, with so many bytes.
+    Copied(u64),
+    /// The target had such an item already, or an equal one.
+    Present,
+    /// The source has no such item any more.
+    Gone,
+    /// The target had another value, or one that the source lacks, and was mended.
+    Mended,
+    /// The value at the target stays different; both have one.
+    Differs,
+    /// The target lacks it.
+    Absent,
+    /// It was removed.
+    Removed,
+}
+
+/// The way items are carried, with a kind.
+pub struct Protocol<'a> {
+    /// The kind.
+    pub kind: &'a dyn Kind,
+    /// How often an operation is tried that fails for a reason that may pass.
+    pub tries: u32,
+    /// Ends pauses.
+    pub stop: &'a AtomicBool,
+    /// The control of a test: without step 3, deleted items come back.
+    #[cfg(test)]
+    pub without_step_3: bool,
+}
+
+impl Protocol<'_> {
+    /// Copies items from one node to another.
+    pub fn copy_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
+        let added = self.kind.add_all(from, to, items);
+        let copied = |added: &Done<Added>| matches!(added, Ok(Added::Copied { .. }));
+        let places: Vec<usize> = (0..items.len()).filter(|i| copied(&added[*i])).collect();
+        let read: Vec<&Item> = places.iter().map(|i| items[*i]).collect();
+        let mut now = self.kind.version_all(from, &read).into_iter();
+        let each = items.iter().zip(added).map(|(item, added)| match added {
+            Ok(Added::Copied { read, wrote, bytes }) => {
+                let now = now.next().unwrap_or_else(|| self.kind.version(from, item));
+                if self.skips_step_3() || now.is_ok_and(|now| now.as_ref() == Some(&read)) {
+                    return Ok(Outcome::Copied(bytes));
+                }
+                self.retry(|| self.kind.remove(to, item, &wrote))?;
+                self.copy(from, to, item)
+            }
+            Ok(Added::Held { bytes }) => Ok(Outcome::Copied(bytes)),
+            Ok(Added::Present) => Ok(Outcome::Present),
+            Ok(Added::Gone) => Ok(Outcome::Gone),
+            Err(fault) if fault.passes => self.copy(from, to, item),
+            Err(fault) => Err(fault),
+        });
+        each.collect()
+    }
+
+    #[cfg(test)]
+    fn skips_step_3(&self) -> bool {
+        self.without_step_3
+    }
+
+    #[cfg(not(test))]
+    fn skips_step_3(&self) -> bool {
+        false
+    }
+
+    /// Copies one item, again and again until it does not change meanwhile.
+    fn copy(&self, from: &Node, to: &Node, item: &Item) -> Done<Outcome> {
+        for again in 0..AGAIN {
+            self.pause(CHANGED, again);
+            match self.retry(|| self.kind.add(from, to, item))? {
+                Added::Copied { read, wrote, bytes } => {
+                    let now = self.retry(|| self.kind.version(from, item))?;
+                    if now.as_ref() == Some(&read) {
+                        return Ok(Outcome::Copied(bytes));
+                    }
+                    self.retry(|| self.kind.remove(to, item, &wrote))?;
+                }
+                Added::Held { bytes } => return Ok(Outcome::Copied(bytes)),
+                Added::Present => return Ok(Outcome::Present),
+                Added::Gone => return Ok(Outcome::Gone),
+            }
+        }
+        Err(busy(from, item))
+    }
+
+    /// Makes the target equal to the source.
+    pub fn settle(&self, from: &Node, to: &Node, item: &Item) -> Done<Outcome> {
+        let mut outcome = Outcome::Present;
+        for again in 0..AGAIN {
+            self.pause(CHANGED, again);
+            let both = self.retry(|| self.kind.compare(from, to, item))?;
+            if both.equal {
+                let now = self.retry(|| self.kind.version(from, item))?;
+                if now == both.first {
+                    return Ok(outcome);
+                }
+                continue;
+            }
+            match both.second {
+                Some(version) => {
+                    self.retry(|| self.kind.remove(to, item, &version))?;
+                }
+                None => {
+                    self.copy(from, to, item)?;
+                }
+            }
+            // what was copied is compared, too
+            outcome = Outcome::Mended;
+        }
+        Err(busy(from, item))
+    }
+
+    /// Compares items at two nodes.
+    ///
+    /// An item that differs is looked at again, because a write may be under way. `Present` when
+    /// they are equal or neither has one; `Gone` when only the second has it.
+    pub fn judge_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
+        let compared = self.kind.compare_all(first, second, items);
+        let each = items.iter().zip(compared).map(|(item, compared)| {
+            let mut compared = match compared {
+                Err(fault) if fault.passes => self.retry(|| self.kind.compare(first, second, item)),
+                compared => compared,
+            }?;
+            for look in 1..LOOKS {
+                match (&compared.first, &compared.second) {
+                    _ if compared.equal => return Ok(Outcome::Present),
+                    (None, Some(_)) => return Ok(Outcome::Gone),
+                    _ => {}
+                }
+                self.pause(CHANGED * 4, look);
+                compared = self.retry(|| self.kind.compare(first, second, item))?;
+            }
+            Ok(match (compared.first, compared.second) {
+                _ if compared.equal => Outcome::Present,
+                (None, _) => Outcome::Gone,
+                (Some(_), Some(_)) => Outcome::Differs,
+                (Some(_), None) => Outcome::Absent,
+            })
+        });
+        each.collect()
+    }
+
+    /// Removes items at a node that no application uses any more for them. What one of the
+    /// `keepers` lacks is `Absent` and stays, unless `anyway`.
+    pub fn drop_all(
+        &self,
+        node: &Node,
+        keepers: &[&Node],
+        items: &[&Item],
+        anyway: bool,
+    ) -> Vec<Done<Outcome>> {
+        let each = items
+            .iter()
+            .map(|item| self.drop_one(node, keepers, item, anyway));
+        each.collect()
+    }
+
+    fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, anyway: bool) -> Done<Outcome> {
+        for again in 0..LOOKS {
+            self.pause(CHANGED, again);
+            let mut found = None;
+            for keeper in keepers {
+                let both = self.retry(|| self.kind.compare(node, keeper, item))?;
+                let Some(version) = both.first else {
+                    return Ok(Outcome::Gone);
+                };
+                if both.second.is_none() && !anyway {
+                    return Ok(Outcome::Absent);
+                }
+                found = Some(version);
+            }
+            let Some(version) = found else {
+                return Ok(Outcome::Absent);
+            };
+            if self.retry(|| self.kind.remove(node, item, &version))? {
+                self.retry(|| self.kind.tidy(node, item))?;
+                return Ok(Outcome::Removed);
+            }
+        }
+        Err(Fault::final_one(format_args!(
+            "{}: it is still written at node {}, where no host should write it; look which program \
+             does not follow the map",
+            item.told(),
+            node.name
+        )))
+    }
+
+    /// Tries something again while it fails for a reason that may pass.
+    pub fn retry<T>(&self, mut what: impl FnMut() -> Done<T>) -> Done<T> {
+        let mut tried = 0;
+        loop {
+            match what() {
+                Err(fault) if fault.passes && tried + 1 < self.tries && !self.stops() => {
+                    tried += 1;
+                    self.pause(PAUSE, tried);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Pauses before another try: twice as long each time.
+    fn pause(&self, first: Duration, number: u32) {
+        if number == 0 {
+            return;
+        }
+        let mut left = first.saturating_mul(1 << (number - 1).min(20)).min(LONGEST);
+        while !left.is_zero() && !self.stops() {
+            let nap = left.min(PAUSE);
+            sleep(nap);
+            left -= nap;
+        }
+    }
+}
+
+fn busy(node: &Node, item: &Item) -> Fault {
+    Fault::final_one(format_args!(
+        "{}: it is written all the time at node {}; run the carry again when it is quieter",
+        item.told(),
+        node.name
+    ))
+}

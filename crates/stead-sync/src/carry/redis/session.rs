@@ -1,0 +1,316 @@
+//! A connection to one Redis, and what is done with a key there.
+//!
+//! A key travels as DUMP gives it, with the instant at which it expires. Two servers may give two
+//! DUMPs of one value: the order of a set depends on a secret of the server. So values are compared
+//! by their [mark](Held::mark), which is made of what a client can read.
+
+use std::time::Duration;
+
+use ::redis::FromRedisValue;
+use ::redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, Value};
+use sha2::{Digest, Sha256};
+
+use crate::access::Secret;
+use crate::carry::kind::{Done, Fault, Version};
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long one answer may take: the DUMP of a key of some GB takes seconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many milliseconds apart a key may expire at two servers.
+const APART: u64 = 10_000;
+
+/// How often a key is read again that changes its type or value between two commands.
+const TRIES: u32 = 100;
+
+/// How many keys a page of SCAN has, more or less.
+const PAGE: u32 = 1000;
+
+/// The bytes at the end of a DUMP that are not the value: its version and a checksum.
+const FOOTER: usize = 10;
+
+/// What a key holds.
+pub struct Held {
+    /// The value, as RESTORE takes it.
+    dump: Vec<u8>,
+    /// When it expires, in milliseconds since 1970; -1 when it does not.
+    expires: i64,
+    /// A digest of the value. It is the same at every server.
+    mark: [u8; 32],
+}
+
+impl Held {
+    /// Returns the version: the digest, and when the key expires.
+    pub fn version(&self) -> Version {
+        Version([&self.mark[..], &self.expires.to_le_bytes()].concat())
+    }
+
+    /// Returns the size of the value, as it travels.
+    pub fn size(&self) -> u64 {
+        self.dump.len() as u64
+    }
+
+    /// Whether two servers hold the same. An application that gives a key a time to live at both
+    /// does so at two moments.
+    pub fn equals(&self, other: &Held) -> bool {
+        let forever = |held: &Held| held.expires < 0;
+        self.mark == other.mark
+            && forever(self) == forever(other)
+            && self.expires.abs_diff(other.expires) <= APART
+    }
+}
+
+/// A connection.
+pub struct Session {
+    server: String,
+    database: i64,
+    connection: ::redis::Connection,
+}
+
+impl Session {
+    /// Connects to `redis://`, `rediss://` (TLS) or `redis+unix://`, or to `HOST:PORT`.
+    pub fn open(url: &str, user: Option<&str>, password: Option<&Secret>) -> Done<Session> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let full = match url.contains("://") || url.starts_with('/') {
+            true => match url.strip_prefix('/') {
+                Some(path) => format!("redis+unix:///{path}"),
+                None => url.to_owned(),
+            },
+            false => format!("redis://{url}"),
+        };
+        let info = full.as_str().into_connection_info().map_err(|_| {
+            Fault::final_one(
+                "the address of a Redis is not one; write redis://HOST:PORT/DB, rediss://... or HOST:PORT",
+            )
+        })?;
+        // an address with a password in it is not shown
+        let server = format!("redis {}/{}", info.addr(), info.redis_settings().db());
+        let database = info.redis_settings().db();
+        let mut settings = info.redis_settings().clone().set_skip_set_lib_name();
+        if let Some(user) = user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = password {
+            settings = settings.set_password(password.reveal());
+        }
+        let info: ConnectionInfo = info.set_redis_settings(settings);
+        let open = || {
+            let client = ::redis::Client::open(info)?;
+            let connection = client.get_connection_with_timeout(CONNECT)?;
+            connection.set_read_timeout(Some(PATIENCE))?;
+            connection.set_write_timeout(Some(PATIENCE))?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| failure(&server, &error))?;
+        Ok(Session {
+            server,
+            database,
+            connection,
+        })
+    }
+
+    /// Checks that the server has the commands that are needed, and is no part of a cluster. Returns
+    /// what tells this server and database from all others.
+    pub fn check(&mut self) -> Done<String> {
+        let info: String = self.ask(::redis::cmd("INFO").arg("server"))?;
+        let field = |name: &str| {
+            let mut lines = info.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        };
+        if field("redis_mode") == Some("cluster") {
+            return Err(self.refused(
+                "it is part of a Redis cluster, which places keys itself; stead places keys on servers that do not",
+            ));
+        }
+        let version = field("redis_version").unwrap_or_default();
+        let major = version.split('.').next().and_then(|text| text.parse().ok());
+        match major {
+            Some(7u32..) => {
+                let id = field("run_id").unwrap_or_default();
+                Ok(format!("{id}/{}", self.database))
+            }
+            _ => Err(self.refused(format_args!(
+                "it has version {version}; stead-sync needs Redis 7.0, whose PEXPIRETIME says when a key expires"
+            ))),
+        }
+    }
+
+    /// Returns a page of keys, and the cursor of the next one; 0 after the last. A key that is there
+    /// from the first page to the last is in one of them, or in several.
+    pub fn page(&mut self, cursor: u64) -> Done<(u64, Vec<Vec<u8>>)> {
+        self.ask(::redis::cmd("SCAN").arg(cursor).arg("COUNT").arg(PAGE))
+    }
+
+    /// Returns what a key holds.
+    pub fn read(&mut self, key: &[u8]) -> Done<Option<Held>> {
+        for _ in 0..TRIES {
+            let kind: String = self.ask(::redis::cmd("TYPE").arg(key))?;
+            let mut commands = ::redis::pipe();
+            commands.atomic();
+            commands.cmd("TYPE").arg(key);
+            commands.cmd("DUMP").arg(key);
+            commands.cmd("PEXPIRETIME").arg(key);
+            match kind.as_str() {
+                "none" => return Ok(None),
+                "string" => commands.cmd("GET").arg(key),
+                "list" => commands.cmd("LRANGE").arg(key).arg(0).arg(-1),
+                "set" => commands.cmd("SMEMBERS").arg(key),
+                "hash" => commands.cmd("HGETALL").arg(key),
+                "zset" => {
+                    let range = commands.cmd("ZRANGE").arg(key);
+                    range.arg(0).arg(-1).arg("WITHSCORES")
+                }
+                "stream" => {
+                    commands.cmd("XRANGE").arg(key).arg("-").arg("+");
+                    commands.cmd("XINFO").arg("GROUPS").arg(key)
+                }
+                _ => &mut commands,
+            };
+            let answer = commands.query::<Vec<Value>>(&mut self.connection);
+            let answer = match answer {
+                // the key changed its type after it was asked for
+                Err(error) if error.code() == Some("WRONGTYPE") => continue,
+                Err(error) if kind == "stream" && error.to_string().contains("no such key") => {
+                    continue
+                }
+                answer => answer.map_err(|error| failure(&self.server, &error))?,
+            };
+            let mut parts = answer.into_iter();
+            let mut next = || parts.next().unwrap_or_default();
+            let (now, dump, expires) = (next(), next(), next());
+            let now = String::from_redis_value(now).unwrap_or_default();
+            let (Value::BulkString(dump), Value::Int(expires)) = (dump, expires) else {
+                continue;
+            };
+            if now != kind {
+                continue;
+            }
+            let mut mark = Sha256::new();
+            mark.update(kind.as_bytes());
+            mark.update([0]);
+            match kind.as_str() {
+                "set" => unordered(&mut mark, next(), 1),
+                "hash" => unordered(&mut mark, next(), 2),
+                "string" | "list" | "zset" => update(&mut mark, &next()),
+                "stream" => {
+                    update(&mut mark, &next());
+                    update(&mut mark, &next());
+                }
+                _ => mark.update(&dump[..dump.len().saturating_sub(FOOTER)]),
+            }
+            return Ok(Some(Held {
+                dump,
+                expires,
+                mark: mark.finalize().into(),
+            }));
+        }
+        Err(self.busy())
+    }
+
+    /// Stores what another server holds, if there is nothing here. Returns whether there was
+    /// nothing.
+    pub fn add(&mut self, key: &[u8], held: &Held) -> Done<bool> {
+        let mut restore = ::redis::cmd("RESTORE");
+        restore.arg(key).arg(held.expires.max(0)).arg(&held.dump);
+        // the same instant, as with replicas: a time to live would grow by the way
+        restore.arg("ABSTTL");
+        match restore.query::<Value>(&mut self.connection) {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == Some("BUSYKEY") => Ok(false),
+            Err(error) => Err(failure(&self.server, &error)),
+        }
+    }
+
+    /// Removes a key if it has this version. Returns whether the key is gone now.
+    pub fn remove(&mut self, key: &[u8], version: &Version) -> Done<bool> {
+        for _ in 0..TRIES {
+            self.ask::<Value>(::redis::cmd("WATCH").arg(key))?;
+            let held = self.read(key)?;
+            if held.as_ref().is_none_or(|held| held.version() != *version) {
+                self.ask::<Value>(&::redis::cmd("UNWATCH"))?;
+                return Ok(held.is_none());
+            }
+            // nothing is removed when another client has changed the key since WATCH
+            let mut commands = ::redis::pipe();
+            commands.atomic().cmd("UNLINK").arg(key);
+            let answer = commands.query::<Value>(&mut self.connection);
+            match answer.map_err(|error| failure(&self.server, &error))? {
+                Value::Nil => (),
+                _ => return Ok(true),
+            }
+        }
+        Err(self.busy())
+    }
+
+    fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Done<T> {
+        let answer = command.query(&mut self.connection);
+        answer.map_err(|error| failure(&self.server, &error))
+    }
+
+    fn busy(&self) -> Fault {
+        Fault::passing(format_args!("{}: a key changes all the time", self.server))
+    }
+
+    fn refused(&self, why: impl std::fmt::Display) -> Fault {
+        Fault::final_one(format_args!("{}: {why}", self.server))
+    }
+}
+
+/// Adds an answer to a mark: every text with its length, every list with its number of parts.
+fn update(mark: &mut Sha256, value: &Value) {
+    let mut text = |bytes: &[u8]| {
+        mark.update((bytes.len() as u64).to_le_bytes());
+        mark.update(bytes);
+    };
+    match value {
+        Value::BulkString(bytes) => text(bytes),
+        Value::SimpleString(bytes) => text(bytes.as_bytes()),
+        Value::Int(number) => text(number.to_string().as_bytes()),
+        Value::Array(parts) | Value::Set(parts) => {
+            mark.update((parts.len() as u64).to_le_bytes());
+            parts.iter().for_each(|part| update(mark, part));
+        }
+        other => text(format!("{other:?}").as_bytes()),
+    }
+}
+
+/// Adds an answer to a mark whose order means nothing; `size` parts belong together.
+fn unordered(mark: &mut Sha256, value: Value, size: usize) {
+    let parts = match &value {
+        Value::Array(parts) | Value::Set(parts) => parts.as_slice(),
+        _ => &[],
+    };
+    let digests = parts.chunks(size).map(|chunk| {
+        let mut one = Sha256::new();
+        chunk.iter().for_each(|part| update(&mut one, part));
+        <[u8; 32]>::from(one.finalize())
+    });
+    let mut digests: Vec<[u8; 32]> = digests.collect();
+    digests.sort_unstable();
+    digests.iter().for_each(|digest| mark.update(digest));
+}
+
+fn failure(server: &str, error: &RedisError) -> Fault {
+    let code = error.code().unwrap_or_default();
+    let (passes, help) = match code {
+        "OOM" => (false, "; give it more memory (maxmemory)"),
+        "READONLY" => (false, "; give the address of the primary, not of a replica"),
+        "LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN" | "MISCONF" => (true, ""),
+        "NOAUTH" | "WRONGPASS" | "NOPERM" => (false, "; check the user and the password"),
+        _ if error.kind() == ErrorKind::AuthenticationFailed => {
+            (false, "; check the user and the password")
+        }
+        _ if error.is_io_error() || error.is_connection_dropped() => (true, ""),
+        _ if error.to_string().contains("DUMP payload version") => (
+            false,
+            "; its version is older than that of the server with the key",
+        ),
+        _ => (false, ""),
+    };
+    Fault {
+        line: format!("{server}: {error}{help}"),
+        passes,
+    }
+}

@@ -1,0 +1,234 @@
+//! Which way each item goes: from the node where its key is read to those that gain it, and where
+//! it is removed at the end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use stead::carry::State;
+use stead::{Map, Pair, Point};
+
+use super::kind::Node;
+use crate::exit::{Failure, Result, USAGE};
+
+/// The ways between the two maps of a carry. Nodes have the numbers of the pair.
+pub struct Routes {
+    /// All nodes.
+    pub nodes: Vec<Node>,
+    old: Pair,
+    new: Pair,
+    /// by number: whether a node is gone for good
+    lost: Vec<bool>,
+}
+
+/// Where an item is copied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trip {
+    /// The first node of the old map that is not lost.
+    pub from: usize,
+    /// The nodes that only the new map names.
+    pub to: Vec<usize>,
+}
+
+impl Routes {
+    /// Returns the ways from the old map to the new one.
+    ///
+    /// Errors: maps of different clusters; a lost node that neither map has.
+    pub fn new(old: Arc<Map>, new: Arc<Map>, lost: &[String]) -> Result<Routes> {
+        let side = |state| Pair::between(Arc::clone(&old), Arc::clone(&new), state);
+        let (old_side, new_side) = (side(State::Old)?, side(State::New)?);
+        let node = |number: usize| {
+            let node = new_side.node(stead::policy::NodeId(number as u32))?;
+            let attributes = node.attributes();
+            Ok(Node {
+                number,
+                name: node.name().to_owned(),
+                attributes: attributes
+                    .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                    .collect(),
+            })
+        };
+        let nodes = (0..new_side.node_count())
+            .map(node)
+            .collect::<Result<Vec<_>>>()?;
+        if let Some(unknown) = lost
+            .iter()
+            .find(|name| nodes.iter().all(|n| n.name != **name))
+        {
+            return Err(Failure::new(
+                USAGE,
+                format_args!("lost: neither map has a node {unknown:?}; correct its name"),
+            ));
+        }
+        Ok(Routes {
+            lost: nodes.iter().map(|node| lost.contains(&node.name)).collect(),
+            nodes,
+            old: old_side,
+            new: new_side,
+        })
+    }
+
+    fn listed(&self, pair: &Pair, point: Point) -> Vec<usize> {
+        pair.reads_point(point)
+            .map(|node| node.0 as usize)
+            .collect()
+    }
+
+    fn trip_of_point(&self, point: Point) -> Option<Trip> {
+        let old = self.listed(&self.old, point);
+        let mut to = self.listed(&self.new, point);
+        to.retain(|node| !old.contains(node) && !self.lost[*node]);
+        let from = old.into_iter().find(|node| !self.lost[*node])?;
+        (!to.is_empty()).then_some(Trip { from, to })
+    }
+
+    /// Returns where the items of a key are copied; `None` when they are not.
+    pub fn trip(&self, key: &[u8]) -> Option<Trip> {
+        self.trip_of_point(self.new.new_map().point(key))
+    }
+
+    fn keepers_of_point(&self, point: Point, node: usize, reverse: bool) -> Option<Vec<usize>> {
+        let old = self.listed(&self.old, point);
+        let new = self.listed(&self.new, point);
+        let (leaves, mut stays) = match reverse {
+            false => (old, new),
+            true => (new, old),
+        };
+        if self.lost[node] || !leaves.contains(&node) || stays.contains(&node) {
+            return None;
+        }
+        stays.retain(|other| !self.lost[*other]);
+        let gained: Vec<usize> = stays
+            .iter()
+            .copied()
+            .filter(|n| !leaves.contains(n))
+            .collect();
+        match (reverse, gained.is_empty()) {
+            // all new copies were made by the carry, so all are looked at
+            (false, false) => Some(gained),
+            _ => stays.first().map(|first| vec![*first]),
+        }
+    }
+
+    /// Returns which nodes must have the items of a key before they are removed at a node; `None`
+    /// when they are not removed there. In a carry that is reversed, the new places are left.
+    pub fn keepers(&self, key: &[u8], node: usize, reverse: bool) -> Option<Vec<usize>> {
+        self.keepers_of_point(self.new.new_map().point(key), node, reverse)
+    }
+
+    /// Returns a point of each run of points that both maps treat alike.
+    fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        let old = self.old.old_map().into_iter();
+        let maps = old.chain([self.new.new_map()]);
+        maps.flat_map(|map| map.slices().map(|slice| slice.first))
+    }
+
+    /// Returns the nodes that items are copied from, and those that they are copied to.
+    pub fn ends(&self) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let (mut from, mut to) = (BTreeSet::new(), BTreeSet::new());
+        for trip in self.points().filter_map(|point| self.trip_of_point(point)) {
+            from.insert(trip.from);
+            to.extend(trip.to);
+        }
+        (from, to)
+    }
+
+    /// Returns the nodes at which items are removed.
+    pub fn leaving(&self, reverse: bool) -> BTreeSet<usize> {
+        let mut nodes = BTreeSet::new();
+        for point in self.points() {
+            let side = if reverse { &self.new } else { &self.old };
+            for node in self.listed(side, point) {
+                if self.keepers_of_point(point, node, reverse).is_some() {
+                    nodes.insert(node);
+                }
+            }
+        }
+        nodes
+    }
+
+    /// Returns all nodes that a carry touches.
+    pub fn touched(&self) -> BTreeSet<usize> {
+        let (mut all, to) = self.ends();
+        all.extend(to);
+        for reverse in [false, true] {
+            for node in self.leaving(reverse) {
+                all.insert(node);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead::{build, Fleet};
+
+    fn routes(replicas: u32, before: &[&str], after: &[&str], lost: &[&str]) -> Routes {
+        let fleet = |nodes: &[&str]| {
+            let nodes: String = nodes
+                .iter()
+                .map(|n| format!("[[node]]\nname = '{n}'\n"))
+                .collect();
+            let text = format!("name = 'm'\nreplicas = {replicas}\n{nodes}");
+            Fleet::parse(&text, "fleet").unwrap()
+        };
+        let old = build(&fleet(before), None).unwrap();
+        let new = build(&fleet(after), Some(&old)).unwrap();
+        let lost: Vec<String> = lost.iter().map(|n| (*n).to_owned()).collect();
+        Routes::new(Arc::new(old), Arc::new(new), &lost).unwrap()
+    }
+
+    fn names(routes: &Routes, nodes: &BTreeSet<usize>) -> Vec<String> {
+        nodes
+            .iter()
+            .map(|n| routes.nodes[*n].name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn every_copy_that_is_gained_is_brought_and_every_one_that_is_left_is_removed() {
+        let routes = routes(2, &["a", "b", "c"], &["a", "b", "d"], &[]);
+        let (from, to) = routes.ends();
+        assert!(names(&routes, &to).contains(&"d".to_owned()), "{to:?}");
+        let mut moved = 0;
+        for key in (0..2000).map(|i| format!("key{i}").into_bytes()) {
+            let point = routes.new.new_map().point(&key);
+            let old = routes.listed(&routes.old, point);
+            let new = routes.listed(&routes.new, point);
+            let trip = routes.trip(&key);
+            let gained: Vec<usize> = new.iter().copied().filter(|n| !old.contains(n)).collect();
+            assert_eq!(trip.as_ref().map_or(vec![], |t| t.to.clone()), gained);
+            if let Some(trip) = trip {
+                moved += 1;
+                assert_eq!(trip.from, old[0]);
+                assert!(from.contains(&trip.from));
+            }
+            for node in 0..routes.nodes.len() {
+                let leaves = old.contains(&node) && !new.contains(&node);
+                assert_eq!(routes.keepers(&key, node, false).is_some(), leaves);
+                let back = routes.keepers(&key, node, true);
+                assert_eq!(back.is_some(), gained.contains(&node));
+            }
+        }
+        assert!(moved > 500);
+        let left = names(&routes, &routes.leaving(false));
+        assert!(left.contains(&"c".to_owned()), "{left:?}");
+    }
+
+    #[test]
+    fn a_node_that_is_lost_is_never_used() {
+        let routes = routes(2, &["a", "b", "c"], &["a", "b", "d"], &["c"]);
+        let lost = routes.nodes.iter().position(|n| n.name == "c").unwrap();
+        assert!(!routes.touched().contains(&lost));
+        for key in (0..500).map(|i| format!("key{i}").into_bytes()) {
+            assert!(routes.trip(&key).is_none_or(|trip| trip.from != lost));
+        }
+        let (old, new) = (
+            Arc::clone(routes.old.old_map().unwrap()),
+            routes.new.new_map(),
+        );
+        let wrong = Routes::new(old, Arc::clone(new), &["x".to_owned()]);
+        assert!(wrong.is_err_and(|failure| failure.line.contains("\"x\"")));
+    }
+}

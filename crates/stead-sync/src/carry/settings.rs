@@ -1,0 +1,274 @@
+//! The file that describes a carry: which map, which hub, what kind of data, which limits.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::files::{Files, FilesOptions};
+use super::kind::Kind;
+use super::servers::{MemcachedOptions, RedisOptions, SqlOptions};
+use super::shell::{Shell, ShellOptions};
+use crate::exit::{Failure, Result, USAGE};
+
+/// The file of a carry. docs/carry.md describes each key.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The map file, beside which its history is.
+    pub map: PathBuf,
+    /// The hub.
+    pub url: String,
+    /// For how many seconds all hosts must have confirmed a state before the next step.
+    pub grace: u64,
+    /// The journal; by default beside the map.
+    pub journal: Option<PathBuf>,
+    /// Nodes that are gone for good: nothing is read from them, written to them or removed there.
+    #[serde(default)]
+    pub lost: Vec<String>,
+    /// What limits the work.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Files.
+    pub files: Option<FilesOptions>,
+    /// Any command.
+    pub command: Option<ShellOptions>,
+    /// Keys of memcached.
+    pub memcached: Option<MemcachedOptions>,
+    /// Keys of Redis.
+    pub redis: Option<RedisOptions>,
+    /// Rows of PostgreSQL.
+    pub postgresql: Option<SqlOptions>,
+    /// Rows of MariaDB.
+    pub mariadb: Option<SqlOptions>,
+    /// The directory of the file.
+    #[serde(skip)]
+    directory: PathBuf,
+}
+
+/// What limits the work of a carry.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// How many nodes are listed at once.
+    pub nodes: u32,
+    /// How many items of a listed node are handled at once.
+    pub workers: u32,
+    /// How many items a second may be read from a node or written to it; 0: any number.
+    pub items_per_second: u64,
+    /// The same of bytes.
+    pub bytes_per_second: u64,
+    /// How often an operation is tried that fails for a reason that may pass.
+    pub tries: u32,
+    /// How many items may fail before the pass stops.
+    pub failures: u64,
+    /// How many items of a node the new place may lack before the step to `new`.
+    pub absent: u64,
+    /// How many old copies of a node are removed in the state `new` although the new place lacks
+    /// the item: applications have deleted it there.
+    pub deleted: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            nodes: 4,
+            workers: 4,
+            items_per_second: 0,
+            bytes_per_second: 0,
+            tries: 6,
+            failures: 1000,
+            absent: 0,
+            deleted: 1000,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the file. Relative paths in it begin at its directory.
+    ///
+    /// Errors: the line and what is wrong with it.
+    pub fn read(file: &Path) -> Result<Settings> {
+        let text = fs::read_to_string(file)
+            .map_err(|e| Failure::io(format_args!("cannot read {}", file.display()), &e))?;
+        let mut settings = Settings::parse(&text)
+            .map_err(|line| Failure::new(USAGE, format_args!("{}{line}", file.display())))?;
+        let directory = file.parent().unwrap_or(Path::new(""));
+        settings.map = directory.join(&settings.map);
+        settings.journal = settings.journal.map(|journal| directory.join(journal));
+        settings.directory = directory.to_owned();
+        Ok(settings)
+    }
+
+    fn parse(text: &str) -> std::result::Result<Settings, String> {
+        let settings: Settings = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start.min(text.len()));
+            let line = text.as_bytes()[..start]
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+                + 1;
+            format!(":{line}: {}", error.message().replace('\n', ", "))
+        })?;
+        let limits = &settings.limits;
+        let ranges = BTreeMap::from([
+            ("nodes", (u64::from(limits.nodes), 1, 256)),
+            ("workers", (u64::from(limits.workers), 1, 256)),
+            ("tries", (u64::from(limits.tries), 1, 100)),
+            ("failures", (limits.failures, 0, 1_000_000)),
+            ("absent", (limits.absent, 0, 1_000_000)),
+            ("deleted", (limits.deleted, 0, 1_000_000)),
+        ]);
+        for (name, (value, least, most)) in ranges {
+            if !(least..=most).contains(&value) {
+                return Err(format!(
+                    ": limits.{name} is {value}; write {least} to {most}"
+                ));
+            }
+        }
+        let kinds = [
+            settings.files.is_some(),
+            settings.command.is_some(),
+            settings.memcached.is_some(),
+            settings.redis.is_some(),
+            settings.postgresql.is_some(),
+            settings.mariadb.is_some(),
+        ];
+        match kinds.iter().filter(|given| **given).count() {
+            1 => Ok(settings),
+            0 => Err(
+                ": no kind of data is named; add a table [files], [command], [memcached], [redis], \
+                 [postgresql] or [mariadb]"
+                    .to_owned(),
+            ),
+            _ => Err(": two kinds of data are named; write a file for each".to_owned()),
+        }
+    }
+
+    /// Returns the journal's file.
+    pub fn journal(&self) -> PathBuf {
+        self.journal.clone().unwrap_or_else(|| {
+            let mut name = self.map.as_os_str().to_owned();
+            name.push(".carry");
+            PathBuf::from(name)
+        })
+    }
+
+    /// Returns for how long all hosts must have confirmed a state.
+    pub fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace)
+    }
+
+    /// Returns the kind of data.
+    ///
+    /// Errors: what is wrong with its options.
+    pub fn kind(&self) -> Result<Box<dyn Kind>> {
+        fn boxed<K: Kind + 'static>(kind: K) -> Box<dyn Kind> {
+            Box::new(kind)
+        }
+        let made = if let Some(options) = &self.files {
+            Files::new(options.clone()).map(boxed)
+        } else if let Some(options) = &self.command {
+            Shell::new(options.clone()).map(boxed)
+        } else if let Some(options) = &self.memcached {
+            options.kind()
+        } else if let Some(options) = &self.redis {
+            options.kind(&self.directory)
+        } else if let Some(options) = &self.postgresql {
+            options.postgresql(&self.directory)
+        } else if let Some(options) = &self.mariadb {
+            options.mariadb(&self.directory)
+        } else {
+            Err("no kind of data is named".to_owned())
+        };
+        made.map_err(|line| Failure::new(USAGE, line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "map = 'm.map'\nurl = 'file:///x/m.map'\ngrace = 5\n";
+    const FILES: &str = "[files]\nroot = '/srv/{node}'\npattern = '{key}'\n";
+
+    #[test]
+    fn a_file_is_read_and_its_paths_begin_at_its_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("carry.toml");
+        fs::write(&file, format!("{GOOD}{FILES}[limits]\nworkers = 9\n")).unwrap();
+        let settings = Settings::read(&file).unwrap();
+        assert_eq!(settings.map, directory.path().join("m.map"));
+        assert_eq!(settings.journal(), directory.path().join("m.map.carry"));
+        assert_eq!((settings.limits.workers, settings.limits.tries), (9, 6));
+        assert!(settings.kind().is_ok());
+    }
+
+    #[test]
+    fn servers_are_described_and_passwords_are_read_when_the_kind_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("carry.toml");
+        let made = |table: &str| {
+            fs::write(&file, format!("{GOOD}{table}")).unwrap();
+            Settings::read(&file).and_then(|settings| settings.kind().map(|_| ()))
+        };
+        fs::write(directory.path().join("password"), "geheim\n").unwrap();
+        fs::write(directory.path().join("empty"), "\n").unwrap();
+        made("[memcached]\nserver = '{host}:11211'\n").unwrap();
+        let sql = "connection = 'x'\ntables = [{ table = 'm', key = 'k' }]\n";
+        for (table, feature) in [
+            (
+                "[redis]\nserver = '{host}'\npassword_file = 'password'\n".to_owned(),
+                cfg!(feature = "redis"),
+            ),
+            (format!("[postgresql]\n{sql}"), cfg!(feature = "postgres")),
+            (format!("[mariadb]\n{sql}"), cfg!(feature = "mysql")),
+        ] {
+            let end = made(&table);
+            assert_eq!(end.is_ok(), feature, "{end:?}");
+            assert!(end.map_or_else(|failure| failure.line.contains("feature"), |()| true));
+        }
+        if cfg!(feature = "redis") {
+            for name in ["empty", "none"] {
+                let table = format!("[redis]\nserver = 'x'\npassword_file = '{name}'\n");
+                assert!(made(&table).unwrap_err().line.contains(name));
+            }
+        }
+        if cfg!(feature = "mysql") {
+            let none = made("[mariadb]\nconnection = 'x'\ntables = []\n");
+            assert!(none.unwrap_err().line.contains("tables"));
+        }
+        let odd = made("[memcached]\nserver = 'x'\nport = 1\n").unwrap_err();
+        assert!(odd.line.contains(":6: unknown field `port`"), "{odd:?}");
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        for (text, part) in [
+            (
+                format!("{GOOD}colour = 1\n{FILES}"),
+                ":4: unknown field `colour`",
+            ),
+            (format!("{GOOD}{FILES}rot = 1\n"), ":7: unknown field `rot`"),
+            (format!("{GOOD}{FILES}[limits]\nworkers = -1\n"), ":8: "),
+            (
+                format!("{GOOD}{FILES}[limits]\nworkers = 0\n"),
+                "limits.workers is 0",
+            ),
+            (GOOD.to_owned(), "no kind of data"),
+            (
+                format!(
+                    "{GOOD}{FILES}[command]\nlist = 'x'\ncopy = 'x'\nverify = 'x'\nremove = 'x'\n"
+                ),
+                "two kinds",
+            ),
+            (FILES.to_owned(), "missing field `map`"),
+            ("map = 1".to_owned(), ":1: "),
+        ] {
+            let line = Settings::parse(&text).unwrap_err();
+            assert!(line.contains(part), "{text}: {line}");
+        }
+    }
+}

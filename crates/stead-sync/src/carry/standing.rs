@@ -1,0 +1,114 @@
+//! Where a carry is: its state, what of its work is done, and which hosts it waits for.
+
+use serde::Serialize;
+use stead::Map;
+
+use super::journal::Journal;
+use super::settings::Settings;
+use crate::confirm::lacking;
+use crate::exit::Result;
+use crate::hub::Hub;
+use crate::open::shared;
+
+/// Where a carry is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Standing {
+    /// The name of the map.
+    pub name: String,
+    /// The epoch here.
+    pub epoch: u64,
+    /// The hub's newest epoch.
+    pub hub: Option<u64>,
+    /// The state; null when no carry is open.
+    pub state: Option<&'static str>,
+    /// `forward` or `reverse`.
+    pub direction: Option<&'static str>,
+    /// The epoch of the map where the data was.
+    pub from_epoch: Option<u64>,
+    /// The hosts that have not confirmed the epoch here.
+    pub waits_for: Vec<String>,
+    /// The pass that is under way, or was when the last run ended.
+    pub pass: Option<String>,
+    /// How many items of it are done.
+    pub done: u64,
+    /// How many there are to do, where that was counted.
+    pub total: Option<u64>,
+    /// How many items of it failed.
+    pub failed: usize,
+}
+
+impl Standing {
+    /// Finds out where a carry is.
+    pub fn of(settings: &Settings, hub: &dyn Hub) -> Result<Standing> {
+        let map = Map::open_uncached(&settings.map)?;
+        let head = hub.head()?;
+        let hosts = shared(hub, &settings.url)?.hosts()?;
+        let lacking = lacking(&hosts, head.as_ref(), map.epoch());
+        let carry = map.carry();
+        let story = match carry {
+            Some(_) => Journal::peek(&settings.journal())?.unwrap_or_default(),
+            None => Default::default(),
+        };
+        Ok(Standing {
+            name: map.name().to_owned(),
+            epoch: map.epoch(),
+            hub: head.map(|head| head.epoch),
+            state: carry.map(|carry| carry.state.word()),
+            direction: carry.map(|carry| carry.direction()),
+            from_epoch: carry.map(|carry| carry.from_epoch),
+            waits_for: lacking
+                .iter()
+                .map(|host| host.report.host.clone())
+                .collect(),
+            pass: story
+                .pass
+                .filter(|(_, epoch)| *epoch == map.epoch())
+                .map(|(pass, _)| pass),
+            done: story.done,
+            total: story.total,
+            failed: story.failed.len(),
+        })
+    }
+
+    /// Returns it as text.
+    pub fn text(&self) -> String {
+        let Some(state) = self.state else {
+            return format!("{}: epoch {}, no carry is open\n", self.name, self.epoch);
+        };
+        let reversed = match self.direction {
+            Some("reverse") => ", being reversed",
+            _ => "",
+        };
+        let mut text = format!(
+            "{}: epoch {}, carry {state}{reversed}",
+            self.name, self.epoch
+        );
+        text += &match self.from_epoch {
+            Some(epoch) => format!(", from epoch {epoch}\n"),
+            None => "\n".to_owned(),
+        };
+        match (self.hub, self.waits_for.len()) {
+            (Some(hub), _) if hub != self.epoch => {
+                text += &format!("the hub has epoch {hub}\n");
+            }
+            (None, _) => text += "the hub has no map yet\n",
+            (_, 0) => text += "all hosts have confirmed it\n",
+            (_, count) => {
+                text += &format!("{count} hosts have not confirmed it: ");
+                text += &self.waits_for.join(", ");
+                text.push('\n');
+            }
+        }
+        if let Some(pass) = &self.pass {
+            let total = self
+                .total
+                .map_or(String::new(), |total| format!(" of about {total}"));
+            text += &format!("pass {pass}: {}{total} items done", self.done);
+            if self.failed > 0 {
+                text += &format!(", {} failed", self.failed);
+            }
+            text.push('\n');
+        }
+        text
+    }
+}

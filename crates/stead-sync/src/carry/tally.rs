@@ -1,0 +1,201 @@
+//! What a pass has done so far: counts, and the line that shows its progress.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::protocol::Outcome;
+use crate::watch::say;
+
+/// How often a terminal shows progress, and how often a log does.
+const OFTEN: Duration = Duration::from_millis(500);
+const SELDOM: Duration = Duration::from_secs(30);
+
+/// The counts of a pass.
+#[derive(Default)]
+pub struct Tally {
+    /// The items that were listed.
+    pub listed: AtomicU64,
+    /// Those that the pass had to do with.
+    pub items: AtomicU64,
+    outcomes: Mutex<Counts>,
+    /// How many items go from one node to another.
+    pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
+}
+
+/// How many items ended in each way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Items that the pass had to do with.
+    pub items: u64,
+    /// Items that were copied.
+    pub copied: u64,
+    /// Their bytes, where the kind knows them.
+    pub bytes: u64,
+    /// Items that were there already, or equal.
+    pub present: u64,
+    /// Items that an application deleted meanwhile.
+    pub gone: u64,
+    /// Items that differed and were mended.
+    pub mended: u64,
+    /// Items that stay different.
+    pub different: u64,
+    /// Items that the new place lacks.
+    pub absent: u64,
+    /// Old copies that were removed.
+    pub removed: u64,
+    /// Items that failed.
+    pub failed: u64,
+}
+
+impl Tally {
+    /// Counts an item.
+    pub fn count(&self, outcome: Outcome) {
+        let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        match outcome {
+            Outcome::Copied(bytes) => {
+                counts.copied += 1;
+                counts.bytes += bytes;
+            }
+            Outcome::Present => counts.present += 1,
+            Outcome::Gone => counts.gone += 1,
+            Outcome::Mended => counts.mended += 1,
+            Outcome::Differs => counts.different += 1,
+            Outcome::Absent => counts.absent += 1,
+            Outcome::Removed => counts.removed += 1,
+        }
+    }
+
+    /// Counts an item that failed. Returns how many have.
+    pub fn fail(&self) -> u64 {
+        let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.failed += 1;
+        counts.failed
+    }
+
+    /// Counts an item of a way from one node to another.
+    pub fn count_way(&self, from: usize, to: usize) {
+        let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
+        *ways.entry((from, to)).or_default() += 1;
+    }
+
+    /// Returns the counts.
+    pub fn counts(&self) -> Counts {
+        let counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        Counts {
+            items: self.items.load(Ordering::Relaxed),
+            ..*counts
+        }
+    }
+}
+
+/// Shows the progress of a pass: on a terminal in one line that changes, else a line now and then.
+pub struct Show {
+    what: &'static str,
+    total: Option<u64>,
+    /// how many items were done before this process began
+    before: u64,
+    began: Instant,
+    shown: Instant,
+    terminal: bool,
+}
+
+impl Show {
+    /// Begins to show a pass that has `total` items to do, where this is known.
+    pub fn new(what: &'static str, total: Option<u64>, before: u64) -> Show {
+        let now = Instant::now();
+        Show {
+            what,
+            total: total.filter(|total| *total > 0),
+            before,
+            began: now,
+            shown: now,
+            terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Shows the progress, if it is time to.
+    pub fn show(&mut self, tally: &Tally) {
+        let every = if self.terminal { OFTEN } else { SELDOM };
+        if self.shown.elapsed() < every {
+            return;
+        }
+        self.shown = Instant::now();
+        let line = self.line(tally, self.began.elapsed());
+        match self.terminal {
+            true => {
+                let _ = std::io::stderr().write_all(format!("\r\x1b[K{line}").as_bytes());
+            }
+            false => say(&line),
+        }
+    }
+
+    /// Clears the line of a terminal.
+    pub fn end(&self) {
+        if self.terminal {
+            let _ = std::io::stderr().write_all(b"\r\x1b[K");
+        }
+    }
+
+    fn line(&self, tally: &Tally, elapsed: Duration) -> String {
+        let counts = tally.counts();
+        let done = counts.items;
+        let rate = done as f64 / elapsed.as_secs_f64().max(0.001);
+        let mut line = format!("{}: ", self.what);
+        match self.total {
+            Some(total) => {
+                let all = self.before + done;
+                let percent = 100 * all.min(total) / total;
+                let left = total.saturating_sub(all);
+                let seconds = match rate > 0.0 {
+                    true => told_time((left as f64 / rate) as u64),
+                    false => "?".to_owned(),
+                };
+                line +=
+                    &format!("{all} of about {total} items ({percent} %), {rate:.0} a second, ");
+                line += &format!("{seconds} left");
+            }
+            None => line += &format!("{done} items, {rate:.0} a second"),
+        }
+        if counts.failed > 0 {
+            line += &format!(", {} failed", counts.failed);
+        }
+        line
+    }
+}
+
+/// Writes a duration: `2 h 5 min`, `45 s`.
+pub fn told_time(seconds: u64) -> String {
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_how_fast_and_how_long() {
+        let tally = Tally::default();
+        tally.items.store(50, Ordering::Relaxed);
+        tally.fail();
+        let show = Show::new("copying", Some(1000), 100);
+        assert_eq!(
+            show.line(&tally, Duration::from_secs(5)),
+            "copying: 150 of about 1000 items (15 %), 10 a second, 1 min 25 s left, 1 failed"
+        );
+        let show = Show::new("copying", None, 0);
+        assert!(show
+            .line(&tally, Duration::from_secs(5))
+            .starts_with("copying: 50 items"));
+        assert_eq!(told_time(7300), "2 h 1 min");
+    }
+}

@@ -1,0 +1,264 @@
+//! The kind sql, with real PostgreSQL and MariaDB: members with photos, in two tables.
+
+use std::time::Duration;
+
+use ::mysql::prelude::Queryable;
+use ::postgres::SimpleQueryMessage;
+
+use stead_sync::carry::kind::Item;
+
+use crate::carrier::{copy, items, kind, node};
+use crate::servers::{self, Server};
+use crate::trial::{self, Client};
+
+/// A database, as applications use it: statements as text.
+pub enum Database {
+    Postgres(Box<::postgres::Client>),
+    MariaDb(::mysql::Conn),
+}
+
+impl Database {
+    pub fn open(address: &str) -> Result<Database, String> {
+        Ok(match address.contains("dbname=") {
+            true => {
+                let client = ::postgres::Client::connect(address, ::postgres::NoTls);
+                Database::Postgres(Box::new(client.map_err(|e| e.to_string())?))
+            }
+            false => Database::MariaDb(::mysql::Conn::new(address).map_err(|e| e.to_string())?),
+        })
+    }
+
+    /// Runs a statement, and returns its rows as texts.
+    pub fn run(&mut self, statement: &str) -> Result<Vec<Vec<Option<String>>>, String> {
+        match self {
+            Database::Postgres(client) => {
+                let messages = client
+                    .simple_query(statement)
+                    .map_err(|e| format!("{e:?}"))?;
+                let rows = messages.into_iter().filter_map(|message| match message {
+                    SimpleQueryMessage::Row(row) => {
+                        let cell = |place| row.get(place).map(str::to_owned);
+                        Some((0..row.len()).map(cell).collect())
+                    }
+                    _ => None,
+                });
+                Ok(rows.collect())
+            }
+            Database::MariaDb(connection) => {
+                let rows: Vec<::mysql::Row> =
+                    connection.query(statement).map_err(|e| e.to_string())?;
+                let cell = |value| ::mysql::from_value::<Option<String>>(value);
+                let row = |row: ::mysql::Row| row.unwrap().into_iter().map(cell).collect();
+                Ok(rows.into_iter().map(row).collect())
+            }
+        }
+    }
+}
+
+/// An application with a member table, and photos that refer to it.
+struct Members {
+    address: String,
+    database: Option<Database>,
+}
+
+impl Members {
+    /// Runs a transaction until it succeeds: the server may be killed, or find a deadlock.
+    fn all(&mut self, statements: &[String]) -> Vec<Vec<Option<String>>> {
+        loop {
+            let mut work = || {
+                if self.database.is_none() {
+                    self.database = Some(Database::open(&self.address)?);
+                }
+                let database = self.database.as_mut().unwrap();
+                database.run("BEGIN")?;
+                let mut last = Vec::new();
+                for statement in statements {
+                    last = database.run(statement)?;
+                }
+                database.run("COMMIT").map(|_| last)
+            };
+            match work() {
+                Ok(rows) => return rows,
+                Err(text) => {
+                    assert!(!text.contains("syntax"), "{text}");
+                    self.database = None;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        }
+    }
+}
+
+impl Client for Members {
+    fn put(&mut self, key: &str, value: u64) {
+        let update = match self.address.contains("dbname=") {
+            true => |id: &str| format!("ON CONFLICT ({id}) DO UPDATE SET value = EXCLUDED.value"),
+            false => |_: &str| "ON DUPLICATE KEY UPDATE value = VALUES(value)".to_owned(),
+        };
+        self.all(&[
+            format!("INSERT INTO members VALUES ('{key}', {value}) {}", update("member")),
+            format!(
+                "INSERT INTO photos VALUES ('{key}/1', '{key}', {value}), ('{key}/2', '{key}', {value}) {}",
+                update("id")
+            ),
+        ]);
+    }
+
+    fn delete(&mut self, key: &str) {
+        self.all(&[format!("DELETE FROM members WHERE member = '{key}'")]);
+    }
+
+    fn get(&mut self, key: &str) -> Vec<u64> {
+        let select = |table| format!("SELECT value FROM {table} WHERE member = '{key}'");
+        let value = |row: &Vec<Option<String>>| row[0].as_ref().unwrap().parse().unwrap();
+        let members: Vec<u64> = self.all(&[select("members")]).iter().map(value).collect();
+        let photos: Vec<u64> = self.all(&[select("photos")]).iter().map(value).collect();
+        match (&members[..], &photos[..]) {
+            ([], []) => vec![],
+            ([one], [two, three]) if one == two && two == three => vec![*one],
+            _ => [members, photos].concat(),
+        }
+    }
+}
+
+fn client(address: &str) -> Box<dyn Client> {
+    Box::new(Members {
+        address: address.into(),
+        database: None,
+    })
+}
+
+/// Makes the tables. The collation is one that takes texts for equal which differ in their case.
+fn make_tables(server: &Server) {
+    let mut database = Database::open(&server.address).unwrap();
+    let refer = "REFERENCES members (member) ON DELETE CASCADE";
+    database
+        .run("CREATE TABLE members (member varchar(100) PRIMARY KEY, value bigint)")
+        .unwrap();
+    database
+        .run(&format!(
+            "CREATE TABLE photos (id varchar(100) PRIMARY KEY, member varchar(100) {refer}, value bigint)"
+        ))
+        .unwrap();
+    database
+        .run("CREATE INDEX photos_member ON photos (member)")
+        .unwrap();
+}
+
+fn two(list: Vec<Server>) -> (Server, Server) {
+    list.iter().for_each(make_tables);
+    let mut list = list.into_iter();
+    (list.next().unwrap(), list.next().unwrap())
+}
+
+fn whole_trial(name: &str, servers: Option<Vec<Server>>) {
+    let Some(servers) = servers else { return };
+    let (mut from, to) = two(servers);
+    let control = trial::control(&client, &from.address, &to.address);
+    assert!(
+        control.came_back > 0 && control.overtaken > 0,
+        "{control:?}"
+    );
+    for server in [&from, &to] {
+        Database::open(&server.address)
+            .unwrap()
+            .run("DELETE FROM members")
+            .unwrap();
+    }
+    let count = trial::run(name, &client, &mut from, &to, 15, true);
+    assert_eq!(count.kills, 15);
+    assert!(count.deletes > 100 && count.writes > 100);
+    assert_eq!(count.wrong(), 0, "{count:?}");
+    assert!(trial::remove_all(name, &from.address, &to.address) > 0);
+    a_key_whose_rows_differ_is_made_alike(name, &from, &to);
+    what_cannot_be_carried_is_refused(name, &from, &to);
+}
+
+#[test]
+fn nothing_is_lost_or_comes_back_in_postgresql() {
+    whole_trial("postgres", servers::postgres(2));
+}
+
+#[test]
+fn nothing_is_lost_or_comes_back_in_mariadb() {
+    whole_trial("mariadb", servers::mariadb(2));
+}
+
+fn a_key_whose_rows_differ_is_made_alike(name: &str, from: &Server, to: &Server) {
+    let (mut old, mut new) = (client(&from.address), client(&to.address));
+    old.put("half", 7);
+    new.put("half", 6);
+    let mut database = Database::open(&to.address).unwrap();
+    database
+        .run("DELETE FROM photos WHERE id = 'half/1'")
+        .unwrap();
+    database
+        .run("INSERT INTO photos VALUES ('half/3', 'half', 7)")
+        .unwrap();
+    let kind = kind(name);
+    let (source, target) = (node(0, &from.address), node(1, &to.address));
+    kind.ready(&[&source, &target]).unwrap();
+    let item = Item::of_key(*b"half");
+    assert!(!kind.compare(&source, &target, &item).unwrap().equal);
+    copy(&*kind, &source, &target, &[&item]).unwrap();
+    assert!(kind.compare(&source, &target, &item).unwrap().equal);
+    assert_eq!(new.get("half"), [7]);
+    // a writer that holds a row is waited for, and not for ever
+    let mut writer = Database::open(&from.address).unwrap();
+    writer.run("BEGIN").unwrap();
+    writer
+        .run("UPDATE members SET value = 8 WHERE member = 'half'")
+        .unwrap();
+    let fault = copy(&*kind, &source, &target, &[&item]).unwrap_err();
+    assert!(
+        fault.passes && fault.line.to_lowercase().contains("lock"),
+        "{fault:?}"
+    );
+    // the same value of a primary key, in the row of another member
+    writer.run("ROLLBACK").unwrap();
+    database
+        .run("DELETE FROM members WHERE member = 'half'")
+        .unwrap();
+    new.put("other", 1);
+    database
+        .run("INSERT INTO photos VALUES ('half/1', 'other', 7)")
+        .unwrap();
+    let fault = copy(&*kind, &source, &target, &[&item]).unwrap_err();
+    assert!(
+        !fault.passes && fault.line.contains("another key"),
+        "{fault:?}"
+    );
+    assert_eq!(new.get("half"), [] as [u64; 0]);
+}
+
+fn what_cannot_be_carried_is_refused(name: &str, from: &Server, to: &Server) {
+    let (source, target) = (node(0, &from.address), node(1, &to.address));
+    let mut database = Database::open(&to.address).unwrap();
+    let mut refused = |statement: &str, part: &str, undo: &str| {
+        database.run(statement).unwrap();
+        let fault = kind(name).ready(&[&source, &target]).unwrap_err();
+        assert!(!fault.passes && fault.line.contains(part), "{fault:?}");
+        database.run(undo).unwrap();
+        kind(name).ready(&[&source, &target]).unwrap();
+    };
+    refused(
+        "ALTER TABLE members ADD COLUMN born date",
+        "the column born",
+        "ALTER TABLE members DROP COLUMN born",
+    );
+    refused(
+        "CREATE TABLE friends (member varchar(100) PRIMARY KEY REFERENCES members (member))",
+        "friends",
+        "DROP TABLE friends",
+    );
+    refused(
+        "ALTER TABLE photos RENAME TO pictures",
+        "photos does not exist",
+        "ALTER TABLE pictures RENAME TO photos",
+    );
+    let same = kind(name)
+        .ready(&[&source, &node(1, &from.address)])
+        .unwrap_err();
+    assert!(same.line.contains("same database"), "{same:?}");
+    assert!(items(&*kind(name), &source).is_err());
+}

@@ -1,0 +1,240 @@
+"""A site whose data is carried: nodes that are directories, and applications on several
+hosts that read, write and delete all the while.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "reference")]
+
+import comparison
+import stead_reference as reference
+
+# the files of a carry's key are FIRST LETTERS/KEY
+PATTERN = "{a}/{key}"
+
+
+class Ledger:
+    """What must be there: the last value of each key that was acknowledged; None once it
+    was deleted. A key is locked during each operation.
+    """
+
+    def __init__(self, keys):
+        self.values = dict.fromkeys(keys)
+        self.locks = {key: threading.Lock() for key in keys}
+        self.looks = self.writes = self.deletes = 0
+        self.wrong = []
+
+
+class App(threading.Thread):
+    """An application on a host: it opens the map anew for each operation."""
+
+    def __init__(self, carry, map, ledger, seed):
+        super().__init__(daemon=True)
+        self.carry, self.map, self.ledger = carry, map, ledger
+        self.random, self.ends = random.Random(seed), threading.Event()
+        self.seen, self.pair, self.number = None, None, 0
+        self.name = f"app{seed}"
+
+    def lists(self, key):
+        """The nodes to read from and to write to."""
+        stat = os.stat(self.map)
+        mark = stat.st_ino, stat.st_mtime_ns
+        if mark != self.seen:
+            new = reference.read_map(self.map.read_bytes())
+            old, state = new, "new"
+            if new.carry:
+                old = f"{self.map}.history/{new.carry.from_epoch}"
+                old = reference.read_map(Path(old).read_bytes())
+                state = new.carry.state
+            self.seen, self.pair = mark, (old, new, state)
+        old, new, state = self.pair
+        before, after = comparison.both_lists(old, new, new.point(key.encode()))
+        return comparison.in_state(state, before, after)
+
+    def path(self, node, key):
+        return self.carry.path(node, key)
+
+    def put(self, key, value):
+        for node in self.lists(key):
+            path = self.path(node, key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self.carry.roots / node / f".{self.name}"
+            fresh.write_text(value)
+            fresh.rename(path)
+
+    def delete(self, key):
+        for node in self.lists(key):
+            self.path(node, key).unlink(missing_ok=True)
+
+    def get(self, key):
+        """What the first node has; None when it has no such key."""
+        try:
+            return self.path(self.lists(key)[0], key).read_text()
+        except FileNotFoundError:
+            return None
+
+    def operate(self):
+        """One operation, judged."""
+        ledger = self.ledger
+        key = self.random.choice(list(ledger.values))
+        with ledger.locks[key]:
+            what = self.random.random()
+            if what < 0.5:
+                found, due = self.get(key), ledger.values[key]
+                ledger.looks += 1
+                if found != due:
+                    state = self.pair[2]
+                    ledger.wrong.append(f"{key} in {state}: {found!r}, not {due!r}")
+            elif what < 0.85:
+                self.number += 1
+                value = f"{key} {self.name} {self.number}"
+                self.put(key, value)
+                ledger.values[key] = value
+                ledger.writes += 1
+            else:
+                self.delete(key)
+                ledger.values[key] = None
+                ledger.deletes += 1
+
+    def run(self):
+        while not self.ends.wait(0.002):
+            try:
+                self.operate()
+            except Exception as error:
+                self.ledger.wrong.append(repr(error))
+                raise
+
+    def stop(self):
+        self.ends.set()
+        self.join()
+
+
+class Carry:
+    """A site, its nodes, and the file of a carry."""
+
+    def __init__(self, site, keys, old=("a", "b", "c"), more="", limits=""):
+        self.site, self.place = site, site.place
+        self.roots = self.place / "nodes"
+        self.anna = site.operator()
+        self.nodes, self.more = list(old), more
+        self.make_roots(old)
+        self.anna.apply(*old, more=more)
+        assert self.anna.push().returncode == 0
+        self.ledger = Ledger(keys)
+        self.apps = []
+        self.file = self.place / "carry.toml"
+        self.write_file(limits=limits)
+
+    def make_roots(self, nodes):
+        for node in nodes:
+            (self.roots / node).mkdir(parents=True, exist_ok=True)
+
+    def write_file(self, limits="", kind="", grace=0, top=""):
+        files = f"[files]\nroot = '{self.roots}/{{node}}'\npattern = '{PATTERN}'\n"
+        self.file.write_text(
+            f"map = '{self.anna.map}'\nurl = '{self.site.url}'\ngrace = {grace}\n{top}\n"
+            f"{kind or files}\n[limits]\n{limits}\n"
+        )
+
+    def path(self, node, key):
+        return self.roots / node / key[-2:] / key
+
+    def fill(self):
+        """Writes every key by an application that knows the first map."""
+        app = App(self, self.anna.map, self.ledger, 0)
+        for key in self.ledger.values:
+            app.put(key, f"{key} first")
+            self.ledger.values[key] = f"{key} first"
+
+    def start(self, hosts=2):
+        """Starts hosts with applications that work."""
+        for n in range(1, hosts + 1):
+            host = self.site.host(f"web{n}")
+            host.wait(int.from_bytes(self.anna.bytes()[48:56], "little"))
+            app = App(self, host.map, self.ledger, n)
+            self.apps.append(app)
+            app.start()
+
+    def stop(self):
+        for app in self.apps:
+            app.stop()
+        self.apps = []
+
+    def begin(self, *nodes):
+        """Makes the next map, with a carry, and the roots of new nodes."""
+        self.make_roots(nodes)
+        self.nodes = list(nodes)
+        self.anna.apply(*nodes, options=("--carry",), more=self.more)
+
+    def run(self, *options):
+        """Carries, and returns the finished process."""
+        return self.site.sync("carry", "run", self.file, *options)
+
+    def start_run(self, *options):
+        return self.site.start("carry", "run", self.file, *options)
+
+    def state(self):
+        """The state in the operator's map; None when no carry is open."""
+        found = reference.read_map(self.anna.bytes()).carry
+        return found and found.state
+
+    def copies(self):
+        """{key: {node: value}} of all files."""
+        found = {}
+        for node in sorted(os.listdir(self.roots)):
+            for path in (self.roots / node).glob("[!.]*/*"):
+                found.setdefault(path.name, {})[node] = path.read_text()
+        return found
+
+    def judge(self):
+        """Checks that each key is where the map says, once, as it was last written.
+        Returns (keys, lost, twice, come back).
+        """
+        now = reference.read_map(self.anna.bytes())
+        found, lost, twice, back = self.copies(), [], [], []
+        for key, value in self.ledger.values.items():
+            nodes = comparison.both_lists(now, now, now.point(key.encode()))[1]
+            there = found.get(key, {})
+            if value is None:
+                back += [key] * bool(there)
+                continue
+            lost += [key] * any(there.get(node) != value for node in nodes)
+            twice += [key] * bool(set(there) - set(nodes))
+        assert not self.ledger.wrong, self.ledger.wrong[:5]
+        assert (lost, twice, back) == ([], [], []), (lost[:3], twice[:3], back[:3])
+        leftovers = [str(p) for p in self.roots.rglob(".stead-carry*")]
+        assert leftovers == []
+        return len(self.ledger.values), len(lost), len(twice), len(back)
+
+    def told(self):
+        """Figures for the summary."""
+        ledger = self.ledger
+        return (
+            f"{ledger.looks} looks, {ledger.writes} writes, {ledger.deletes} deletes; "
+            f"{len(ledger.wrong)} misses"
+        )
+
+
+def kill(process):
+    """Kills a process; returns whether it was still there."""
+    there = process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return there
+
+
+def mount(path, size):
+    """Mounts a small file system."""
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], check=True
+    )
+
+
+def unmount(path):
+    subprocess.run(["umount", "-l", path], check=False)
