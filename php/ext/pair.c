@@ -9,12 +9,11 @@ typedef struct {
 
 static zend_object_handlers handlers;
 
-static const char *const states[] = {[STEAD_STATE_OLD] = "old",
-                                     [STEAD_STATE_BOTH_OLD_FIRST] =
-                                         "both_old_first",
-                                     [STEAD_STATE_BOTH_NEW_FIRST] =
-                                         "both_new_first",
-                                     [STEAD_STATE_NEW] = "new"};
+static const char *const states[] = {
+    [STEAD_STATE_OLD] = "old",
+    [STEAD_STATE_BOTH_OLD_FIRST] = "both_old_first",
+    [STEAD_STATE_BOTH_NEW_FIRST] = "both_new_first",
+    [STEAD_STATE_NEW] = "new"};
 
 static pair_object *pair_of(zend_object *object) {
   return (pair_object *)((char *)object - XtOffsetOf(pair_object, std));
@@ -116,10 +115,9 @@ ZEND_METHOD(Stead_Pair, open) {
     RETURN_THROWS();
   }
   if (no_epoch) {
-    status =
-        stead.stead_pair_open(ZSTR_VAL(path),
-                              copy ? STEAD_OPEN_COPY : STEAD_OPEN_SHARED, &pair,
-                              &error);
+    status = stead.stead_pair_open(ZSTR_VAL(path),
+                                   copy ? STEAD_OPEN_COPY : STEAD_OPEN_SHARED,
+                                   &pair, &error);
   } else {
     int32_t number = number_of(state);
     if (number == 0) {
@@ -150,9 +148,8 @@ ZEND_METHOD(Stead_Pair, between) {
   if (number == 0) {
     RETURN_THROWS();
   }
-  int32_t status = stead.stead_pair_between(stead_map_of(old)->map,
-                                            stead_map_of(new)->map, number,
-                                            &pair, &error);
+  int32_t status = stead.stead_pair_between(
+      stead_map_of(old)->map, stead_map_of(new)->map, number, &pair, &error);
   returned(return_value, status, pair, &error);
 }
 
@@ -195,8 +192,7 @@ static void names_of(zval *return_value, const pair_object *self,
   } else {
     array_init_size(return_value, list->count);
     for (size_t i = 0; i < list->count; i++) {
-      const char *name =
-          stead.stead_pair_node_name(self->pair, list->nodes[i]);
+      const char *name = stead.stead_pair_node_name(self->pair, list->nodes[i]);
       add_next_index_string(return_value, name == NULL ? "" : name);
     }
   }
@@ -293,8 +289,8 @@ ZEND_METHOD(Stead_Pair, attribute) {
   if (!stead_ends(attribute, "the attribute's name")) {
     RETURN_THROWS();
   }
-  const char *text = stead.stead_pair_node_attribute(self->pair, number,
-                                                     ZSTR_VAL(attribute));
+  const char *text =
+      stead.stead_pair_node_attribute(self->pair, number, ZSTR_VAL(attribute));
   if (text != NULL) {
     RETURN_STRING(text);
   }

@@ -97,14 +97,14 @@ static void check_files_of_pairs(void) {
   stead_pair_free(pair);
 
   copy(in(maps, "carry-both-old.map"), path);
-  REFUSES_WITH(STEAD_NOT_FOUND, "the map where its data was",
-               stead_pair_open(path, STEAD_OPEN_SHARED, (stead_pair **)&out.plan,
-                               at));
+  REFUSES_WITH(
+      STEAD_NOT_FOUND, "the map where its data was",
+      stead_pair_open(path, STEAD_OPEN_SHARED, (stead_pair **)&out.plan, at));
   mkdir(history, 0700);
   copy(in(maps, "words.map"), old);
-  REFUSES_WITH(STEAD_IDENTITY, "is not the one where the data was",
-               stead_pair_open(path, STEAD_OPEN_SHARED, (stead_pair **)&out.plan,
-                               at));
+  REFUSES_WITH(
+      STEAD_IDENTITY, "is not the one where the data was",
+      stead_pair_open(path, STEAD_OPEN_SHARED, (stead_pair **)&out.plan, at));
   copy(in(maps, "three.map"), old);
   GIVES(stead_pair_open(path, STEAD_OPEN_SHARED, &pair, at));
   IS(stead_pair_state(pair), STEAD_STATE_BOTH_OLD_FIRST);
@@ -151,8 +151,10 @@ static void check_wrong_arguments(void) {
           stead_pair_reads(pair, NULL, 1, out.nodes, 16, &out.count, at));
   REFUSES(STEAD_INVALID,
           stead_pair_reads(pair, "k", SIZE_MAX, out.nodes, 16, &out.count, at));
-  REFUSES(STEAD_INVALID, stead_pair_reads(pair, "k", 1, NULL, 1, &out.count, at));
-  REFUSES(STEAD_INVALID, stead_pair_reads(pair, "k", 1, out.nodes, 1, NULL, at));
+  REFUSES(STEAD_INVALID,
+          stead_pair_reads(pair, "k", 1, NULL, 1, &out.count, at));
+  REFUSES(STEAD_INVALID,
+          stead_pair_reads(pair, "k", 1, out.nodes, 1, NULL, at));
   REFUSES(STEAD_INVALID,
           stead_pair_writes(NULL, "k", 1, out.nodes, 16, &out.count, at));
   REFUSES(STEAD_INVALID,

@@ -10,7 +10,7 @@ use B ();
 use Stead;
 
 for my $package (
-    qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Policy Stead::Slice Stead::Move Stead::Affected)
+    qw(Stead Stead::Map Stead::Pair Stead::Plan Stead::Node Stead::Policy Stead::Slice Stead::Move Stead::Affected)
   )
 {
     no strict 'refs';

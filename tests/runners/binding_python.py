@@ -155,9 +155,9 @@ def pair(v):
     wanted = v["reads"], v["writes"], v["moved"]
     keys = spellings(key_of(v)) if "key" in v else ()
     point = map_of(v["new"]).point(keys[0]) if keys else int(v["point"], 16)
-    found = [
-        (pair.reads(key), pair.writes(key), pair.moved(key)) for key in keys
-    ] + [(pair.reads_point(point), pair.writes_point(point), pair.moved_point(point))]
+    found = [(pair.reads(key), pair.writes(key), pair.moved(key)) for key in keys] + [
+        (pair.reads_point(point), pair.writes_point(point), pair.moved_point(point))
+    ]
     return pair.state == v["state"] and all(one == wanted for one in found)
 
 

@@ -301,7 +301,9 @@ def pairs(stead, vectors, scratch):
             found = call(stead, "locate", path, "--carry", *flags, keys=keys)[1]
             for v, record in zip(part, found.split(b"\0")):
                 reads, writes = record.decode().split("\t")[:2]
-                passed += reads.split(",") == v["reads"] and writes.split(",") == v["writes"]
+                passed += (
+                    reads.split(",") == v["reads"] and writes.split(",") == v["writes"]
+                )
     return passed
 
 

@@ -12,16 +12,18 @@ my $new = Stead::Map->build(
     {
         name => 'members',
         node => [
-            { name => 'db1' }, { name => 'db2' },
+            { name => 'db1' },
+            { name => 'db2' },
             { name => 'db3', attributes => { address => '10.0.0.3' } }
         ]
     },
     $old
 );
 my ( $moved, %wrong ) = 0;
+
 for my $key ( map { "key$_" } 1 .. 300 ) {
-    my ($was) = $old->locate_all($key);
-    my ($now) = $new->locate_all($key);
+    my ($was)  = $old->locate_all($key);
+    my ($now)  = $new->locate_all($key);
     my %wanted = (
         old            => $was,
         both_old_first => $was eq $now ? $was : "$was $now",
@@ -33,8 +35,10 @@ for my $key ( map { "key$_" } 1 .. 300 ) {
         my $pair  = Stead::Pair->between( $old, $new, $state );
         my $point = $new->point($key);
         my @found = map { join ' ', @$_ } (
-            [ $pair->reads($key) ],         [ $pair->writes($key) ],
-            [ $pair->reads_point($point) ], [ $pair->writes_point($point) ]
+            [ $pair->reads($key) ],
+            [ $pair->writes($key) ],
+            [ $pair->reads_point($point) ],
+            [ $pair->writes_point($point) ]
         );
         $wrong{"$state $key"} = "@found"
           if grep { $_ ne $wanted{$state} } @found;
@@ -58,17 +62,34 @@ is "$pair", '<Stead::Pair "members" epoch 1 -> 2, both_old_first>',
 ok $pair, 'as a truth';
 is $pair->attribute( 'db3', 'address' ), '10.0.0.3', 'an attribute';
 is $pair->attribute( 'db3', 'none' ),    undef,      'no attribute';
-fails 'an attribute of no node', 1, qr/no node 'db9'/,
-  sub { $pair->attribute( 'db9', 'address' ) };
-fails 'no state', 1, qr/'both' is no state of a carry/,
-  sub { Stead::Pair->between( $old, $new, 'both' ) };
-fails 'no map', 1, qr/old_map is not a Stead::Map/,
-  sub { Stead::Pair->between( 'm', $new, 'old' ) };
-fails 'half of two options', 1, qr/belong together/,
-  sub { Stead::Pair->open( 'm', epoch => 1 ) };
-fails 'no option', 1, qr/no option 'stat'/,
-  sub { Stead::Pair->open( 'm', stat => 1 ) };
-fails 'no file', 8, qr/nowhere/, sub { Stead::Pair->open('nowhere.map') };
+fails(
+    'an attribute of no node',
+    1,
+    qr/no node 'db9'/,
+    sub { $pair->attribute( 'db9', 'address' ) }
+);
+fails(
+    'no state', 1,
+    qr/'both' is no state of a carry/,
+    sub { Stead::Pair->between( $old, $new, 'both' ) }
+);
+fails(
+    'no map', 1,
+    qr/old_map is not a Stead::Map/,
+    sub { Stead::Pair->between( 'm', $new, 'old' ) }
+);
+fails(
+    'half of two options',
+    1,
+    qr/belong together/,
+    sub { Stead::Pair->open( 'm', epoch => 1 ) }
+);
+fails(
+    'no option', 1,
+    qr/no option 'stat'/,
+    sub { Stead::Pair->open( 'm', stat => 1 ) }
+);
+fails( 'no file', 8, qr/nowhere/, sub { Stead::Pair->open('nowhere.map') } );
 
 # ---- files
 
@@ -85,7 +106,7 @@ is "$plain", '<Stead::Pair "members" epoch 1>', 'as a string';
 $new->publish( $path, $old );
 my $named =
   Stead::Pair->open( $path, epoch => 1, state => 'both_new_first', copy => 1 );
-is $named->state, 'both_new_first', 'a named epoch and state';
-is $named->old->epoch, 1, 'of the history';
+is $named->state,      'both_new_first', 'a named epoch and state';
+is $named->old->epoch, 1,                'of the history';
 
 done_testing;

@@ -8,13 +8,13 @@
 //! and `exit` (the exit codes, which docs/cli.md lists). `records` reads the input in blocks, and
 //! `lines` finds the records there. `picture` and `band` draw. `down` and `loss` say what the
 //! failure of nodes costs. `draft`, `nodes_table`, `edit` and `rewrite` make and edit fleets, and
-//! `suggest` says what a wrong name may have meant.
+//! `suggest` says what a wrong name may have meant. `carrying` puts a carry into words.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output records | input nodes_table down primaries | text | caps explain guards loss | change | verb | usage
+//! exit picture progress lines edit | band suggest rewrite draft output records | input nodes_table down primaries | carrying text | caps explain guards loss | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]

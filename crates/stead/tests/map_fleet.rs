@@ -16,8 +16,8 @@ fn maps() -> Vec<(String, Map)> {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         (name, Map::open_uncached(path).unwrap())
     };
-    // no next map is computed from a map of a newer stead
-    let known = |(_, map): &(String, Map)| map.understood().is_ok();
+    // no next map is computed from a map of a newer stead, and none while a carry is open
+    let known = |(_, map): &(String, Map)| map.understood().is_ok() && map.carry().is_none();
     paths.iter().map(named).filter(known).collect()
 }
 

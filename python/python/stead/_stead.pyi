@@ -591,7 +591,13 @@ class Pair:
     # there is no Pair(): Pair.open and Pair.between make one
     def __new__(cls, _: Never, /) -> Pair: ...
     @staticmethod
-    def open(path: _Path, *, copy: bool = False, epoch: SupportsIndex | None = None, state: _State | None = None) -> Pair:
+    def open(
+        path: _Path,
+        *,
+        copy: bool = False,
+        epoch: SupportsIndex | None = None,
+        state: _State | None = None,
+    ) -> Pair:
         """Opens a map file and, while a carry is open, the map where the data was. Without a carry the
         pair has the new map alone, and answers like it. This costs two stats if the process has the
         files open already and they are unchanged, so a server should open its pair in each request.
