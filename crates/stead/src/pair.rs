@@ -332,7 +332,10 @@ fn old_map(
     })?;
     match is_from(carry, &old) {
         Err(error) if error.status() == Status::Identity => Err(Error::Identity {
-            problem: format!("{}: {error}; {help}", file.display()),
+            problem: format!(
+                "{}: {error}, from the host that published it",
+                file.display()
+            ),
         }),
         other => other.map(|()| old),
     }

@@ -300,7 +300,8 @@ impl Kind for Files {
         let taken = Stamp::at(&away).map_err(|error| fault("cannot look at", &away, &error))?;
         let is_that = taken.is_none_or(|taken| taken.is_renamed(&stamp));
         if !is_that {
-            // an application wrote another one in between: it goes back, unless a newer one is there
+            // an application wrote another one in between: it goes back, unless a newer one is
+            // there
             rename_without_replacing(&away, &path)
                 .map_err(|error| fault("cannot put back", &path, &error))?;
         }

@@ -464,7 +464,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('%') {
-        bytes.extend(rest[..at].as_bytes());
+        bytes.extend(&rest.as_bytes()[..at]);
         bytes.push(u8::from_str_radix(rest.get(at + 1..at + 3)?, 16).ok()?);
         rest = &rest[at + 3..];
     }

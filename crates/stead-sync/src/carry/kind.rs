@@ -32,13 +32,14 @@
 //!   even if an application has overwritten it since.
 //! - **`remove` removes only that version.** What an application writes meanwhile stays, or the
 //!   engine is told `false`; a value that has to be put back for this never replaces a newer one.
-//! - **`add` that has returned is durable after `flush`.** Then the journal may say that it is done.
+//! - **`add` that has returned is durable after `flush`.** Then the journal may say that it is
+//!   done.
 //! - **Everything can be repeated.** The process may be killed at any moment. After a start the
 //!   engine compares what was in flight, and copies it again where it is not equal. What a killed
 //!   `add` or `remove` leaves behind is no item, and `clear` removes it.
 //! - **`keys` lists every item that was there before and after the listing.** Items that come and
-//!   go meanwhile may be missing. Where [`Kind::is_ordered`], the order is the same each time, and a
-//!   listing can begin after any name.
+//!   go meanwhile may be missing. Where [`Kind::is_ordered`], the order is the same each time, and
+//!   a listing can begin after any name.
 //!
 //! A kind that holds writers back itself, such as by row locks at the source, returns
 //! [`Added::Held`]; then there is no step 3. The last copies are removed by `compare` and `remove`

@@ -1,5 +1,5 @@
-//! A model of one item: walks through *all* orders in which the steps of the carrier and those of an
-//! application can follow each other, and kills the carrier between any two of its steps.
+//! A model of one item: walks through *all* orders in which the steps of the carrier and those of
+//! an application can follow each other, and kills the carrier between any two of its steps.
 //!
 //! The carrier is the real one; the kind is a fake one with two nodes. The application writes the
 //! source first and then the target, as hosts do while data is copied, and its writes of one item

@@ -222,7 +222,7 @@ impl Kind for Shell {
                 Ok(0) => break Ok(true),
                 Ok(_) => {}
             }
-            if key.pop_if(|end| *end == self.end()).is_none() {
+            if key.pop() != Some(self.end()) {
                 break Err(Fault::passing("command.list: its last line has no end"));
             }
             if self.options.sorted && last.as_ref().is_some_and(|last| *last >= key) {

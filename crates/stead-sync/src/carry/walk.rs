@@ -1,7 +1,8 @@
 //! A walk through a tree: the files in a stable order, from any place on, in bounded memory.
 //!
 //! The order is that of the names, byte by byte, level by level. So a directory comes where its
-//! name is, with all that is in it. Only the names of the directories on the way down are in memory.
+//! name is, with all that is in it. Only the names of the directories on the way down are in
+//! memory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
