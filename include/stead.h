@@ -908,8 +908,8 @@ int32_t stead_pair_open_from(const char *path,
                              stead_pair **pair,
                              stead_error *error);
 
-// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The pair
-// keeps both maps alive: you may free your handles of them first.
+// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The
+// pair keeps both maps alive: you may free your handles of them first.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
 // clusters, or have other hashes or key rules.
 STEAD_USE_RESULT
@@ -919,12 +919,13 @@ int32_t stead_pair_between(const stead_map *old_map,
                            stead_pair **pair,
                            stead_error *error);
 
-// Returns the state, a number of stead_state: STEAD_STATE_NONE when no carry is open, and also when
-// pair is NULL.
+// Returns the state, a number of stead_state: STEAD_STATE_NONE when no carry is open, and also
+// when pair is NULL.
 int32_t stead_pair_state(const stead_pair *pair);
 
-// Finds the nodes to read a key from, in this order. The first node that answers decides, also when
-// it answers that there is no such key. Ask the next node only when one does not answer at all.
+// Finds the nodes to read a key from, in this order. The first node that answers decides, also
+// when it answers that there is no such key. Ask the next node only when one does not answer at
+// all.
 // nodes, capacity, count: as in stead_map_locate_all. The numbers are those of the pair.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_pair_reads(const stead_pair *pair,

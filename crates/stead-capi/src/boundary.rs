@@ -446,8 +446,8 @@ impl Caller {
     /// Frees a pair. Does nothing for NULL.
     pub(crate) fn take_pair(&self, pair: Foreign<*mut stead_pair>) {
         if let Some(pair) = pair.given() {
-            // SAFETY: `handle_of_pair` made the pointer with `Box::into_raw`, and the header allows C to
-            // free it only once.
+            // SAFETY: `handle_of_pair` made the pointer with `Box::into_raw`, and the header allows
+            // C to free it only once.
             drop(unsafe { Box::from_raw(pair.0) });
         }
     }

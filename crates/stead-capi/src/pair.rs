@@ -86,8 +86,8 @@ pub extern "C" fn stead_pair_open_from(
     })
 }
 
-/// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The pair
-/// keeps both maps alive: you may free your handles of them first.
+/// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The
+/// pair keeps both maps alive: you may free your handles of them first.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
 /// clusters, or have other hashes or key rules.
 #[no_mangle]
@@ -107,8 +107,8 @@ pub extern "C" fn stead_pair_between(
     })
 }
 
-/// Returns the state, a number of stead_state: STEAD_STATE_NONE when no carry is open, and also when
-/// pair is NULL.
+/// Returns the state, a number of stead_state: STEAD_STATE_NONE when no carry is open, and also
+/// when pair is NULL.
 #[no_mangle]
 pub extern "C" fn stead_pair_state(pair: Foreign<*const stead_pair>) -> i32 {
     value(
@@ -118,8 +118,9 @@ pub extern "C" fn stead_pair_state(pair: Foreign<*const stead_pair>) -> i32 {
     )
 }
 
-/// Finds the nodes to read a key from, in this order. The first node that answers decides, also when
-/// it answers that there is no such key. Ask the next node only when one does not answer at all.
+/// Finds the nodes to read a key from, in this order. The first node that answers decides, also
+/// when it answers that there is no such key. Ask the next node only when one does not answer at
+/// all.
 /// nodes, capacity, count: as in stead_map_locate_all. The numbers are those of the pair.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]

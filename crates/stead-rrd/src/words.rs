@@ -1,7 +1,7 @@
 //! Splits a line of the rrdcached protocol into its parts.
 //!
-//! One blank separates two fields, and a backslash escapes the next byte. A verb or a path that ends
-//! with a backslash that escapes nothing is no field.
+//! One blank separates two fields, and a backslash escapes the next byte. A verb or a path that
+//! ends with a backslash that escapes nothing is no field.
 
 use std::borrow::Cow;
 

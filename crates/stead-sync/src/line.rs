@@ -249,8 +249,8 @@ pub struct Forget {
 ///
 /// `stead apply --carry` begins a carry. `run` takes it to its end: before each change of state it
 /// waits until every registered host has confirmed the state before. It may be killed at any
-/// moment, and run again. docs/carry.md describes FILE, which names the map, the hub and the kind of
-/// data.
+/// moment, and run again. docs/carry.md describes FILE, which names the map, the hub and the kind
+/// of data.
 #[derive(Args)]
 pub struct Carry {
     /// What to do.

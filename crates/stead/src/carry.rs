@@ -16,8 +16,8 @@
 //!
 //! Each function returns a map of the next epoch and publishes nothing. Before *each* step but
 //! `reverse`, every host must have confirmed the epoch before, and must have ended what it began
-//! under an older one: then hosts are at most one state apart. `reverse` needs no word of the hosts,
-//! since it goes back to a state that they had a moment ago.
+//! under an older one: then hosts are at most one state apart. `reverse` needs no word of the
+//! hosts, since it goes back to a state that they had a moment ago.
 
 pub use crate::format::{Carry, State};
 
@@ -189,8 +189,8 @@ pub fn close(map: &Map, from: Option<&Map>) -> Result<Map> {
 }
 
 /// Checks that a change from `base`, the newest epoch, to `new` keeps the rules: without a carry it
-/// may begin one, and while one is open it must be the carry's next step. `from` opens the map where
-/// the data was.
+/// may begin one, and while one is open it must be the carry's next step. `from` opens the map
+/// where the data was.
 ///
 /// Errors: `Carrying` for any other change; those of `from`.
 pub(crate) fn check(base: &Map, new: &Map, from: impl FnOnce() -> Result<Map>) -> Result<()> {

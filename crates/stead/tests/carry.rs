@@ -1,5 +1,5 @@
-//! A carry: its states from epoch to epoch, what is refused while it is open, its bytes, and where a
-//! pair of maps reads and writes in each state.
+//! A carry: its states from epoch to epoch, what is refused while it is open, its bytes, and where
+//! a pair of maps reads and writes in each state.
 
 use std::fs;
 use std::path::{Path, PathBuf};

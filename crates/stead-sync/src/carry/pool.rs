@@ -20,8 +20,8 @@ impl<C> Default for Pool<C> {
 
 impl<C> Pool<C> {
     /// Calls `work` with a connection to a node, which `open` makes if none is idle. After a fault
-    /// the connection is closed: it may be in the middle of something. All idle ones are closed with
-    /// it, since a server that was started again has closed them too.
+    /// the connection is closed: it may be in the middle of something. All idle ones are closed
+    /// with it, since a server that was started again has closed them too.
     pub fn with<T>(
         &self,
         node: &Node,

@@ -1,5 +1,5 @@
-//! The kinds memcached, redis and sql with real servers: writers write and delete all the while, the
-//! carrier is killed again and again, and a server is killed once.
+//! The kinds memcached, redis and sql with real servers: writers write and delete all the while,
+//! the carrier is killed again and again, and a server is killed once.
 
 #![forbid(unsafe_code)]
 

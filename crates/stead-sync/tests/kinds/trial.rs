@@ -1,9 +1,9 @@
 //! The trial that every kind goes through.
 //!
-//! Writers write and delete keys, first at the source and then at the target, and remember what they
-//! did. The carrier is killed at random moments and begins again, a server is killed and comes back,
-//! and at last the carrier comes to its end. Then each key must be at both servers as its writer
-//! left it.
+//! Writers write and delete keys, first at the source and then at the target, and remember what
+//! they did. The carrier is killed at random moments and begins again, a server is killed and comes
+//! back, and at last the carrier comes to its end. Then each key must be at both servers as its
+//! writer left it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

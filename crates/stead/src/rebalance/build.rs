@@ -29,9 +29,8 @@ pub const ALGORITHM: u32 = 2;
 ///
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
 /// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
-/// can hold than there are replicas; `Carrying` when a carry is open and the fleet changes anything;
-/// `Version` when this stead does not know all features of the
-/// previous map.
+/// can hold than there are replicas; `Carrying` when a carry is open and the fleet changes
+/// anything; `Version` when this stead does not know all features of the previous map.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }

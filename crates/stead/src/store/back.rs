@@ -44,8 +44,8 @@ impl Store {
     /// be where it was. For older epochs one of the two must be said.
     ///
     /// Errors: those of [`Store::open_epoch`]; `Invalid` when it must be said how to go back, with
-    /// the movement of both; `Carrying` when a carry is open; `Identity` when the epoch is of another map; those of
-    /// [`build`](build()) when the old fleet cannot be met.
+    /// the movement of both; `Carrying` when a carry is open; `Identity` when the epoch is of
+    /// another map; those of [`build`](build()) when the old fleet cannot be met.
     pub fn back_to(&self, newest: &Map, epoch: u64, back: Option<Back>) -> Result<Map> {
         newest
             .no_carry()

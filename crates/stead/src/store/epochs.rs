@@ -79,8 +79,8 @@ impl Store {
         Store { allow, ..self }
     }
 
-    /// Returns the same store, in which [`Store::apply`] and [`Store::rollback`] begin a carry where
-    /// copies move.
+    /// Returns the same store, in which [`Store::apply`] and [`Store::rollback`] begin a carry
+    /// where copies move.
     #[must_use]
     pub fn carrying(self, carrying: bool) -> Store {
         Store { carrying, ..self }

@@ -47,8 +47,8 @@ impl Store {
                 break;
             };
             if let Some(carry) = before.carry() {
-                // the epochs of a carry are no steps, and one that was reversed led back to where it
-                // began
+                // the epochs of a carry are no steps, and one that was reversed led back to where
+                // it began
                 newer = match carry.reverse {
                     true => {
                         at = carry.from_epoch;

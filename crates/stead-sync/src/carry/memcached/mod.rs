@@ -71,8 +71,8 @@ impl Kind for Memcached {
         stop: &AtomicBool,
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
-        // memcached sends the listing from the thread that frees what has expired, and breaks it off
-        // when nobody reads it for long. So it is written to a file first
+        // memcached sends the listing from the thread that frees what has expired, and breaks it
+        // off when nobody reads it for long. So it is written to a file first
         let lost = |e: io::Error| Fault::final_one(format_args!("cannot write a listing: {e}"));
         let mut file = tempfile::tempfile().map_err(lost)?;
         let mut written = Ok(());

@@ -111,8 +111,8 @@ impl Session {
         })
     }
 
-    /// Checks that the server has the commands that are needed, and is no part of a cluster. Returns
-    /// what tells this server and database from all others.
+    /// Checks that the server has the commands that are needed, and is no part of a cluster.
+    /// Returns what tells this server and database from all others.
     pub fn check(&mut self) -> Done<String> {
         let info: String = self.ask(::redis::cmd("INFO").arg("server"))?;
         let field = |name: &str| {
@@ -137,8 +137,8 @@ impl Session {
         }
     }
 
-    /// Returns a page of keys, and the cursor of the next one; 0 after the last. A key that is there
-    /// from the first page to the last is in one of them, or in several.
+    /// Returns a page of keys, and the cursor of the next one; 0 after the last. A key that is
+    /// there from the first page to the last is in one of them, or in several.
     pub fn page(&mut self, cursor: u64) -> Done<(u64, Vec<Vec<u8>>)> {
         self.ask(::redis::cmd("SCAN").arg(cursor).arg("COUNT").arg(PAGE))
     }

@@ -1,4 +1,5 @@
-//! Makes the rows of some keys at the target alike to those at the source, while applications write.
+//! Makes the rows of some keys at the target alike to those at the source, while applications
+//! write.
 //!
 //! ```text
 //! source  BEGIN  lock and read the rows                            still there?           release
@@ -11,9 +12,9 @@
 //! takes the place of a newer one, and no deleted row comes back.
 //!
 //! A row that the target has in another form, or that the source does not have, is older than the
-//! source: an application wrote the source before, or a carrier was killed between the commit of the
-//! target and its own end. The source's word is taken. For this the source is read once more after
-//! the rows of the target are locked: a row that was inserted meanwhile at both is then seen.
+//! source: an application wrote the source before, or a carrier was killed between the commit of
+//! the target and its own end. The source's word is taken. For this the source is read once more
+//! after the rows of the target are locked: a row that was inserted meanwhile at both is then seen.
 //!
 //! Locks are taken at the source first, as applications do, so they do not wait for each other in a
 //! circle.
@@ -109,7 +110,8 @@ fn differing<'a, C>((from, to): (&'a Vec<Row<C>>, &'a Vec<Row<C>>)) -> Change<'a
     Change { new, other, gone }
 }
 
-/// Checks that all rows are there now: an insert leaves out a row whose primary key another key has.
+/// Checks that all rows are there now: an insert leaves out a row whose primary key another key
+/// has.
 fn arrived<D: Database>(
     target: &mut D,
     table: &Table,
