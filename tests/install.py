@@ -173,7 +173,9 @@ def expected(lib="lib"):
     for program in PROGRAMS:
         verbs += [f"{program}-{verb}" for verb in verbs_of(program)]
     # a verb with verbs of its own has a page for each of them, too
-    verbs += [f"stead-fleet-{verb}" for verb in verbs_of("stead", "fleet")]
+    for program, verb in (("stead", "fleet"), ("stead-sync", "carry")):
+        own = verbs_of(program, verb)
+        verbs += [f"{program}-{verb}-{below}" for below in own]
     functions = re.findall(
         r"^(?!typedef)[a-z].*?\b(stead_\w+)\(",
         read(ROOT, "include", "stead.h"),

@@ -71,7 +71,7 @@ DIFFERENT = [
     (
         "LIST of a word",
         "RECURSIVE is taken as it is written, and a path begins with a slash",
-        rb"list (\S*\\\S* .*|recursive [^/].*)",
+        rb"list (\S*\\\S* .*|recursive ([^/].*)?)",
         rb".*",
         rb"-1 Usage: LIST .*",
     ),
