@@ -64,8 +64,15 @@ DIFFERENT = [
     (
         "LIST of odd names",
         "the router reads over two blanks, and the server over a CR at the end",
-        rb"list (.*[\x01-\x1f]/*| .*|recursive  .*)",
+        rb"list (.*[\x01-\x1f]/*| .*)",
         ERROR,
+        rb"(?:\d+ RRDs|-1 ).*",
+    ),
+    (
+        "LIST RECURSIVE with two blanks",
+        "the router reads over them, and the server sees an empty path, which is the base",
+        rb"list recursive  .*",
+        rb".*",
         rb"(?:\d+ RRDs|-1 ).*",
     ),
     (
