@@ -100,8 +100,8 @@ fn what_is_no_map_is_refused() {
             &["bad: the map has format 2", "use a newer stead"],
         ),
         (
-            newer(24, 32),
-            &["bad: the map needs feature 5", "use a newer stead"],
+            newer(24, 64),
+            &["bad: the map needs feature 6", "use a newer stead"],
         ),
         (flipped(48), &["bad: the digest does not match"]),
         (flipped(map.len() - 1), &["bad: the digest does not match"]),
