@@ -164,6 +164,9 @@ impl Pair {
 
     /// The state of the carry: "old", "both_old_first", "both_new_first" or "new"; None if no carry
     /// is open.
+    ///
+    /// >>> stead.Pair.between(members, grown, "old").state
+    /// 'old'
     #[getter]
     fn state(&self) -> Option<&'static str> {
         self.pair.state().map(State::word)
@@ -211,7 +214,7 @@ impl Pair {
     ///
     /// >>> pair = stead.Pair.between(members, grown, "old")
     /// >>> [key for key in ("alice", "bob", "frank") if pair.moved(key)]
-    /// ['bob']
+    /// ['alice', 'bob']
     fn moved(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.pair.moved(key::bytes(key)?))
     }
@@ -230,6 +233,10 @@ impl Pair {
     /// Returns for a point what writes returns for a key.
     ///
     /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
+    ///
+    /// >>> pair = stead.Pair.between(members, grown, "both_old_first")
+    /// >>> pair.writes_point(grown.point("bob"))
+    /// ['db2', 'db3']
     fn writes_point<'py>(&self, point: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         self.list(point.py(), self.pair.writes_point(point_of(point)?))
     }
@@ -237,6 +244,10 @@ impl Pair {
     /// Returns for a point what moved returns for a key.
     ///
     /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
+    ///
+    /// >>> pair = stead.Pair.between(members, grown, "old")
+    /// >>> pair.moved_point(grown.point("frank"))
+    /// False
     fn moved_point(&self, point: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.pair.moved_point(point_of(point)?))
     }
