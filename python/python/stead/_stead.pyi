@@ -630,6 +630,9 @@ class Pair:
     def state(self) -> _State | None:
         """The state of the carry: "old", "both_old_first", "both_new_first" or "new"; None if no carry
         is open.
+
+        >>> stead.Pair.between(members, grown, "old").state
+        'old'
         """
     @property
     def new(self) -> Map:
@@ -664,7 +667,7 @@ class Pair:
 
         >>> pair = stead.Pair.between(members, grown, "old")
         >>> [key for key in ("alice", "bob", "frank") if pair.moved(key)]
-        ['bob']
+        ['alice', 'bob']
         """
     def reads_point(self, point: SupportsIndex) -> list[str]:
         """Returns for a point what reads returns for a key.
@@ -679,11 +682,19 @@ class Pair:
         """Returns for a point what writes returns for a key.
 
         Raises InvalidError if the point is not from 0 to 2**64 - 1.
+
+        >>> pair = stead.Pair.between(members, grown, "both_old_first")
+        >>> pair.writes_point(grown.point("bob"))
+        ['db2', 'db3']
         """
     def moved_point(self, point: SupportsIndex) -> bool:
         """Returns for a point what moved returns for a key.
 
         Raises InvalidError if the point is not from 0 to 2**64 - 1.
+
+        >>> pair = stead.Pair.between(members, grown, "old")
+        >>> pair.moved_point(grown.point("frank"))
+        False
         """
     def attribute(self, node: str, name: str) -> str | None:
         """Returns an attribute of a node, such as its address; None if there is no such node, or if it
