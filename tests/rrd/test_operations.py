@@ -654,7 +654,7 @@ def test_systemd_hears_when_clients_can_come_and_when_it_ends(cluster):
 def test_the_units_are_what_systemd_takes(programs, place):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
-    for source in sorted((ROOT / "packaging" / "systemd").glob("*.service")):
+    for source in sorted((ROOT / "packaging" / "systemd").glob("stead-rrd*.service")):
         unit = place / source.name
         text = source.read_text()
         assert "ExecStart=/usr/local/bin/stead-rrd " in text
