@@ -150,14 +150,14 @@ def unused(part, scratch):
     )
     # what must be marked, from the types alone
     functions = re.findall(r"^(\w[\w ]*\*?)(stead_\w+)\(([^;]*)\);", text, re.MULTILINE)
-    makes = re.compile(r"stead_(map|plan) \*\*|char \*\*\w+, stead_error")
+    makes = re.compile(r"stead_(map|pair|plan) \*\*|char \*\*\w+, stead_error")
     writes = {"stead_map_publish", "stead_map_save"}
     wanted = {
         name
         for result, name, arguments in functions
         if makes.search(re.sub(r"\s+", " ", arguments))
         or name in writes
-        or result.startswith("stead_map *")
+        or result.startswith(("stead_map *", "stead_pair *"))
     }
     part.equal(
         "the functions whose result must be used are marked",

@@ -105,6 +105,8 @@ static void check_files_of_pairs(void) {
   REFUSES_WITH(
       STEAD_IDENTITY, "is not the one where the data was",
       stead_pair_open(path, STEAD_OPEN_SHARED, (stead_pair **)&out.plan, at));
+  REFUSES(STEAD_IDENTITY, stead_pair_open_from(path, 1, STEAD_STATE_NEW,
+                                               (stead_pair **)&out.plan, at));
   copy(in(maps, "three.map"), old);
   GIVES(stead_pair_open(path, STEAD_OPEN_SHARED, &pair, at));
   IS(stead_pair_state(pair), STEAD_STATE_BOTH_OLD_FIRST);
