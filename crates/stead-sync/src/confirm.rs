@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::hub::{hex, Head, Host};
 
-/// The state of a host, worst first.
+/// The state of a host. The worst state comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {

@@ -120,8 +120,8 @@ pub struct Pull {
     pub url: String,
     /// The map file
     pub map: PathBuf,
-    /// Install what would be refused: `back`, an ancestor of the map here; `fork`, a map that does
-    /// not descend from it; with commas between them
+    /// Install a map that would be refused: `back` allows an ancestor of the map here, `fork` a map
+    /// that does not descend from it; separate several words by commas
     #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',')]
     pub allow: Vec<AllowPull>,
     /// The name of this host [default: the machine's]

@@ -220,7 +220,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Looks at the map that is here.
+    /// Takes note of the map that is installed on this host.
     fn see_map(&mut self) {
         if let Ok(Some(map)) = self.store.current() {
             self.checked = true;

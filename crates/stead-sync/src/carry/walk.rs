@@ -40,7 +40,8 @@ pub struct Walk<'a> {
     open: Vec<Vec<Entry>>,
     /// the names of the open directories below the root
     path: Vec<Vec<u8>>,
-    /// the names on the way to the last item of an earlier walk, as long as it leads there
+    /// where an earlier walk stopped: the names of the directories and of the item that this walk
+    /// still has to pass
     after: Vec<Vec<u8>>,
     /// how many paths were left alone
     pub left: u64,
