@@ -173,8 +173,8 @@ impl Pair {
     }
 
     /// The map where the data will be, or is.
-    #[getter]
-    fn new(&self, py: Python<'_>) -> Py<Map> {
+    #[getter(new)]
+    fn new_map(&self, py: Python<'_>) -> Py<Map> {
         self.new.clone_ref(py)
     }
 

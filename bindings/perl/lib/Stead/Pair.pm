@@ -53,7 +53,7 @@ A pair is a map and, while a carry is open, the map where its data was. It says 
 write. Nodes are named as in the new map; a node that only the old map has is named as there. A pair
 never changes. Open it in each request, as a map:
 
-    my $pair = Stead::Pair->open('members.map');
+    $pair = Stead::Pair->open('members.map');
 
 As a string, a pair says what it is: C<< <Stead::Pair "m" epoch 1 -> 2, both_old_first> >>.
 
