@@ -98,12 +98,12 @@ def test_a_pair_follows_the_map_file(tmp_path):
     with pytest.raises(stead.GuardedError, match="stead-sync carry"):
         stead.Map.build({"name": "m", "node": [{"name": "a"}]}, stead.Map.open(path))
     for _ in range(3):
-        run("carry", path, "next", "--confirmed")
+        run("carry", path, "next", "--confirmed", str(stead.Map.open(path).epoch))
         seen.append(stead.Pair.open(path, copy=True).state)
     assert tuple(seen) == STATES
     named = stead.Pair.open(path, epoch=1, state="both_new_first")
     assert named.old.epoch == 1 and named.state == "both_new_first"
-    run("carry", path, "close", "--confirmed")
+    run("carry", path, "close", "--confirmed", "5")
     assert stead.Pair.open(path).state is None
     assert repr(stead.Pair.open(path)) == '<stead.Pair "m" epoch 6>'
 

@@ -18,10 +18,16 @@ fn opened() -> Place {
     place
 }
 
+/// Takes a step that every host has confirmed.
+fn step(place: &Place, step: &str) {
+    let epoch = place.json(&["show", "m.map", "--json"])["epoch"].to_string();
+    place.good(&["carry", "m.map", step, "--confirmed", &epoch]);
+}
+
 #[test]
 fn every_screen_says_that_a_carry_is_open_and_its_state() {
     let place = opened();
-    place.good(&["carry", "m.map", "next", "--confirmed"]);
+    step(&place, "next");
     let words = "both_old_first, from epoch 1";
     for verb in [
         &["show", "m.map"][..],
@@ -49,7 +55,7 @@ fn every_screen_says_that_a_carry_is_open_and_its_state() {
     assert!(place
         .good(&["show", "m.map"])
         .contains("carry   old, being reversed, from epoch 1"));
-    place.good(&["carry", "m.map", "close", "--confirmed"]);
+    step(&place, "close");
     assert!(place
         .json(&["show", "m.map", "--json"])
         .get("carry")
@@ -66,10 +72,14 @@ fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
     for step in ["next", "close"] {
         place
             .run(&["carry", "m.map", step])
-            .bad(64, &["epoch 2", "--confirmed"]);
+            .bad(64, &["every host must have epoch 2", "add --confirmed 2"]);
+        // the hosts were asked before somebody else took a step
+        place
+            .run(&["carry", "m.map", step, "--confirmed", "1"])
+            .bad(64, &["this is epoch 2 now, and not 1", "add --confirmed 2"]);
     }
     place
-        .run(&["carry", "m.map", "close", "--confirmed"])
+        .run(&["carry", "m.map", "close", "--confirmed", "2"])
         .bad(64, &["in the state old", "can be closed"]);
     place.run(&["carry", "m.map", "back"]).bad(64, &["back"]);
     place.run(&["carry", "none.map"]).bad(66, &["none.map"]);
@@ -137,11 +147,11 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
         .run(&["check", "m.map", "--off", "b"])
         .failed(1, &["may not be switched off"]);
     for _ in 0..3 {
-        place.good(&["carry", "m.map", "next", "--confirmed"]);
+        step(&place, "next");
     }
     let answer = place.run(&["check", "m.map", "--off", "b", "--json"]);
     answer.failed(1, &["may not be switched off"]);
-    place.good(&["carry", "m.map", "close", "--confirmed"]);
+    step(&place, "close");
     place.good(&["check", "m.map", "--off", "b"]);
     // a node that only the old map has
     place.write(
@@ -198,7 +208,7 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
         .contains("carry old, from epoch 1"));
     // a rollback carries data back
     for step in ["next", "next", "next", "close"] {
-        place.good(&["carry", "m.map", step, "--confirmed"]);
+        self::step(&place, step);
     }
     let back = place.good(&["rollback", "m.map", "1", "--exact", "--carry"]);
     assert!(
@@ -215,7 +225,7 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
 #[test]
 fn reads_and_writes_are_printed_in_every_form() {
     let place = opened();
-    place.good(&["carry", "m.map", "next", "--confirmed"]);
+    step(&place, "next");
     assert_eq!(
         place.good(&["locate", "m.map", "--carry", "bob"]),
         "bob\tb,c\tb,c\n"

@@ -184,7 +184,8 @@ fn run_carry(task: &CarryTask) -> Result {
                         Until::BothNewFirst => State::BothNewFirst,
                         Until::New => State::New,
                     });
-                    Machine::new(&settings, &*hub, until)?.run()
+                    let machine = Machine::new(&settings, &*hub, until)?;
+                    machine.run()
                 }
             };
             print_report(task.json, &report, || report.text())?;

@@ -44,6 +44,25 @@ fn word(map: &Map) -> String {
     }
 }
 
+/// Takes a step from the newest map.
+fn take(store: &Store, step: Step) -> stead::Result<Map> {
+    store.carry(&Map::open_uncached(store.path())?, step)
+}
+
+#[test]
+fn a_step_is_taken_from_the_map_that_the_hosts_have_confirmed_or_not_at_all() {
+    let (_directory, path) = place();
+    let (store, _, begun) = opened(&path);
+    let both = store.carry(&begun, Step::Next).unwrap();
+    // somebody else was asked about epoch 2, and does not know of epoch 3
+    for step in [Step::Next, Step::Reverse] {
+        let error = store.carry(&begun, step).unwrap_err();
+        assert_eq!(error.status(), Status::Conflict, "{error}");
+    }
+    let now = Map::open_uncached(&path).unwrap();
+    assert_eq!(now.digest(), both.digest());
+}
+
 #[test]
 fn a_carry_goes_from_state_to_state_and_ends_as_the_map_that_it_carries_to() {
     let (_directory, path) = place();
@@ -55,7 +74,7 @@ fn a_carry_goes_from_state_to_state_and_ends_as_the_map_that_it_carries_to() {
     let mut words = vec![word(&begun)];
     let mut last = begun;
     for step in [Step::Next, Step::Next, Step::Next, Step::Close] {
-        let next = store.carry(step).unwrap();
+        let next = take(&store, step).unwrap();
         assert_eq!(
             (next.epoch(), next.parent()),
             (last.epoch() + 1, last.digest())
@@ -90,26 +109,26 @@ fn a_carry_that_is_reversed_ends_as_the_map_that_it_began_on() {
         let (_directory, path) = place();
         let (store, old, _) = opened(&path);
         for _ in 0..steps {
-            store.carry(Step::Next).unwrap();
+            take(&store, Step::Next).unwrap();
         }
-        let mut words = vec![word(&store.carry(Step::Reverse).unwrap())];
-        assert!(store.carry(Step::Reverse).is_err());
+        let mut words = vec![word(&take(&store, Step::Reverse).unwrap())];
+        assert!(take(&store, Step::Reverse).is_err());
         if steps == 2 {
-            let early = store.carry(Step::Close).unwrap_err().to_string();
+            let early = take(&store, Step::Close).unwrap_err().to_string();
             assert!(
                 early.contains("both_old_first; it can be closed"),
                 "{early}"
             );
-            words.push(word(&store.carry(Step::Next).unwrap()));
+            words.push(word(&take(&store, Step::Next).unwrap()));
         }
         let way = ["both_old_first reverse", "old reverse"];
         assert_eq!(words, way[usize::from(steps < 2)..]);
-        let late = store.carry(Step::Next).unwrap_err().to_string();
+        let late = take(&store, Step::Next).unwrap_err().to_string();
         assert!(
             late.contains("old (reversed); remove what was copied"),
             "{late}"
         );
-        let closed = store.carry(Step::Close).unwrap();
+        let closed = take(&store, Step::Close).unwrap();
         assert!(closed.same(&old) && closed.carry().is_none());
         // the same change again undoes what was reversed, as after a rollback
         let store = store.carrying(true);
@@ -123,11 +142,11 @@ fn a_carry_that_is_reversed_ends_as_the_map_that_it_began_on() {
     let (_directory, path) = place();
     let (store, ..) = opened(&path);
     for _ in 0..3 {
-        store.carry(Step::Next).unwrap();
+        take(&store, Step::Next).unwrap();
     }
-    let late = store.carry(Step::Reverse).unwrap_err().to_string();
+    let late = take(&store, Step::Reverse).unwrap_err().to_string();
     assert!(late.contains("too late to reverse"), "{late}");
-    let next = store.carry(Step::Next).unwrap_err().to_string();
+    let next = take(&store, Step::Next).unwrap_err().to_string();
     assert!(
         next.contains("remove the old copies, and then close it"),
         "{next}"
@@ -181,7 +200,7 @@ fn while_a_carry_is_open_every_other_change_is_refused() {
         if now.carry().unwrap().state == State::New {
             break;
         }
-        now = store.carry(step).unwrap();
+        now = take(&store, step).unwrap();
     }
     assert_eq!(now.carry().unwrap().state, State::New);
 }
@@ -230,14 +249,14 @@ fn the_map_where_the_data_was_stays_in_the_history_while_the_carry_is_open() {
         .carrying(true)
         .apply(&fleet(THREE), None)
         .unwrap();
-    store.carry(Step::Next).unwrap();
+    take(&store, Step::Next).unwrap();
     assert_eq!(store.history().unwrap(), [1, 3]);
     assert_eq!(
         Pair::open(&path).unwrap().old_map().unwrap().digest(),
         old.digest()
     );
-    store.carry(Step::Reverse).unwrap();
-    assert!(store.carry(Step::Close).unwrap().same(&old));
+    take(&store, Step::Reverse).unwrap();
+    assert!(take(&store, Step::Close).unwrap().same(&old));
     assert_eq!(store.history().unwrap(), [5]);
 }
 
@@ -258,7 +277,7 @@ fn each_step_of_a_gradual_change_has_a_carry_of_its_own() {
             assert_eq!(error.status(), Status::Guarded);
         }
         for step in [Step::Next, Step::Next, Step::Next, Step::Close] {
-            store.carry(step).unwrap();
+            take(&store, step).unwrap();
         }
     }
     assert_eq!(steps, [(1, Some(1), Some(2)), (6, Some(2), Some(2))]);
@@ -268,11 +287,11 @@ fn each_step_of_a_gradual_change_has_a_carry_of_its_own() {
     store.apply(&fleet(TWO), None).unwrap();
     store.apply(&fleet(THREE), Some(part)).unwrap();
     for step in [Step::Next, Step::Next, Step::Next, Step::Close] {
-        store.carry(step).unwrap();
+        take(&store, step).unwrap();
     }
     store.apply(&fleet(THREE), Some(part)).unwrap();
-    store.carry(Step::Reverse).unwrap();
-    let closed = store.carry(Step::Close).unwrap();
+    take(&store, Step::Reverse).unwrap();
+    let closed = take(&store, Step::Close).unwrap();
     let progress = store.progress(&closed).unwrap();
     assert_eq!((progress.step, progress.steps), (Some(1), Some(2)));
 }
@@ -312,7 +331,7 @@ fn the_record_of_a_carry_is_the_one_of_the_page_and_keeps_its_rules() {
     let mut expected = vec![1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     expected.extend(old.digest());
     assert_eq!(begun.bytes()[record(&begun)..], expected);
-    let both = store.carry(Step::Next).unwrap();
+    let both = take(&store, Step::Next).unwrap();
     let turned = carry::reverse(&both).unwrap();
     assert_eq!(
         turned.bytes()[record(&turned)..][..8],
@@ -514,7 +533,7 @@ fn a_pair_follows_the_map_file_from_state_to_state() {
         (Step::Next, Some(State::New), new.clone()),
         (Step::Close, None, new.clone()),
     ] {
-        store.carry(step).unwrap();
+        take(&store, step).unwrap();
         for pair in [Pair::open(&path).unwrap(), Pair::open_copy(&path).unwrap()] {
             assert_eq!(pair.state(), state);
             assert_eq!(lists(&pair, &key), [expected.clone(), expected.clone()]);

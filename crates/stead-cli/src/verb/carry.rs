@@ -24,21 +24,22 @@ use crate::text::wrapped;
 ///
 /// Before next and close, every host must have the present epoch, and must have ended what it began
 /// under an older one: only then are hosts at most one state apart. This program does not know the
-/// hosts, so --confirmed says it. `stead-sync carry` does all this, and copies the data, by itself.
+/// hosts, so --confirmed says which epoch they have. `stead-sync carry` does all this, and copies the data, by itself.
 #[derive(Args)]
 #[command(after_help = "\
 Example: add a node, and copy the data before it is read there
   stead apply --carry fleet.toml db.map
-  stead carry db.map next --confirmed     # both places are written
+  stead carry db.map next --confirmed 2   # both places are written
   ...                                     # copy, and verify
-  stead carry db.map next --confirmed     # the new place is read first
-  stead carry db.map next --confirmed     # only the new place is used
+  stead carry db.map next --confirmed 3   # the new place is read first
+  stead carry db.map next --confirmed 4   # only the new place is used
   ...                                     # remove the old copies
-  stead carry db.map close --confirmed
+  stead carry db.map close --confirmed 5
 
 Exit codes:
   0   done
-  64  no carry is open, the step cannot follow, or --confirmed is missing
+  64  no carry is open, the step cannot follow, or --confirmed is missing or says
+      another epoch
   65  the map is damaged, or the history has not the map where the data was
   66  the map is missing
   74  writing failed; the old map is in place
@@ -50,9 +51,10 @@ pub struct Carry {
     map: PathBuf,
     /// The step to take
     step: Option<StepArg>,
-    /// Say that every host has the present epoch, and has ended what it began under an older one
-    #[arg(long)]
-    confirmed: bool,
+    /// Say that every host has this epoch, the present one, and has ended what it began under an
+    /// older one
+    #[arg(long, value_name = "EPOCH")]
+    confirmed: Option<u64>,
     #[command(flatten)]
     why: Why,
     /// Print JSON for programs; docs/cli.md describes it
@@ -98,22 +100,32 @@ impl Carry {
         let Some(step) = self.step else {
             return self.report(None, &before, out);
         };
-        if step != StepArg::Reverse && !self.confirmed && before.carry().is_some() {
-            return Err(Failure::new(
-                USAGE,
-                format!(
-                    "{}: every host must have epoch {} before this step, and must have ended what \
-                     it began under an older one; add --confirmed when it is so",
-                    self.map.display(),
-                    before.epoch()
-                ),
-            ));
+        if step != StepArg::Reverse && before.carry().is_some() {
+            self.confirm(before.epoch())?;
         }
-        let after = self.why.on(store)?.carry(step.step())?;
+        let after = self.why.on(store)?.carry(&before, step.step())?;
         let written = self
             .report(Some(&before), &after, out)
             .and_then(|()| out.flush());
         written.map_err(|failure| failure.in_place(after.epoch()))
+    }
+
+    /// Refuses a step before the hosts have the present epoch. Somebody may have taken a step since
+    /// they were asked.
+    fn confirm(&self, epoch: u64) -> Result {
+        let line = match self.confirmed {
+            Some(confirmed) if confirmed == epoch => return Ok(()),
+            Some(confirmed) => format!("this is epoch {epoch} now, and not {confirmed}; every host"),
+            None => "every host".to_owned(),
+        };
+        Err(Failure::new(
+            USAGE,
+            format!(
+                "{}: {line} must have epoch {epoch} before this step, and must have ended what it \
+                 began under an older one; add --confirmed {epoch} when it is so",
+                self.map.display()
+            ),
+        ))
     }
 
     /// Writes where the carry is, after a step from the epoch before if there was one.

@@ -132,7 +132,8 @@ impl Session {
                 });
                 Ok(())
             }
-            Ok(Request::Question(question)) => self.question(verb, question, since).await,
+            // boxed, because it has room for all that a read needs, and most clients only write
+            Ok(Request::Question(question)) => Box::pin(self.question(verb, question, since)).await,
             Err(reply) => self.in_turn(reply, verb, since).await,
         }
     }

@@ -55,12 +55,18 @@ pub struct Machine<'a> {
     hub: &'a dyn Hub,
     shared: &'a dyn Shared,
     store: Store,
-    kind: Box<dyn Kind>,
+    pub(super) kind: Box<dyn Kind>,
     throttle: Throttle,
     /// the state before whose next step to stop
     until: Option<State>,
     report: Report,
+    /// what this process reports as, and how it waits for the other hosts
+    pub(super) host: String,
+    pub(super) wait: Box<Wait<'a>>,
 }
+
+/// Waits for all hosts of a hub, and returns how many there are: [`wait`].
+pub(super) type Wait<'a> = dyn Fn(&dyn Hub, &str, Patience) -> Result<usize> + 'a;
 
 impl<'a> Machine<'a> {
     /// Returns a machine that has done nothing yet.
@@ -79,6 +85,8 @@ impl<'a> Machine<'a> {
             kind: settings.kind()?,
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
+            host: format!("carry.{}", instance::host(None)?),
+            wait: Box::new(wait),
             settings,
             hub,
             store,
@@ -152,13 +160,14 @@ impl<'a> Machine<'a> {
             if last {
                 nodes.iter().try_for_each(|node| self.clear(node))?;
             }
-            self.step(step)?;
+            self.step(&map, step)?;
         }
     }
 
-    /// Takes a step. Another process may have taken one just now.
-    fn step(&mut self, step: Step) -> Result {
-        match self.store.carry(step) {
+    /// Takes a step from the map that the hosts have confirmed. Another process may have taken one
+    /// just now: then this does nothing.
+    fn step(&mut self, map: &Map, step: Step) -> Result {
+        match self.store.carry(map, step) {
             Ok(map) => {
                 self.report.at(&map);
                 match map.carry() {
@@ -205,7 +214,7 @@ impl<'a> Machine<'a> {
 
     /// Reports this process as a host that has the map.
     fn confirm(&self, map: &Map) -> Result {
-        let mut report = self.host()?;
+        let mut report = self.host();
         report.epoch = map.epoch();
         report.installed = map.epoch();
         report.digest = hex(&map.digest());
@@ -213,10 +222,9 @@ impl<'a> Machine<'a> {
         self.shared.report(&report, false)
     }
 
-    fn host(&self) -> Result<HostReport> {
-        let name = format!("carry.{}", instance::host(None)?);
+    fn host(&self) -> HostReport {
         let mark = instance::mark(&self.settings.map);
-        Ok(HostReport::new(&name, &mark, None))
+        HostReport::new(&self.host, &mark, None)
     }
 
     /// Waits until all hosts have confirmed the map.
@@ -226,7 +234,7 @@ impl<'a> Machine<'a> {
             grace: self.settings.grace(),
             timeout: None,
         };
-        let hosts = wait(self.hub, &self.settings.url, patience)?;
+        let hosts = (self.wait)(self.hub, &self.settings.url, patience)?;
         say(&format!(
             "state {}: {hosts} hosts have confirmed epoch {}",
             told(carry),
@@ -348,7 +356,7 @@ impl<'a> Machine<'a> {
         if !self.push(map)? {
             return self.go();
         }
-        self.shared.forget(&self.host()?.host)?;
+        self.shared.forget(&self.host)?;
         drop(journal);
         Journal::remove(&path)?;
         self.report.at(map);
@@ -373,7 +381,7 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
     let map = match is_reversed {
         // a push that failed is made up for
         true => before,
-        false => store.carry(Step::Reverse)?,
+        false => store.carry(&before, Step::Reverse)?,
     };
     push(hub, to, &settings.map, false, KEEP_HUB)?;
     Ok(map)

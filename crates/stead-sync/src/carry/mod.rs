@@ -23,6 +23,8 @@ pub mod pass;
 mod pattern;
 pub mod pool;
 pub mod protocol;
+#[cfg(test)]
+mod race;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod route;

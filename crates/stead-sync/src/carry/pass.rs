@@ -112,6 +112,16 @@ pub struct Pass<'a> {
     pub without_step_3: bool,
 }
 
+/// A thread that lists nodes. At its end it wakes the one that looks after them.
+struct Listing<'a>(&'a AtomicUsize, &'a thread::Thread);
+
+impl Drop for Listing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+        self.1.unpark();
+    }
+}
+
 /// What is to be done with an item.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Job {
@@ -142,8 +152,12 @@ impl Pass<'_> {
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Failure>> = Mutex::default();
         let mut is_stopped = false;
+        let threads = (self.limits.nodes as usize).min(nodes.len());
+        let running = AtomicUsize::new(threads);
+        let looking = thread::current();
         thread::scope(|scope| {
             let listing = || {
+                let _listing = Listing(&running, &looking);
                 while !self.stop.load(Ordering::Relaxed) {
                     let Some(node) = nodes.get(next.fetch_add(1, Ordering::Relaxed)) else {
                         break;
@@ -157,10 +171,11 @@ impl Pass<'_> {
                     }
                 }
             };
-            let threads = (self.limits.nodes as usize).min(nodes.len());
-            let running: Vec<_> = (0..threads).map(|_| scope.spawn(listing)).collect();
-            while running.iter().any(|thread| !thread.is_finished()) {
-                thread::sleep(LOOK);
+            (0..threads).for_each(|_| {
+                scope.spawn(listing);
+            });
+            while running.load(Ordering::Acquire) > 0 {
+                thread::park_timeout(LOOK);
                 show.show(self.tally);
                 if !is_stopped && !is_current() {
                     is_stopped = true;
