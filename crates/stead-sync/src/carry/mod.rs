@@ -11,6 +11,8 @@
 //!
 //! docs/carry.md is the user's manual.
 
+#[cfg(test)]
+mod fake;
 pub mod files;
 pub mod journal;
 pub mod kind;
