@@ -11,6 +11,7 @@
 //!
 //! docs/carry.md is the user's manual.
 
+mod attributes;
 #[cfg(test)]
 mod fake;
 pub mod files;
