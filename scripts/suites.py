@@ -147,11 +147,11 @@ SUITES = [
     ),
     (
         "maps to every host (etcd, nginx)",
-        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/sync"],
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WAITING, "tests/sync"],
         pytest_counts,
         (
-            (VENV, "-c", "import pytest"),
-            "pytest is not in .venv",
+            (VENV, "-c", "import pytest, xdist"),
+            "pytest or xdist is not in .venv",
         ),
     ),
     (

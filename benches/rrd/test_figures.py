@@ -9,7 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "tests" / "rrd")]
+TESTS = Path(__file__).resolve().parents[2] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "rrd")]
 
 import figures
 import systems

@@ -98,6 +98,12 @@ KNOWN = [
         "it needs hosts and a hub; tests/sync carries",
     ),
     (
+        "docs/carry.md",
+        "Many keys at once",
+        "",
+        "it needs a program check-box; tests/sync/batch_tool.py is one",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",

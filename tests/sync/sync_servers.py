@@ -15,6 +15,8 @@ import time
 import urllib.error
 import urllib.request
 
+from ports import free_port
+
 # generous, because the machine may be very busy; nothing is measured by it
 LIMIT = 120
 
@@ -28,13 +30,6 @@ def wait_for(condition, what):
             return found
         assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
         time.sleep(0.02)
-
-
-def free_port():
-    """Returns a port of 127.0.0.1 that nobody uses now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Process:

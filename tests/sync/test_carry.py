@@ -6,8 +6,10 @@ import json
 import os
 import random
 import subprocess
+import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from carry_site import App, Carry, kill, mount, unmount
@@ -60,7 +62,7 @@ def test_killed_at_fifty_moments(programs, place, record_property):
         carry = Carry(site, KEYS, limits="items_per_second = 60\nworkers = 2")
         carry.fill()
         carry.start(1)
-        nodes = ["a", "b", "c"]
+        nodes, journal = ["a", "b", "c"], f"{carry.anna.map}.carry"
         while killed < 50:
             carries += 1
             nodes.append(f"n{carries}")
@@ -74,6 +76,9 @@ def test_killed_at_fifty_moments(programs, place, record_property):
                 except subprocess.TimeoutExpired:
                     states[carry.state()] += 1
                     killed += kill(running)
+                    # killed after its last deed
+                    if not carry.state() and not os.path.exists(journal):
+                        break
             if carry.state():
                 done = carry.run()
                 assert done.returncode == 0, done.stderr
@@ -277,6 +282,123 @@ def test_any_command_carries(programs, place):
         tries = (place / "tries").read_text().count("x")
         assert copied > 5 and tries == copied + 2
         carry.judge()
+
+
+def test_commands_carry_in_batches(programs, place, record_property):
+    # keys with a newline and with backslashes
+    keys = [
+        *KEYS[:100],
+        "a\nkey",
+        "a\\nkey",
+        "\\\\",
+        *(f"{n}\n\\{n:02}" for n in range(60)),
+    ]
+    tool = Path(__file__).with_name("batch_tool.py")
+    with local(programs, place) as site:
+        carry = Carry(site, keys)
+        carry.fill()
+        carry.begin(*NEW)
+        commands = "".join(
+            f"{verb} = '{sys.executable} {tool} {carry.roots} {verb}'\n"
+            for verb in ("list", "copy", "verify", "remove")
+        )
+        kind = f"[command]\nbatch = 40\n{commands}"
+        carry.write_file(kind=kind, limits="workers = 1\nnodes = 1")
+
+        def calls(verb):
+            path = place / f"calls-{verb}"
+            return [int(line) for line in path.read_text().split()]
+
+        # one box cannot be copied: it is named, and the others are carried
+        odd = [key for key in keys if carry.home(key) == "d"]
+        assert any("\n" in key and "\\" in key for key in odd)
+        broken = place / "broken" / odd[0].encode().hex()
+        broken.parent.mkdir()
+        broken.touch()
+        done = carry.run("--json")
+        assert done.returncode == 1, done.stderr
+        (failed,) = json.loads(done.stdout)["failed"]
+        assert "copy exits with 9: " in failed["why"] and "no such box" in failed["why"]
+        # each was busy at first, and then all of them were tried again together
+        first = calls("copy")
+        assert sum(first) == 2 * len(odd) and len(first) < len(odd) / 4
+        broken.unlink()
+        done = carry.run("--json")
+        assert done.returncode == 0, done.stderr
+        assert calls("copy")[len(first) :] == [1]
+        work = {work["pass"]: work for work in json.loads(done.stdout)["work"]}
+        assert work["remove"]["removed"] == len(odd)
+        for verb in ("verify", "remove"):
+            assert max(calls(verb)) <= 40 and sum(calls(verb)) >= len(odd)
+        assert len(calls("remove")) <= 8
+        carry.judge()
+        record_property(
+            "in batches:",
+            f"{len(odd)} keys, {len(first)} calls of copy, each key busy once",
+        )
+
+
+def test_a_limit_on_the_size_of_files_fails_only_larger_ones(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        large = next(key for key in KEYS if carry.home(key) == "d")
+        app = App(carry, carry.anna.map, carry.ledger, 9)
+        app.put(large, "x" * 2_000_000)
+        carry.ledger.values[large] = "x" * 2_000_000
+        # in blocks of 512 bytes: enough for the journal
+        command = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
+        limited = subprocess.run(
+            [*command, programs["stead-sync"], "carry", "run", carry.file, "--json"],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=site.environment("anna"),
+        )
+        assert limited.returncode == 1, limited
+        (failed,) = json.loads(limited.stdout)["failed"]
+        assert failed["item"].endswith(large) and "File too large" in failed["why"]
+        assert carry.state() == "both_old_first"
+        assert not carry.path("d", large).exists()
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        carry.judge()
+
+
+def test_attributes_and_acls_travel(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60])
+        carry.fill()
+        old = {key: nodes for key, nodes in carry.copies().items()}
+        (first,) = old[KEYS[0]]
+        try:
+            os.setxattr(carry.path(first, KEYS[0]), "user.from", b"x")
+        except OSError as error:
+            pytest.skip(f"no extended attributes in {place}: {error}")
+        for key, nodes in old.items():
+            (node,) = nodes
+            os.setxattr(carry.path(node, key), "user.from", node.encode())
+        carry.begin(*NEW)
+        assert carry.run().returncode == 0
+        carry.judge()
+        moved = 0
+        for key, nodes in carry.copies().items():
+            (node,) = nodes
+            (was,) = old[key]
+            moved += node != was
+            assert os.getxattr(carry.path(node, key), "user.from") == was.encode()
+        assert moved > 5
+        # the control: without them
+        carry.begin(*NEW, "e")
+        text = carry.file.read_text()
+        carry.file.write_text(text.replace("[files]", "[files]\nattributes = false"))
+        assert carry.run().returncode == 0
+        carry.judge()
+        there = [
+            carry.path("e", key) for key, at in carry.copies().items() if "e" in at
+        ]
+        assert there and not any(os.listxattr(path) for path in there)
 
 
 def test_what_is_in_the_way_is_mended(programs, place):

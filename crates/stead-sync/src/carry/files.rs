@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ROOT/38/37/60/frank            an item
-//! ROOT/.stead-carry/4711-3       being written, or on its way out
+//! ROOT/.stead-carry.ID/4711-3    being written, or on its way out; ID is that of the map
 //! ```
 //!
 //! A file is written under a temporary name and renamed to where nothing is. To remove one version
@@ -24,11 +24,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 
+use super::attributes::copy_attributes;
 use super::kind::{told, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 use super::pattern::Pattern;
 use super::stamp::{is_absent, Stamp};
 use super::walk::{Walk, OWN};
-use super::whole_file::{copy, equal, rename_without_replacing};
+use super::whole_file::{copy, equal, rename_without_replacing, Keep};
+use crate::hub::hex;
 
 /// The table `[files]` of the file of a carry.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,6 +45,9 @@ pub struct FilesOptions {
     /// Whether copies get the owner and the group of what is copied.
     #[serde(default = "yes")]
     pub owner: bool,
+    /// Whether copies get the extended attributes and ACLs of what is copied.
+    #[serde(default = "yes")]
+    pub attributes: bool,
 }
 
 fn yes() -> bool {
@@ -53,6 +58,8 @@ fn yes() -> bool {
 pub struct Files {
     options: FilesOptions,
     pattern: Pattern,
+    /// the directory of temporary files in each root
+    own: String,
     /// numbers temporary files
     made: AtomicU64,
     /// the directories that have names which are not durable yet, by node
@@ -62,12 +69,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// Returns the kind.
+    /// Returns the kind, for a carry of the map of an id.
     ///
     /// Errors: what is wrong with the options.
-    pub fn new(options: FilesOptions) -> Result<Files, String> {
+    pub fn new(options: FilesOptions, map_id: &[u8]) -> Result<Files, String> {
         let pattern = Pattern::parse(&options.pattern)?;
         Ok(Files {
+            own: format!("{OWN}.{}", hex(map_id)),
             options,
             pattern,
             made: AtomicU64::new(0),
@@ -86,7 +94,7 @@ impl Files {
 
     /// Returns a path beside the items that nobody uses. It makes the directory.
     fn beside(&self, node: &Node) -> Done<PathBuf> {
-        let own = self.root(node)?.join(OWN);
+        let own = self.root(node)?.join(&self.own);
         match DirBuilder::new().mode(0o700).create(&own) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(fault("cannot make", &own, &error))
@@ -125,6 +133,10 @@ impl Files {
                 let mode = fs::Permissions::from_mode(meta.mode() & 0o7777);
                 owned
                     .and_then(|()| fs::set_permissions(&target, mode))
+                    .and_then(|()| match self.options.attributes {
+                        true => copy_attributes(&File::open(&source)?, &File::open(&target)?),
+                        false => Ok(()),
+                    })
                     .map_err(|e| fault("cannot set the owner and permissions of", &target, &e))?;
             }
             self.touch(to, &above);
@@ -194,7 +206,7 @@ impl Kind for Files {
     }
 
     fn clear(&self, node: &Node) -> Done {
-        let own = self.root(node)?.join(OWN);
+        let own = self.root(node)?.join(&self.own);
         match fs::remove_dir_all(&own) {
             Err(error) if !is_absent(&error) => Err(fault("cannot remove", &own, &error)),
             _ => Ok(()),
@@ -367,7 +379,11 @@ impl Files {
         read: Stamp,
     ) -> Done<Added> {
         let (source, target) = (self.path(from, item)?, self.path(to, item)?);
-        let fresh = match copy(&source, beside, self.options.owner) {
+        let keep = Keep {
+            owner: self.options.owner,
+            attributes: self.options.attributes,
+        };
+        let fresh = match copy(&source, beside, keep) {
             Ok(fresh) => fresh,
             Err(error) if is_absent(&error) && !source.exists() => return Ok(Added::Gone),
             Err(error) => {
@@ -431,12 +447,14 @@ mod tests {
         fn new(pattern: &str) -> Two {
             let directory = tempfile::tempdir().unwrap();
             let root = directory.path().join("{node}");
-            let kind = Files::new(FilesOptions {
+            let options = FilesOptions {
                 root: root.to_str().unwrap().to_owned(),
                 pattern: pattern.to_owned(),
                 marker: None,
                 owner: true,
-            });
+                attributes: true,
+            };
+            let kind = Files::new(options, &[1; 16]);
             let nodes = ["a", "b"].map(|name| Node {
                 number: usize::from(name == "b"),
                 name: name.to_owned(),
@@ -508,8 +526,13 @@ mod tests {
         // the control: a version that is the present one is removed at the source, too
         assert!(two.kind.remove(a, item, &read).unwrap());
         assert_eq!(two.kind.add(a, b, item).unwrap(), Added::Gone);
+        // another map over the same roots keeps what it is about to write
+        let other = Files::new(two.kind.options.clone(), &[2; 16]).unwrap();
+        let mine = two.kind.beside(b).unwrap();
+        let theirs = other.beside(b).unwrap();
+        assert!(mine.parent() != theirs.parent());
         two.kind.clear(b).unwrap();
-        assert!(!two.path("b").join(OWN).exists());
+        assert!(!mine.parent().unwrap().exists() && theirs.parent().unwrap().exists());
     }
 
     #[test]
@@ -544,7 +567,7 @@ mod tests {
             .add(&two.nodes[0], &two.nodes[1], item)
             .unwrap_err();
         assert!(fault.line.contains("b/1"), "{fault:?}");
-        let own = two.path("b").join(OWN);
+        let own = two.path("b").join(&two.kind.own);
         assert_eq!(fs::read_dir(own).unwrap().count(), 0);
     }
 }

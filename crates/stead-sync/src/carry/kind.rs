@@ -298,6 +298,26 @@ pub trait Kind: Send + Sync {
     }
 }
 
+/// Does something with many items at once; when that fails, with one after the other, so that one
+/// item does not hold the others back.
+pub fn each_or_all<T>(
+    count: usize,
+    mut work: impl FnMut(std::ops::Range<usize>) -> Done<Vec<T>>,
+) -> Vec<Done<T>> {
+    match work(0..count) {
+        Ok(all) => all.into_iter().map(Ok).collect(),
+        Err(fault) if count == 1 => vec![Err(fault)],
+        Err(_) => (0..count)
+            .map(|place| work(place..place + 1).map(|mut one| one.remove(0)))
+            .collect(),
+    }
+}
+
+/// Returns the one result of a method for many items that was given one.
+pub fn only<T>(mut list: Vec<Done<T>>) -> Done<T> {
+    list.remove(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

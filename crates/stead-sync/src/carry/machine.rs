@@ -80,9 +80,10 @@ impl<'a> Machine<'a> {
         let limits = settings.limits;
         let store = Store::new(&settings.map, KEEP);
         store.refuse_symlink()?;
+        let map_id = Map::open_uncached(&settings.map)?.map_id();
         Ok(Machine {
             shared: shared(hub, &settings.url)?,
-            kind: settings.kind()?,
+            kind: settings.kind(&map_id)?,
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
             host: format!("carry.{}", instance::host(None)?),
@@ -406,8 +407,9 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let old = store.open_epoch(carry.from_epoch)?;
     let mut report = Report::default();
     report.at(&map);
+    let map_id = map.map_id();
     let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost)?;
-    let kind = settings.kind()?;
+    let kind = settings.kind(&map_id)?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
     ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;

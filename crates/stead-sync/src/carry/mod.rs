@@ -11,6 +11,9 @@
 //!
 //! docs/carry.md is the user's manual.
 
+mod attributes;
+#[cfg(test)]
+mod fake;
 pub mod files;
 pub mod journal;
 pub mod kind;

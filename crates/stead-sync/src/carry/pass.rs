@@ -12,7 +12,7 @@
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
 //! a batch. After a batch the journal says how far the node is done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -27,7 +27,7 @@ use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{Failure, Result, IO, REFUSED};
 
-/// How many items are in flight at once for each listed node.
+/// How many items are in flight at once for each listed node, at least.
 const BATCH: usize = 256;
 
 /// After how many listed items the journal notes the place, also if few of them move.
@@ -278,6 +278,8 @@ impl Pass<'_> {
         failure: &mut Option<Failure>,
     ) -> Done {
         let mut batch: Vec<Load> = Vec::new();
+        // so much that each worker has as many items at once as the kind takes
+        let most = BATCH.max(self.kind.at_once() * self.limits.workers as usize);
         let (mut since, mut last) = (0, None);
         let mut from = after.clone();
         let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
@@ -304,7 +306,7 @@ impl Pass<'_> {
             if let Some(job) = self.job(node.number, &item) {
                 batch.push((item, job));
             }
-            if batch.len() < BATCH && since < LISTED {
+            if batch.len() < most && since < LISTED {
                 return true;
             }
             since = 0;
@@ -652,23 +654,33 @@ impl Pass<'_> {
         let (Some(journal), Task::Remove { .. }) = (self.journal, self.task) else {
             return Ok(());
         };
-        for (name, item) in journal.story().aside {
-            if name != node.name {
-                continue;
+        let aside = journal.story().aside.into_iter();
+        let mine = aside.filter_map(|(name, item)| (name == node.name).then_some(item));
+        let mut by_keepers: BTreeMap<Vec<usize>, Vec<Item>> = BTreeMap::new();
+        for item in mine {
+            match self.job(node.number, &item) {
+                Some(Job::Drop { keepers, .. }) => {
+                    by_keepers.entry(keepers).or_default().push(item);
+                }
+                _ => journal.mend(&node.name, &item)?,
             }
-            if let Some(Job::Drop { keepers, .. }) = self.job(node.number, &item) {
-                let keepers: Vec<&Node> = keepers
-                    .iter()
-                    .map(|keeper| &self.routes.nodes[*keeper])
-                    .collect();
-                let done = self.protocol().drop_all(node, &keepers, &[&item], true);
-                match done.into_iter().next() {
-                    Some(Err(fault)) => self.fail(node, &item, &fault)?,
-                    Some(Ok(outcome)) => self.tally.count(outcome),
-                    None => {}
+        }
+        for (keepers, items) in by_keepers {
+            let keepers: Vec<&Node> = keepers.iter().map(|n| &self.routes.nodes[*n]).collect();
+            for items in items.chunks(self.kind.at_once().max(1)) {
+                let items: Vec<&Item> = items.iter().collect();
+                let done = self.protocol().drop_all(node, &keepers, &items, true);
+                for (item, done) in items.into_iter().zip(done) {
+                    match done {
+                        // it stays in the journal, for the next run
+                        Err(fault) => self.fail(node, item, &fault)?,
+                        Ok(outcome) => {
+                            self.tally.count(outcome);
+                            journal.mend(&node.name, item)?;
+                        }
+                    }
                 }
             }
-            journal.mend(&name, &item)?;
         }
         Ok(())
     }

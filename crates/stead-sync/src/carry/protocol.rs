@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::kind::{Added, Done, Fault, Item, Kind, Node};
+use super::kind::{Added, Done, Fault, Item, Kind, Node, Version};
 
 /// The first pause before an operation is tried again; each later one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -64,11 +64,12 @@ pub struct Protocol<'a> {
 impl Protocol<'_> {
     /// Copies items from one node to another.
     pub fn copy_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
-        let added = self.kind.add_all(from, to, items);
+        let added = self.retry_all(items, |items| self.kind.add_all(from, to, items));
         let copied = |added: &Done<Added>| matches!(added, Ok(Added::Copied { .. }));
         let places: Vec<usize> = (0..items.len()).filter(|i| copied(&added[*i])).collect();
         let read: Vec<&Item> = places.iter().map(|i| items[*i]).collect();
-        let mut now = self.kind.version_all(from, &read).into_iter();
+        let now = self.retry_all(&read, |items| self.kind.version_all(from, items));
+        let mut now = now.into_iter();
         let each = items.iter().zip(added).map(|(item, added)| match added {
             Ok(Added::Copied { read, wrote, bytes }) => {
                 let now = now.next().unwrap_or_else(|| self.kind.version(from, item));
@@ -81,7 +82,6 @@ impl Protocol<'_> {
             Ok(Added::Held { bytes }) => Ok(Outcome::Copied(bytes)),
             Ok(Added::Present) => Ok(Outcome::Present),
             Ok(Added::Gone) => Ok(Outcome::Gone),
-            Err(fault) if fault.passes => self.copy(from, to, item),
             Err(fault) => Err(fault),
         });
         each.collect()
@@ -149,12 +149,9 @@ impl Protocol<'_> {
     /// An item that differs is looked at again, because a write may be under way. `Present` when
     /// they are equal or neither has one; `Gone` when only the second has it.
     pub fn judge_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
-        let compared = self.kind.compare_all(first, second, items);
+        let compared = self.retry_all(items, |items| self.kind.compare_all(first, second, items));
         let each = items.iter().zip(compared).map(|(item, compared)| {
-            let mut compared = match compared {
-                Err(fault) if fault.passes => self.retry(|| self.kind.compare(first, second, item)),
-                compared => compared,
-            }?;
+            let mut compared = compared?;
             for look in 1..LOOKS {
                 match (&compared.first, &compared.second) {
                     _ if compared.equal => return Ok(Outcome::Present),
@@ -176,6 +173,9 @@ impl Protocol<'_> {
 
     /// Removes items at a node that no application uses any more for them. What one of the
     /// `keepers` lacks is `Absent` and stays, unless `anyway`.
+    ///
+    /// All items are compared with all keepers first, and then removed at once. An item that has
+    /// changed since it was compared stays, and is looked at again by itself.
     pub fn drop_all(
         &self,
         node: &Node,
@@ -183,10 +183,46 @@ impl Protocol<'_> {
         items: &[&Item],
         anyway: bool,
     ) -> Vec<Done<Outcome>> {
-        let each = items
-            .iter()
-            .map(|item| self.drop_one(node, keepers, item, anyway));
-        each.collect()
+        let mut ends: Vec<Option<Done<Outcome>>> = vec![None; items.len()];
+        let mut found: Vec<Option<Version>> = vec![None; items.len()];
+        for keeper in keepers {
+            let places: Vec<usize> = (0..items.len()).filter(|n| ends[*n].is_none()).collect();
+            let open: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+            let compared =
+                self.retry_all(&open, |items| self.kind.compare_all(node, keeper, items));
+            for (place, both) in places.into_iter().zip(compared) {
+                ends[place] = match both {
+                    Ok(both) if both.first.is_none() => Some(Ok(Outcome::Gone)),
+                    Ok(both) if both.second.is_none() && !anyway => Some(Ok(Outcome::Absent)),
+                    Ok(both) => {
+                        found[place] = both.first;
+                        None
+                    }
+                    Err(fault) => Some(Err(fault)),
+                };
+            }
+        }
+        let open = (0..items.len()).filter(|n| ends[*n].is_none());
+        let (places, pairs): (Vec<usize>, Vec<(&Item, &Version)>) = open
+            .filter_map(|n| Some((n, (items[n], found[n].as_ref()?))))
+            .unzip();
+        let removed = self.retry_all(&pairs, |pairs| self.kind.remove_all(node, pairs));
+        for (place, removed) in places.into_iter().zip(removed) {
+            ends[place] = Some(match removed {
+                Ok(true) => self.tidied(node, items[place]),
+                Ok(false) => self.drop_one(node, keepers, items[place], anyway),
+                Err(fault) => Err(fault),
+            });
+        }
+        // without a keeper nothing was compared, and nothing is removed
+        ends.into_iter()
+            .map(|end| end.unwrap_or(Ok(Outcome::Absent)))
+            .collect()
+    }
+
+    fn tidied(&self, node: &Node, item: &Item) -> Done<Outcome> {
+        self.retry(|| self.kind.tidy(node, item))
+            .map(|()| Outcome::Removed)
     }
 
     fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, anyway: bool) -> Done<Outcome> {
@@ -207,8 +243,7 @@ impl Protocol<'_> {
                 return Ok(Outcome::Absent);
             };
             if self.retry(|| self.kind.remove(node, item, &version))? {
-                self.retry(|| self.kind.tidy(node, item))?;
-                return Ok(Outcome::Removed);
+                return self.tidied(node, item);
             }
         }
         Err(Fault::final_one(format_args!(
@@ -231,6 +266,28 @@ impl Protocol<'_> {
                 done => return done,
             }
         }
+    }
+
+    /// Tries something again with those items for which it fails for a reason that may pass.
+    fn retry_all<I: Copy, T>(
+        &self,
+        items: &[I],
+        what: impl Fn(&[I]) -> Vec<Done<T>>,
+    ) -> Vec<Done<T>> {
+        let mut ends = what(items);
+        for tried in 1..self.tries {
+            let passes = |n: &usize| matches!(&ends[*n], Err(fault) if fault.passes);
+            let places: Vec<usize> = (0..items.len()).filter(passes).collect();
+            if places.is_empty() || self.stops() {
+                break;
+            }
+            self.pause(PAUSE, tried);
+            let left: Vec<I> = places.iter().map(|n| items[*n]).collect();
+            for (place, end) in places.into_iter().zip(what(&left)) {
+                ends[place] = end;
+            }
+        }
+        ends
     }
 
     fn stops(&self) -> bool {
@@ -257,4 +314,73 @@ fn busy(node: &Node, item: &Item) -> Fault {
         item.told(),
         node.name
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Memory;
+    use super::*;
+
+    #[test]
+    fn copies_are_removed_as_many_at_once_as_the_kind_takes() {
+        let (kind, nodes) = Memory::new(3);
+        let items: Vec<Item> = (0..100).map(|n| Item::of_key(format!("{n:03}"))).collect();
+        for item in &items {
+            (0..3).for_each(|node| kind.put(node, item, 1));
+        }
+        kind.delete(2, &items[5]);
+        kind.delete(0, &items[6]);
+        // written between the comparison and the removal: this version was not compared
+        kind.before("remove", {
+            let item = items[7].clone();
+            move |nodes| nodes[0].insert(item.name.clone(), 9).is_some()
+        });
+        // a server that is away for a moment
+        kind.fail_once("compare", &items[8]);
+        kind.fail_once("remove", &items[9]);
+        let stop = AtomicBool::new(false);
+        let protocol = Protocol {
+            kind: &kind,
+            tries: 3,
+            stop: &stop,
+            without_step_3: false,
+        };
+        let all: Vec<&Item> = items.iter().collect();
+        let ends = protocol.drop_all(&nodes[0], &[&nodes[1], &nodes[2]], &all, false);
+        for (n, end) in ends.into_iter().enumerate() {
+            let expected = match n {
+                5 => Outcome::Absent,
+                6 => Outcome::Gone,
+                _ => Outcome::Removed,
+            };
+            assert_eq!(end, Ok(expected), "{n}");
+        }
+        assert_eq!(kind.names(0), [items[5].name.clone()]);
+        assert_eq!(kind.names(1).len(), 100);
+        // the item that had changed was compared once more
+        let calls = kind.calls();
+        assert_eq!(calls["compare"], [100, 1, 99, 1, 1], "{calls:?}");
+        assert_eq!(calls["remove"], [98, 1, 1], "{calls:?}");
+    }
+
+    #[test]
+    fn a_fault_that_passes_is_tried_again_for_all_items_at_once() {
+        let (kind, nodes) = Memory::new(2);
+        let items: Vec<Item> = (0..50).map(|n| Item::of_key(format!("{n:03}"))).collect();
+        for item in &items {
+            kind.put(0, item, 1);
+            kind.fail_once("add", item);
+        }
+        let stop = AtomicBool::new(false);
+        let protocol = Protocol {
+            kind: &kind,
+            tries: 2,
+            stop: &stop,
+            without_step_3: false,
+        };
+        let all: Vec<&Item> = items.iter().collect();
+        let ends = protocol.copy_all(&nodes[0], &nodes[1], &all);
+        assert!(ends.iter().all(|end| *end == Ok(Outcome::Copied(1))));
+        assert_eq!(kind.calls()["add"], [50, 50]);
+    }
 }

@@ -161,15 +161,15 @@ impl Settings {
         Duration::from_secs(self.grace)
     }
 
-    /// Returns the kind of data.
+    /// Returns the kind of data, for a carry of the map of an id.
     ///
     /// Errors: what is wrong with its options.
-    pub fn kind(&self) -> Result<Box<dyn Kind>> {
+    pub fn kind(&self, map_id: &[u8]) -> Result<Box<dyn Kind>> {
         fn boxed<K: Kind + 'static>(kind: K) -> Box<dyn Kind> {
             Box::new(kind)
         }
         let made = if let Some(options) = &self.files {
-            Files::new(options.clone()).map(boxed)
+            Files::new(options.clone(), map_id).map(boxed)
         } else if let Some(options) = &self.command {
             Shell::new(options.clone()).map(boxed)
         } else if let Some(options) = &self.memcached {
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(settings.map, directory.path().join("m.map"));
         assert_eq!(settings.journal(), directory.path().join("m.map.carry"));
         assert_eq!((settings.limits.workers, settings.limits.tries), (9, 6));
-        assert!(settings.kind().is_ok());
+        assert!(settings.kind(&[]).is_ok());
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let file = directory.path().join("carry.toml");
         let made = |table: &str| {
             fs::write(&file, format!("{GOOD}{table}")).unwrap();
-            Settings::read(&file).and_then(|settings| settings.kind().map(|_| ()))
+            Settings::read(&file).and_then(|settings| settings.kind(&[]).map(|_| ()))
         };
         fs::write(directory.path().join("password"), "geheim\n").unwrap();
         fs::write(directory.path().join("empty"), "\n").unwrap();

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use super::kind::Item;
 use super::pattern::{Fit, Pattern};
 
-/// A name in the root of each node that is no data: the temporary files of a carry.
+/// The beginning of names in the root of each node that are no data: the temporary files of a
+/// carry. The id of its map follows, so that the carries of two maps over the same roots do not
+/// meet.
 pub const OWN: &str = ".stead-carry";
 
 /// A name in a directory.
@@ -79,7 +81,9 @@ impl<'a> Walk<'a> {
         let mut entries = list(&self.directory())?;
         if depth == 0 {
             let marker = self.marker.map(str::as_bytes);
-            entries.retain(|entry| entry.name != OWN.as_bytes() && Some(&entry.name[..]) != marker);
+            entries.retain(|entry| {
+                !entry.name.starts_with(OWN.as_bytes()) && Some(&entry.name[..]) != marker
+            });
         }
         entries.sort_unstable_by(|a, b| b.name.cmp(&a.name));
         if let Some(after) = self.after.get(depth) {
@@ -200,9 +204,11 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        fs::create_dir(root.join(OWN)).unwrap();
         fs::write(root.join("mark"), "").unwrap();
-        fs::write(root.join(OWN).join("1"), "").unwrap();
+        for own in [OWN.to_owned(), format!("{OWN}.0123")] {
+            fs::create_dir(root.join(&own)).unwrap();
+            fs::write(root.join(own).join("1"), "").unwrap();
+        }
         std::os::unix::fs::symlink("/", root.join("b/link")).unwrap();
         let pattern = Pattern::parse("{path}").unwrap();
         let all = names(root, &pattern, None);

@@ -11,8 +11,19 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::attributes::copy_attributes;
+
 /// How much is read at once.
 const PIECE: usize = 128 << 10;
+
+/// What is kept of a file beside content, permissions and times.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// Owner and group.
+    pub owner: bool,
+    /// Extended attributes and ACLs.
+    pub attributes: bool,
+}
 
 /// A file that is written beside its place, and known until it is closed.
 pub struct Fresh {
@@ -42,18 +53,17 @@ fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Copies the file or link at `from` to `to`, where nothing may be, and makes its content durable.
-/// With `owner` it gets the owner and group of `from`.
-pub fn copy(from: &Path, to: &Path, owner: bool) -> io::Result<Fresh> {
+pub fn copy(from: &Path, to: &Path, keep: Keep) -> io::Result<Fresh> {
     let meta = from.symlink_metadata()?;
     if meta.is_symlink() {
-        return copy_link(from, to, &meta, owner);
+        return copy_link(from, to, &meta, keep.owner);
     }
     let mut source = open_regular(from)?;
     let meta = source.metadata()?;
     let mut options = OpenOptions::new();
     let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
     let bytes = copy_content(&mut source, &mut target, meta.len())?;
-    if owner {
+    if keep.owner {
         fchown(
             &target,
             Some(Uid::from_raw(meta.uid())),
@@ -62,6 +72,9 @@ pub fn copy(from: &Path, to: &Path, owner: bool) -> io::Result<Fresh> {
     }
     // after the owner, whose change takes the bits setuid and setgid away
     target.set_permissions(fs::Permissions::from_mode(meta.mode() & 0o7777))?;
+    if keep.attributes {
+        copy_attributes(&source, &target)?;
+    }
     futimens(&target, &times(&meta))?;
     target.sync_all()?;
     Ok(Fresh {
@@ -200,6 +213,11 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
+    const ALL: Keep = Keep {
+        owner: true,
+        attributes: true,
+    };
+
     #[test]
     fn content_holes_mode_and_times_are_copied() {
         let directory = tempfile::tempdir().unwrap();
@@ -220,14 +238,14 @@ mod tests {
             last_modification: time,
         };
         futimens(&file, &times).unwrap();
-        let fresh = copy(&one, &other, true).unwrap();
+        let fresh = copy(&one, &other, ALL).unwrap();
         assert!(fresh.bytes < 1 << 20, "{} bytes", fresh.bytes);
         assert!(equal(&one, &other).unwrap());
         let meta = fs::metadata(&other).unwrap();
         assert_eq!(meta.mode() & 0o7777, 0o640);
         assert_eq!((meta.mtime(), meta.mtime_nsec()), (1_000_000_000, 5));
         assert!(meta.blocks() * 512 < 1 << 20, "{} blocks", meta.blocks());
-        assert!(copy(&one, &other, true).is_err(), "nothing is replaced");
+        assert!(copy(&one, &other, ALL).is_err(), "nothing is replaced");
     }
 
     #[test]
@@ -235,7 +253,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (directory.path().join("1"), directory.path().join("2"));
         std::os::unix::fs::symlink("nowhere/at all", &one).unwrap();
-        copy(&one, &other, false).unwrap();
+        copy(&one, &other, ALL).unwrap();
         assert_eq!(fs::read_link(&other).unwrap(), Path::new("nowhere/at all"));
         assert!(equal(&one, &other).unwrap());
         fs::remove_file(&other).unwrap();

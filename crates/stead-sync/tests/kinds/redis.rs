@@ -1,5 +1,6 @@
 //! The kind redis, with real servers.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::redis::{Cmd, Connection, FromRedisValue};
@@ -191,6 +192,50 @@ fn a_key_of_the_application_stays_at_a_busy_target() {
         kind.add(&source, &target, &Item::of_key(*b"none")),
         Ok(Added::Gone)
     );
+}
+
+/// A writer writes "old" and then "new", and a carrier removes "old" all the while, alone and among
+/// other keys: "new" must stay each time.
+#[test]
+fn only_the_version_that_was_seen_is_removed_while_it_is_overwritten() {
+    let Some(server) = servers::redis(&["--appendonly", "no"]) else {
+        return;
+    };
+    let (kind, source) = (kind("redis"), node(0, &server.address));
+    kind.ready(&[&source]).unwrap();
+    let names = ["k", "a", "b"].map(Item::of_key);
+    let mut writer = Patient::open(&server.address);
+    for item in &names {
+        let () = writer.ask(::redis::cmd("SET").arg(&item.key).arg("old"));
+    }
+    let old = kind.version(&source, &names[0]).unwrap().unwrap();
+    let (stop, removed) = (AtomicBool::new(false), AtomicU64::new(0));
+    let lost = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for turn in 0.. {
+                if stop.load(Ordering::SeqCst) {
+                    break;
+                }
+                let pairs: Vec<_> = names.iter().map(|item| (item, &old)).collect();
+                let gone = kind.remove_all(&source, &pairs[..1 + turn % 3]).remove(0);
+                removed.fetch_add(u64::from(gone == Ok(true)), Ordering::SeqCst);
+            }
+        });
+        let mut lost = 0;
+        for _ in 0..20_000 {
+            for value in ["old", "new"] {
+                let () = writer.ask(&command(&["SET", "k", value]));
+            }
+            let found: Option<String> = writer.ask(&command(&["GET", "k"]));
+            lost += u32::from(found.as_deref() != Some("new"));
+        }
+        stop.store(true, Ordering::SeqCst);
+        lost
+    });
+    let removed = removed.into_inner();
+    eprintln!("redis: {removed} times an old value was removed, {lost} new ones lost");
+    assert!(removed > 100);
+    assert_eq!(lost, 0);
 }
 
 #[test]

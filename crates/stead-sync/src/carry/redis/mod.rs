@@ -2,7 +2,7 @@
 //!
 //! A key travels by DUMP and RESTORE, and RESTORE without REPLACE never takes the place of another
 //! one. Its version is a digest of the value with the instant at which it expires. A key is removed
-//! with WATCH: Redis refuses that when an application has changed the key since it was read.
+//! with WATCH: Redis refuses that when an application has changed the key since it was named there.
 
 pub mod session;
 
@@ -10,10 +10,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::Secret;
-use crate::carry::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use crate::carry::kind::{
+    each_or_all, only, Added, Compared, Done, Fault, Item, Kind, Node, Version,
+};
 use crate::carry::pool::Pool;
 
-use session::{Held, Session};
+use session::{Goal, Held, Session};
+
+/// How many keys are read at once: few, because Redis serves nobody else meanwhile.
+const BATCH: usize = 16;
 
 /// The kind.
 pub struct Redis {
@@ -51,8 +56,12 @@ impl Redis {
         self.pool.with(node, open, work)
     }
 
-    fn read(&self, node: &Node, item: &Item) -> Done<Option<Held>> {
-        self.with(node, |session| session.read(&item.key))
+    /// Reads keys: all at once, and one by one if that fails, so that no key holds up the others.
+    fn read(&self, node: &Node, items: &[&Item], goal: Goal) -> Vec<Done<Option<Held>>> {
+        each_or_all(items.len(), |range| {
+            let keys: Vec<&[u8]> = items[range].iter().map(|item| &item.key[..]).collect();
+            self.with(node, |session| session.read(&keys, goal))
+        })
     }
 }
 
@@ -102,40 +111,75 @@ impl Kind for Redis {
         self.cache
     }
 
+    fn at_once(&self) -> usize {
+        BATCH
+    }
+
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
-        Ok(self.read(node, item)?.map(|held| held.version()))
+        only(self.version_all(node, &[item]))
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {
-        let Some(held) = self.read(from, item)? else {
-            return Ok(Added::Gone);
-        };
-        let added = self.with(to, |session| session.add(&item.key, &held))?;
-        Ok(match added {
-            false => Added::Present,
-            true => Added::Copied {
-                read: held.version(),
-                // a version means the same at every server
-                wrote: held.version(),
-                bytes: held.size(),
-            },
-        })
+        only(self.add_all(from, to, &[item]))
     }
 
     fn compare(&self, first: &Node, second: &Node, item: &Item) -> Done<Compared> {
-        let (first, second) = (self.read(first, item)?, self.read(second, item)?);
-        let equal = match (&first, &second) {
-            (Some(first), Some(second)) => first.equals(second),
-            (first, second) => first.is_none() == second.is_none(),
-        };
-        Ok(Compared {
-            equal,
-            first: first.map(|held| held.version()),
-            second: second.map(|held| held.version()),
-        })
+        only(self.compare_all(first, second, &[item]))
     }
 
     fn remove(&self, node: &Node, item: &Item, version: &Version) -> Done<bool> {
-        self.with(node, |session| session.remove(&item.key, version))
+        only(self.remove_all(node, &[(item, version)]))
+    }
+
+    fn version_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<Version>>> {
+        let read = self.read(node, items, Goal::Compare).into_iter();
+        read.map(|held| Ok(held?.map(|held| held.version())))
+            .collect()
+    }
+
+    fn add_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Added>> {
+        let read = self.read(from, items, Goal::Copy).into_iter().zip(items);
+        let each = read.map(|(held, item)| {
+            let Some(held) = held? else {
+                return Ok(Added::Gone);
+            };
+            let added = self.with(to, |session| session.add(&item.key, &held))?;
+            Ok(match added {
+                false => Added::Present,
+                true => Added::Copied {
+                    read: held.version(),
+                    // a version means the same at every server
+                    wrote: held.version(),
+                    bytes: held.size(),
+                },
+            })
+        });
+        each.collect()
+    }
+
+    fn compare_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Compared>> {
+        let one = self.read(first, items, Goal::Compare);
+        let other = self.read(second, items, Goal::Compare);
+        let each = one.into_iter().zip(other).map(|(first, second)| {
+            let (first, second) = (first?, second?);
+            let equal = match (&first, &second) {
+                (Some(first), Some(second)) => first.equals(second),
+                (first, second) => first.is_none() == second.is_none(),
+            };
+            Ok(Compared {
+                equal,
+                first: first.map(|held| held.version()),
+                second: second.map(|held| held.version()),
+            })
+        });
+        each.collect()
+    }
+
+    fn remove_all(&self, node: &Node, items: &[(&Item, &Version)]) -> Vec<Done<bool>> {
+        each_or_all(items.len(), |range| {
+            let pairs = items[range].iter();
+            let pairs: Vec<_> = pairs.map(|(item, v)| (&item.key[..], *v)).collect();
+            self.with(node, |session| session.remove(&pairs))
+        })
     }
 }

@@ -33,7 +33,7 @@ const FOOTER: usize = 10;
 
 /// What a key holds.
 pub struct Held {
-    /// The value, as RESTORE takes it.
+    /// The value, as RESTORE takes it, where it is to travel.
     dump: Vec<u8>,
     /// When it expires, in milliseconds since 1970; -1 when it does not.
     expires: i64,
@@ -60,6 +60,18 @@ impl Held {
             && forever(self) == forever(other)
             && self.expires.abs_diff(other.expires) <= APART
     }
+}
+
+/// What a key is read for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// It is copied: the value itself is needed.
+    Copy,
+    /// It is compared.
+    Compare,
+    /// It is removed, and was named to WATCH. This read is no transaction, because the end of one
+    /// ends the watch: what changes meanwhile is noticed when the key is removed.
+    Removal,
 }
 
 /// A connection.
@@ -143,68 +155,44 @@ impl Session {
         self.ask(::redis::cmd("SCAN").arg(cursor).arg("COUNT").arg(PAGE))
     }
 
-    /// Returns what a key holds.
-    pub fn read(&mut self, key: &[u8]) -> Done<Option<Held>> {
+    /// Returns what keys hold.
+    pub fn read(&mut self, keys: &[&[u8]], goal: Goal) -> Done<Vec<Option<Held>>> {
         for _ in 0..TRIES {
-            let kind: String = self.ask(::redis::cmd("TYPE").arg(key))?;
+            let mut types = ::redis::pipe();
+            for key in keys {
+                types.cmd("TYPE").arg(key);
+            }
+            let types = types.query::<Vec<String>>(&mut self.connection);
+            let types = types.map_err(|error| failure(&self.server, &error))?;
             let mut commands = ::redis::pipe();
-            commands.atomic();
-            commands.cmd("TYPE").arg(key);
-            commands.cmd("DUMP").arg(key);
-            commands.cmd("PEXPIRETIME").arg(key);
-            match kind.as_str() {
-                "none" => return Ok(None),
-                "string" => commands.cmd("GET").arg(key),
-                "list" => commands.cmd("LRANGE").arg(key).arg(0).arg(-1),
-                "set" => commands.cmd("SMEMBERS").arg(key),
-                "hash" => commands.cmd("HGETALL").arg(key),
-                "zset" => {
-                    let range = commands.cmd("ZRANGE").arg(key);
-                    range.arg(0).arg(-1).arg("WITHSCORES")
-                }
-                "stream" => {
-                    commands.cmd("XRANGE").arg(key).arg("-").arg("+");
-                    commands.cmd("XINFO").arg("GROUPS").arg(key)
-                }
-                _ => &mut commands,
+            if goal != Goal::Removal {
+                commands.atomic();
+            }
+            for (key, kind) in keys.iter().zip(&types) {
+                ask_for(&mut commands, key, kind, goal);
+            }
+            let answer = match commands.is_empty() {
+                true => Ok(Vec::new()),
+                false => commands.query::<Vec<Value>>(&mut self.connection),
             };
-            let answer = commands.query::<Vec<Value>>(&mut self.connection);
             let answer = match answer {
-                // the key changed its type after it was asked for
-                Err(error) if error.code() == Some("WRONGTYPE") => continue,
-                Err(error) if kind == "stream" && error.to_string().contains("no such key") => {
-                    continue
-                }
-                answer => answer.map_err(|error| failure(&self.server, &error))?,
+                // a key changed its type after it was asked for
+                Err(error) if error.code() == Some("WRONGTYPE") => None,
+                Err(error) if error.to_string().contains("no such key") => None,
+                answer => Some(answer.map_err(|error| failure(&self.server, &error))?),
             };
-            let mut parts = answer.into_iter();
-            let mut next = || parts.next().unwrap_or_default();
-            let (now, dump, expires) = (next(), next(), next());
-            let now = String::from_redis_value(now).unwrap_or_default();
-            let (Value::BulkString(dump), Value::Int(expires)) = (dump, expires) else {
-                continue;
-            };
-            if now != kind {
-                continue;
-            }
-            let mut mark = Sha256::new();
-            mark.update(kind.as_bytes());
-            mark.update([0]);
-            match kind.as_str() {
-                "set" => unordered(&mut mark, next(), 1),
-                "hash" => unordered(&mut mark, next(), 2),
-                "string" | "list" | "zset" => update(&mut mark, &next()),
-                "stream" => {
-                    update(&mut mark, &next());
-                    update(&mut mark, &next());
+            if let Some(answer) = answer {
+                let mut parts = answer.into_iter();
+                let held = types.iter().map(|kind| held(kind, &mut parts, goal));
+                if let Some(all) = held.collect() {
+                    return Ok(all);
                 }
-                _ => mark.update(&dump[..dump.len().saturating_sub(FOOTER)]),
             }
-            return Ok(Some(Held {
-                dump,
-                expires,
-                mark: mark.finalize().into(),
-            }));
+            if keys.len() > 1 && goal != Goal::Removal {
+                // one that changes must not hold up the others
+                let alone = |key: &&[u8]| Ok(self.read(&[*key], goal)?.pop().flatten());
+                return keys.iter().map(alone).collect();
+            }
         }
         Err(self.busy())
     }
@@ -223,22 +211,36 @@ impl Session {
         }
     }
 
-    /// Removes a key if it has this version. Returns whether the key is gone now.
-    pub fn remove(&mut self, key: &[u8], version: &Version) -> Done<bool> {
+    /// Removes keys that have these versions. Returns for each whether it is gone now.
+    pub fn remove(&mut self, keys: &[(&[u8], &Version)]) -> Done<Vec<bool>> {
+        let names: Vec<&[u8]> = keys.iter().map(|(key, _)| *key).collect();
         for _ in 0..TRIES {
-            self.ask::<Value>(::redis::cmd("WATCH").arg(key))?;
-            let held = self.read(key)?;
-            if held.as_ref().is_none_or(|held| held.version() != *version) {
-                self.ask::<Value>(&::redis::cmd("UNWATCH"))?;
-                return Ok(held.is_none());
-            }
-            // nothing is removed when another client has changed the key since WATCH
+            self.ask::<Value>(::redis::cmd("WATCH").arg(&names))?;
+            let held = self.read(&names, Goal::Removal)?;
             let mut commands = ::redis::pipe();
-            commands.atomic().cmd("UNLINK").arg(key);
+            commands.atomic();
+            let found = keys.iter().zip(held);
+            let gone = found.map(|((key, wanted), held)| match held {
+                Some(held) if held.version() == **wanted => {
+                    commands.cmd("UNLINK").arg(*key);
+                    true
+                }
+                held => held.is_none(),
+            });
+            let gone = gone.collect();
+            if commands.is_empty() {
+                self.ask::<Value>(&::redis::cmd("UNWATCH"))?;
+                return Ok(gone);
+            }
+            // nothing is removed when another client has changed one of the keys since WATCH
             let answer = commands.query::<Value>(&mut self.connection);
             match answer.map_err(|error| failure(&self.server, &error))? {
+                Value::Nil if keys.len() > 1 => {
+                    let alone = |key| Ok(self.remove(&[key])?.pop().unwrap_or(false));
+                    return keys.iter().copied().map(alone).collect();
+                }
                 Value::Nil => (),
-                _ => return Ok(true),
+                _ => return Ok(gone),
             }
         }
         Err(self.busy())
@@ -256,6 +258,85 @@ impl Session {
     fn refused(&self, why: impl std::fmt::Display) -> Fault {
         Fault::final_one(format_args!("{}: {why}", self.server))
     }
+}
+
+/// Returns the command that reads what clients see of a type; `None` for the types of modules.
+fn command_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "string" => "GET",
+        "list" => "LRANGE",
+        "set" => "SMEMBERS",
+        "hash" => "HGETALL",
+        "zset" => "ZRANGE",
+        "stream" => "XRANGE",
+        _ => return None,
+    })
+}
+
+/// Adds the commands that read a key of a type.
+fn ask_for(commands: &mut ::redis::Pipeline, key: &[u8], kind: &str, goal: Goal) {
+    if kind == "none" {
+        return;
+    }
+    let known = command_of(kind);
+    commands.cmd("TYPE").arg(key);
+    commands.cmd("PEXPIRETIME").arg(key);
+    if goal == Goal::Copy || known.is_none() {
+        commands.cmd("DUMP").arg(key);
+    }
+    let Some(known) = known else { return };
+    let command = commands.cmd(known).arg(key);
+    match kind {
+        "list" => command.arg(0).arg(-1),
+        "zset" => command.arg(0).arg(-1).arg("WITHSCORES"),
+        "stream" => {
+            command.arg("-").arg("+");
+            commands.cmd("XINFO").arg("GROUPS").arg(key)
+        }
+        _ => command,
+    };
+}
+
+/// Takes what a key holds from the answer to these commands; `None` when the key is another one
+/// than it was.
+fn held(kind: &str, parts: &mut impl Iterator<Item = Value>, goal: Goal) -> Option<Option<Held>> {
+    if kind == "none" {
+        return Some(None);
+    }
+    let mut next = || parts.next().unwrap_or_default();
+    let (now, expires) = (next(), next());
+    let is_known = command_of(kind).is_some();
+    let dump = match goal == Goal::Copy || !is_known {
+        true => next(),
+        false => Value::BulkString(Vec::new()),
+    };
+    let mut mark = Sha256::new();
+    mark.update(kind.as_bytes());
+    mark.update([0]);
+    match kind {
+        "set" => unordered(&mut mark, next(), 1),
+        "hash" => unordered(&mut mark, next(), 2),
+        "stream" => {
+            update(&mut mark, &next());
+            update(&mut mark, &next());
+        }
+        _ if is_known => update(&mut mark, &next()),
+        _ => {}
+    }
+    let (Value::BulkString(dump), Value::Int(expires)) = (dump, expires) else {
+        return None;
+    };
+    if !is_known {
+        mark.update(&dump[..dump.len().saturating_sub(FOOTER)]);
+    }
+    let is_same = String::from_redis_value(now).is_ok_and(|now| now == kind);
+    is_same.then(|| {
+        Some(Held {
+            dump,
+            expires,
+            mark: mark.finalize().into(),
+        })
+    })
 }
 
 /// Adds an answer to a mark: every text with its length, every list with its number of parts.

@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
-use crate::carry::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use crate::carry::kind::{
+    each_or_all, only, Added, Compared, Done, Fault, Item, Kind, Node, Version,
+};
 use crate::carry::pool::Pool;
 
 use database::{version, Database, Login, Named, Row, Table};
@@ -105,25 +107,6 @@ impl<D: Database> Sql<D> {
 
 fn keys<'a>(items: &[&'a Item]) -> Vec<&'a [u8]> {
     items.iter().map(|item| &item.key[..]).collect()
-}
-
-/// Does something with many items at once; when that fails, with one after the other, so that one
-/// item does not hold the others back.
-fn each_or_all<T>(
-    count: usize,
-    mut work: impl FnMut(std::ops::Range<usize>) -> Done<Vec<T>>,
-) -> Vec<Done<T>> {
-    match work(0..count) {
-        Ok(all) => all.into_iter().map(Ok).collect(),
-        Err(fault) if count == 1 => vec![Err(fault)],
-        Err(_) => (0..count)
-            .map(|place| work(place..place + 1).map(|mut one| one.remove(0)))
-            .collect(),
-    }
-}
-
-fn only<T>(mut list: Vec<Done<T>>) -> Done<T> {
-    list.remove(0)
 }
 
 impl<D: Database> Kind for Sql<D> {

@@ -3,26 +3,34 @@
 //! | variable | what it is |
 //! |---|---|
 //! | `STEAD_KEY` | the key; also on standard input, followed by a newline |
-//! | `STEAD_FROM` | the node that has it: its root, or its name |
+//! | `STEAD_FROM` | the name of the node that has it |
 //! | `STEAD_TO` | the other node, for `copy` and `verify` |
 //! | `STEAD_FROM_name` | the attribute `name` of that node; `STEAD_TO_name` likewise |
 //!
 //! A command says by its exit code how it went: 0 done, 75 try again later, anything else failed.
 //! `verify` also has 1: they differ, 2: `STEAD_TO` lacks it, 3: only `STEAD_TO` has it, 4: neither
 //! has it. It is also asked about one node, with `STEAD_FROM` and `STEAD_TO` the same.
+//!
+//! With `batch`, a command gets many keys on standard input, and none in `STEAD_KEY`. It says on
+//! standard output which of them have another code than 0: see `answers.rs`.
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod answers;
+mod child;
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{kill_process_group, Pid, Signal};
 use serde::Deserialize;
 
-use super::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{only, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+
+use answers::{codes, read_key, write_key};
+use child::{kill, not_started, Ended};
 
 /// `verify`: the two nodes have different values.
 const DIFFERS: i32 = 1;
@@ -35,8 +43,8 @@ const NEITHER: i32 = 4;
 /// The command failed for a reason that may pass: EX_TEMPFAIL of sysexits.h.
 const AGAIN: i32 = 75;
 
-/// How much of what a command writes to standard error is kept for messages.
-const SAID: u64 = 500;
+/// The most keys that a command is given at once.
+const MOST: usize = 10_000;
 
 /// The table `[command]` of the file of a carry. Each command runs in /bin/sh.
 #[derive(Clone, Debug, Deserialize)]
@@ -56,7 +64,10 @@ pub struct ShellOptions {
     /// Whether `list` writes the keys in the order of their bytes.
     #[serde(default)]
     pub sorted: bool,
-    /// How many seconds a command for one key may take.
+    /// How many keys a command is given at once; 1: one, in `STEAD_KEY`.
+    #[serde(default = "one")]
+    pub batch: usize,
+    /// How many seconds a command may take, other than `list`.
     #[serde(default = "hour")]
     pub seconds: u64,
 }
@@ -65,15 +76,13 @@ fn hour() -> u64 {
     3600
 }
 
+fn one() -> usize {
+    1
+}
+
 /// The kind.
 pub struct Shell {
     options: ShellOptions,
-}
-
-/// How a command for one key ended.
-struct Ended {
-    code: Option<i32>,
-    said: String,
 }
 
 impl Shell {
@@ -89,6 +98,10 @@ impl Shell {
         ];
         match commands.iter().find(|(_, text)| text.trim().is_empty()) {
             Some((name, _)) => Err(format!("command.{name} is empty; write a command")),
+            None if !(1..=MOST).contains(&options.batch) => Err(format!(
+                "command.batch is {}; write 1 to {MOST}",
+                options.batch
+            )),
             None => Ok(Shell { options }),
         }
     }
@@ -116,74 +129,83 @@ impl Shell {
         }
     }
 
-    /// Runs a command for a key.
-    fn run(&self, text: &str, nodes: &[(&str, &Node)], item: &Item) -> Done<Ended> {
-        let mut command = self.command(text, nodes);
-        if !item.key.contains(&0) {
-            use std::os::unix::ffi::OsStrExt;
-            command.env("STEAD_KEY", std::ffi::OsStr::from_bytes(&item.key));
-        }
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let started = |e| Fault::passing(format_args!("cannot start /bin/sh: {e}"));
-        let mut child = command.spawn().map_err(started)?;
-        if let Some(mut input) = child.stdin.take() {
-            let mut line = item.key.clone();
-            line.push(self.end());
-            // a command need not read it
-            let _ = input.write_all(&line);
-        }
-        let errors = child.stderr.take();
-        let (send, said) = mpsc::channel();
-        thread::spawn(move || {
-            let mut text = Vec::new();
-            if let Some(mut errors) = errors {
-                let _ = (&mut errors).take(SAID).read_to_end(&mut text);
-                let _ = send.send(String::from_utf8_lossy(&text).trim().to_owned());
-                // the command must not wait for a reader
-                let _ = std::io::copy(&mut errors, &mut std::io::sink());
-            }
-        });
-        let code = self.wait(&mut child)?;
-        // what it started in the background may keep the pipe open
-        let said = said
-            .recv_timeout(Duration::from_secs(1))
-            .unwrap_or_default();
-        Ok(Ended { code, said })
+    fn is_batch(&self) -> bool {
+        self.options.batch > 1
     }
 
-    fn wait(&self, child: &mut Child) -> Done<Option<i32>> {
-        let limit = Duration::from_secs(self.options.seconds);
-        let (began, mut nap) = (Instant::now(), Duration::from_millis(1));
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status.code()),
-                Ok(None) if began.elapsed() < limit => {
-                    thread::sleep(nap);
-                    nap = (nap * 2).min(Duration::from_millis(20));
+    fn run(&self, mut command: Command, keys: &[&[u8]]) -> Done<Ended> {
+        let mut input = Vec::new();
+        for key in keys {
+            match self.is_batch() {
+                true => write_key(key, self.end(), &mut input),
+                false => {
+                    input.extend_from_slice(key);
+                    input.push(self.end());
                 }
-                Ok(None) => {
-                    kill(child);
-                    return Err(Fault::passing(format_args!(
-                        "the command took longer than {} s and was killed; command.seconds is the \
-                         limit",
-                        self.options.seconds
-                    )));
-                }
-                Err(error) => return Err(Fault::passing(format_args!("the command: {error}"))),
             }
         }
+        let limit = Duration::from_secs(self.options.seconds);
+        child::run(&mut command, input, limit, self.is_batch())
+    }
+
+    /// Runs the command `name` for some keys, and returns how it ended for each.
+    fn each(&self, name: &str, nodes: &[(&str, &Node)], items: &[&Item]) -> Vec<Done<Ended>> {
+        let text = match name {
+            "copy" => &self.options.copy,
+            "verify" => &self.options.verify,
+            _ => &self.options.remove,
+        };
+        if self.is_batch() {
+            return self.batch(name, self.command(text, nodes), items);
+        }
+        let alone = |item: &&Item| {
+            let mut command = self.command(text, nodes);
+            if !item.key.contains(&0) {
+                command.env("STEAD_KEY", OsStr::from_bytes(&item.key));
+            }
+            self.run(command, &[&item.key])
+        };
+        items.iter().map(alone).collect()
+    }
+
+    /// Runs a command for all keys of a batch. A command that fails as a whole has done only what it
+    /// says.
+    fn batch(&self, name: &str, command: Command, items: &[&Item]) -> Vec<Done<Ended>> {
+        let keys: Vec<&[u8]> = items.iter().map(|item| &item.key[..]).collect();
+        let run = || {
+            let ended = self.run(command, &keys)?;
+            let codes = codes(&ended.answer, &keys, self.end());
+            let wrong = |why| Fault::final_one(format_args!("command.{name}: {why}"));
+            Ok((codes.map_err(wrong)?, ended))
+        };
+        let (codes, ended) = match run() {
+            Ok(done) => done,
+            Err(fault) => return vec![Err(fault); items.len()],
+        };
+        let of_key = |item: &&Item| match codes.get(&item.key) {
+            Some(code) => Ok(Ended {
+                code: Some(*code),
+                said: ended.said.clone(),
+                answer: Vec::new(),
+            }),
+            None if ended.code == Some(0) => Ok(Ended {
+                code: Some(0),
+                said: String::new(),
+                answer: Vec::new(),
+            }),
+            None => Err(failed(name, &ended, item)),
+        };
+        items.iter().map(of_key).collect()
     }
 
     /// Runs a command that has to succeed.
-    fn succeed(&self, name: &str, text: &str, nodes: &[(&str, &Node)], item: &Item) -> Done {
-        let ended = self.run(text, nodes, item)?;
-        match ended.code {
-            Some(0) => Ok(()),
-            _ => Err(failed(name, &ended, item)),
-        }
+    fn succeed(&self, name: &str, nodes: &[(&str, &Node)], items: &[&Item]) -> Vec<Done> {
+        let ends = self.each(name, nodes, items).into_iter().zip(items);
+        let each = ends.map(|(ended, item)| match ended? {
+            ended if ended.code == Some(0) => Ok(()),
+            ended => Err(failed(name, &ended, item)),
+        });
+        each.collect()
     }
 }
 
@@ -205,9 +227,7 @@ impl Kind for Shell {
     ) -> Done {
         let mut command = self.command(&self.options.list, &[("STEAD_FROM", node)]);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|e| Fault::passing(format_args!("cannot start /bin/sh: {e}")))?;
+        let mut child = command.spawn().map_err(not_started)?;
         let Some(output) = child.stdout.take() else {
             return Err(Fault::passing("the command has no output"));
         };
@@ -224,6 +244,18 @@ impl Kind for Shell {
             }
             if key.pop() != Some(self.end()) {
                 break Err(Fault::passing("command.list: its last line has no end"));
+            }
+            if self.is_batch() {
+                match read_key(&key, self.end()) {
+                    Some(plain) => key = plain,
+                    None => {
+                        break Err(Fault::final_one(format_args!(
+                            "command.list: {} has a backslash with neither a backslash nor an n \
+                             after it; with `batch`, write a backslash as two, or set zero = true",
+                            super::kind::told(&key)
+                        )))
+                    }
+                }
             }
             if self.options.sorted && last.as_ref().is_some_and(|last| *last >= key) {
                 break Err(Fault::final_one(
@@ -255,45 +287,72 @@ impl Kind for Shell {
         }
     }
 
+    fn at_once(&self) -> usize {
+        self.options.batch
+    }
+
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
-        // a command that compares a node with itself says whether the key is there
-        let both = self.compare(node, node, item)?;
-        Ok(both.second.and(both.first))
+        only(self.version_all(node, &[item]))
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {
-        let nodes = [("STEAD_FROM", from), ("STEAD_TO", to)];
-        self.succeed("copy", &self.options.copy, &nodes, item)?;
-        Ok(Added::Held { bytes: 0 })
+        only(self.add_all(from, to, &[item]))
     }
 
     fn compare(&self, first: &Node, second: &Node, item: &Item) -> Done<Compared> {
-        let nodes = [("STEAD_FROM", first), ("STEAD_TO", second)];
-        let ended = self.run(&self.options.verify, &nodes, item)?;
-        // commands tell no versions: a key that is there has this one
-        let there = || Some(Version(Vec::new()));
-        let (first, second) = match ended.code {
-            Some(0 | DIFFERS) => (there(), there()),
-            Some(LACKS) => (there(), None),
-            Some(EXTRA) => (None, there()),
-            Some(NEITHER) => (None, None),
-            _ => return Err(failed("verify", &ended, item)),
-        };
-        Ok(Compared {
-            first,
-            second,
-            equal: matches!(ended.code, Some(0 | NEITHER)),
-        })
+        only(self.compare_all(first, second, &[item]))
     }
 
-    fn remove(&self, node: &Node, item: &Item, _version: &Version) -> Done<bool> {
-        self.succeed(
-            "remove",
-            &self.options.remove,
-            &[("STEAD_FROM", node)],
-            item,
-        )?;
-        Ok(true)
+    fn remove(&self, node: &Node, item: &Item, version: &Version) -> Done<bool> {
+        only(self.remove_all(node, &[(item, version)]))
+    }
+
+    fn version_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<Version>>> {
+        // a command that compares a node with itself says whether the key is there
+        let compared = self.compare_all(node, node, items).into_iter();
+        compared
+            .map(|both| both.map(|both| both.second.and(both.first)))
+            .collect()
+    }
+
+    fn add_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Added>> {
+        let nodes = [("STEAD_FROM", from), ("STEAD_TO", to)];
+        let copied = self.succeed("copy", &nodes, items).into_iter();
+        copied
+            .map(|done| done.map(|()| Added::Held { bytes: 0 }))
+            .collect()
+    }
+
+    fn compare_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Compared>> {
+        let nodes = [("STEAD_FROM", first), ("STEAD_TO", second)];
+        let ends = self.each("verify", &nodes, items).into_iter().zip(items);
+        // commands tell no versions: a key that is there has this one
+        let there = || Some(Version(Vec::new()));
+        let each = ends.map(|(ended, item)| {
+            let ended = ended?;
+            let (first, second) = match ended.code {
+                Some(0 | DIFFERS) => (there(), there()),
+                Some(LACKS) => (there(), None),
+                Some(EXTRA) => (None, there()),
+                Some(NEITHER) => (None, None),
+                _ => return Err(failed("verify", &ended, item)),
+            };
+            Ok(Compared {
+                first,
+                second,
+                equal: matches!(ended.code, Some(0 | NEITHER)),
+            })
+        });
+        each.collect()
+    }
+
+    fn remove_all(&self, node: &Node, items: &[(&Item, &Version)]) -> Vec<Done<bool>> {
+        let items: Vec<&Item> = items.iter().map(|(item, _)| *item).collect();
+        let removed = self.succeed("remove", &[("STEAD_FROM", node)], &items);
+        removed
+            .into_iter()
+            .map(|done| done.map(|()| true))
+            .collect()
     }
 }
 
@@ -312,14 +371,6 @@ fn failed(name: &str, ended: &Ended, item: &Item) -> Fault {
     }
 }
 
-fn kill(child: &mut Child) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(group) = group {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,6 +383,7 @@ mod tests {
             remove: "echo no; echo sorry >&2; exit 75".to_owned(),
             zero: false,
             sorted,
+            batch: 1,
             seconds: 60,
         };
         Shell::new(options).unwrap()
@@ -409,5 +461,40 @@ mod tests {
             let fault = list(&shell(text, "true", true), None, 9).unwrap_err();
             assert!(fault.line.contains(part), "{text}: {fault:?}");
         }
+    }
+
+    #[test]
+    fn a_batch_says_which_keys_failed() {
+        let mut made = shell("printf 'a\\\\nb\\n\\\\\\\\\\n'", "true", false);
+        made.options.batch = 3;
+        assert_eq!(list(&made, None, 9).unwrap(), ["a\nb", "\\"]);
+        let (a, b) = (node("a"), node("b"));
+        let items = ["x", "a\nb", "\\", "y"].map(Item::of_key);
+        let items: Vec<&Item> = items.iter().collect();
+        made.options.verify = "while read -r k; do case $k in \
+             x) echo 2 x;; 'a\\nb') printf '%s\\n' \"75 $k\";; esac; done; echo busy >&2"
+            .to_owned();
+        let ends = made.compare_all(&a, &b, &items);
+        assert!(ends[0].as_ref().unwrap().second.is_none());
+        let fault = ends[1].as_ref().unwrap_err();
+        assert!(fault.passes && fault.line.contains("busy"), "{fault:?}");
+        assert!(ends[2].as_ref().unwrap().equal && ends[3].as_ref().unwrap().equal);
+        // what a command did before it broke off is done, and the rest is not
+        made.options.verify = "read -r k; echo 0 \"$k\"; exit 75".to_owned();
+        let ends = made.compare_all(&a, &b, &items);
+        assert!(ends[0].is_ok());
+        assert!(ends[1..].iter().all(|end| end.as_ref().unwrap_err().passes));
+        // the code 1 of a command that failed as a whole does not say that its keys differ
+        made.options.verify = "exit 1".to_owned();
+        let ends = made.compare_all(&a, &b, &items);
+        assert!(ends.iter().all(|end| !end.as_ref().unwrap_err().passes));
+        // an answer that is none is no success
+        made.options.verify = "echo well done".to_owned();
+        let ends = made.compare_all(&a, &b, &items);
+        assert!(ends.iter().all(Result::is_err), "{ends:?}");
+        made.options.list = "printf 'a\\\\tb\\n'".to_owned();
+        assert!(list(&made, None, 9).unwrap_err().line.contains("backslash"));
+        made.options.batch = 0;
+        assert!(Shell::new(made.options).is_err());
     }
 }

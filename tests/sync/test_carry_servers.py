@@ -1,0 +1,81 @@
+"""`stead-sync carry` with data on real servers, from the first state to the end, while
+applications on two hosts read, write and delete it, the carrier is killed again and
+again, and the new server once.
+"""
+
+import random
+import time
+from collections import Counter
+
+import pytest
+from carry_servers import KINDS, ServerCarry, program
+from carry_site import kill
+from sync_servers import wait_for
+from sync_site import Site
+
+KEYS = [f"key{n:03}" for n in range(150)]
+STATES = ("old", "both_old_first", "both_new_first", "new")
+KILLS = 3
+
+# in which state the new server is killed: another one for each kind
+DOWN = dict(zip(KINDS, ("both_new_first", "both_old_first", "new", "both_old_first")))
+
+
+def lose_server(carry, node):
+    """Kills a server while a carrier runs, and starts it again. A cache may have forgotten
+    what it had.
+    """
+    ledger = carry.ledger
+    ledger.is_down = True
+    if carry.kind.needs == ("memcached",):
+        ledger.excused.update(KEYS)
+    carry.kill_server(node)
+    time.sleep(0.3)
+    carry.start_server(node)
+    ledger.is_down = False
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property):
+    missing = [name for name in KINDS[kind].needs if not program(name)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} are not installed")
+    (place / "shared").mkdir()
+    rng, killed, states = random.Random(kind), 0, Counter()
+    site = Site(programs, place, f"file://{place}/shared/members.map")
+    limits = "items_per_second = 20\nworkers = 2"
+    with site, ServerCarry(site, kind, KEYS, ("a", "b"), limits=limits) as carry:
+        carry.fill()
+        carry.start()
+        carry.begin("a", "b", "c")
+        for state in STATES:
+            for turn in range(KILLS):
+                running = carry.start_run("--until", state)
+                time.sleep(rng.uniform(0.02, 0.5))
+                if turn == 1 and state == DOWN[kind]:
+                    wait_for(lambda s=state: carry.state() == s, state)
+                    lose_server(carry, "c")
+                states[carry.state()] += running.poll() is None
+                killed += kill(running)
+            done = carry.run("--until", state)
+            assert done.returncode == 0, done.stderr
+            assert carry.state() == state
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        carry.stop()
+        keys, *_ = carry.judge()
+        ledger = carry.ledger
+        assert min(ledger.looks, ledger.writes, ledger.deletes) > 50, carry.told()
+        assert len(states) >= 3 and killed >= 8, states
+        assert carry.waited > 0, "nobody noticed that the server was away"
+        found = carry.copies()
+        assert any("c" in nodes for nodes in found.values())
+        # the control: the judge sees a key that is gone
+        key, nodes = next((k, n) for k, n in found.items() if k not in ledger.excused)
+        carry.delete_at(next(iter(nodes)), key)
+        with pytest.raises(AssertionError, match=key):
+            carry.judge()
+    told = f"{killed} kills in {dict(states)}, 1 of the new server; {carry.told()}"
+    if ledger.forgotten:
+        told += f" ({ledger.forgotten} forgotten by the killed cache)"
+    record_property(f"{kind}:", f"{told}; {keys} keys, 0 lost, 0 back, 0 twice")
