@@ -366,7 +366,7 @@ impl Pass<'_> {
                 let alike = unit
                     .last()
                     .is_some_and(|last| loads[*last].1 == loads[place].1);
-                alike && unit.len() < self.kind.at_once().max(1)
+                alike && unit.len() < self.kind.at_once(&loads[place].0).max(1)
             };
             match units.last_mut().filter(fits) {
                 Some(unit) => unit.push(place),
@@ -483,8 +483,7 @@ impl Pass<'_> {
             }
             Job::Drop { node: at, keepers } => {
                 let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
-                let anyway = self.kind.may_forget();
-                let all = protocol.drop_all(node, &keepers, items, anyway);
+                let all = protocol.drop_all(node, &keepers, items, false);
                 self.throttle
                     .done([*at, keepers[0].number], items.len() as u64, 0, self.stop);
                 Ok(all)
@@ -517,7 +516,9 @@ impl Pass<'_> {
                     (outcome, _) => outcome,
                 }))
             }
-            _ if self.kind.may_forget() && found == Ok(Outcome::Absent) => Ok(Ok(Outcome::Gone)),
+            _ if found == Ok(Outcome::Absent) && self.kind.may_forget(item) => {
+                Ok(Ok(Outcome::Gone))
+            }
             _ => Ok(found),
         }
     }

@@ -175,7 +175,7 @@ impl Protocol<'_> {
     }
 
     /// Removes items at a node that no application uses any more for them. What one of the
-    /// `keepers` lacks is `Absent` and stays, unless `anyway`.
+    /// `keepers` lacks is `Absent` and stays, unless `anyway`, or unless nodes may forget it.
     pub fn drop_all(
         &self,
         node: &Node,
@@ -190,6 +190,7 @@ impl Protocol<'_> {
     }
 
     fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, anyway: bool) -> Done<Outcome> {
+        let anyway = anyway || self.kind.may_forget(item);
         for again in 0..LOOKS {
             self.pause(CHANGED, again);
             let mut found = None;

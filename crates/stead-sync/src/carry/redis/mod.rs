@@ -98,7 +98,7 @@ impl Kind for Redis {
         false
     }
 
-    fn may_forget(&self) -> bool {
+    fn may_forget(&self, _item: &Item) -> bool {
         self.cache
     }
 
