@@ -168,21 +168,16 @@ sub put_photo {
 # alive.
 sub database {
     my ( $self, $node ) = @_;
-    return $self->{databases}{$node} //= DBI->connect_cached(
-        'dbi:Pg:' . encode_utf8( $self->{pair}->attribute( $node, 'shard' ) ),
-        undef, undef,
-        {
-            RaiseError     => 1,
-            PrintError     => 0,
-            AutoCommit     => 1,
-            pg_enable_utf8 => 0,    # texts are bytes, as they come and go
 
-            # the carrier holds a row for milliseconds; whoever waits longer gives up
-            Callbacks => {
-                'connect_cached.connected' =>
-                  sub { $_[0]->do(q{SET lock_timeout = '5s'}); return }
-            },
-        }
+    # the carrier holds a row for milliseconds; whoever waits longer gives up
+    return $self->{databases}{$node} //= DBI->connect_cached(
+        'dbi:Pg:'
+          . encode_utf8( $self->{pair}->attribute( $node, 'shard' ) )
+          . q{ options='-c lock_timeout=5s'},
+        undef, undef,
+
+        # texts are bytes, as they come and go
+        { RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_enable_utf8 => 0 }
     );
 }
 
