@@ -30,10 +30,9 @@ class Census:
                     with open(path, "rb") as file:
                         self.photos.setdefault(key, {})[node] = file.read()
 
-    def moving(self, old, new):
-        """The numbers of rows and of photos that two maps place differently."""
-        moved = lambda key: old.locate(key) != new.locate(key)
-        return sum(map(moved, self.rows)), sum(map(moved, self.photos))
+    def moved(self, moving):
+        """How many of the keys that move are there: (rows, photos)."""
+        return len(moving & self.rows.keys()), len(moving & self.photos.keys())
 
     def judge(self, truth, map):
         """Compares with what the visitors know: the numbers of what is lost, twice, or
@@ -74,26 +73,26 @@ def fill(nodes, map, truth):
 
 
 class Glance:
-    """Counts rows and photos quickly, for the picture while it runs."""
+    """Lists rows and photos quickly, for the picture while it runs."""
 
     def __init__(self):
         self.connections = {}
 
     def look(self, nodes):
-        """Returns {node: (rows, photos)}."""
+        """Returns {node: (keys of the rows, keys of the photos)}."""
         found = {}
         for node, (shard, root) in nodes.items():
             if node not in self.connections:
                 self.connections[node] = psycopg2.connect(shard)
                 self.connections[node].autocommit = True
             with self.connections[node].cursor() as cursor:
-                cursor.execute("SELECT count(*) FROM members")
-                (rows,) = cursor.fetchone()
-            photos = sum(
-                len(os.listdir(entry))
-                for entry in os.scandir(root)
-                if entry.is_dir() and not entry.name.startswith(".")
-            )
+                cursor.execute("SELECT member FROM members")
+                rows = {key for (key,) in cursor}
+            photos = set()
+            for entry in os.scandir(root):
+                if entry.is_dir() and not entry.name.startswith("."):
+                    # names of these members stand in paths as they are
+                    photos.update(os.listdir(entry))
             found[node] = rows, photos
         return found
 

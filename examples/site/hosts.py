@@ -71,16 +71,21 @@ class Watcher(threading.Thread):
         self.glance = Glance()
         self.rates = []  # one a second
 
-    def moved(self, counts):
-        """How much of what moves is at the new node: (rows, photos)."""
-        new = [node for node in counts if node in self.site.new]
-        total = self.site.moving
-        sums = [sum(counts[node][kind] for node in new) for kind in (0, 1)]
-        return [min(there, due) for there, due in zip(sums, total)]
+    def moved(self, found):
+        """How much of what moves is at the new node, and of how much: of rows, and of
+        photos.
+        """
+        moved = []
+        for kind in (0, 1):
+            new = [found[node][kind] for node in found if node in self.site.new]
+            there = set().union(*new) & self.site.moving
+            due = set().union(*(keys[kind] for keys in found.values()))
+            moved.append([len(there), len(due & self.site.moving)])
+        return moved
 
     def look(self):
         site = self.site
-        counts = self.glance.look(dict(site.nodes))
+        found = self.glance.look(dict(site.nodes))
         seen = site.visitors.seen if site.visitors else None
         rates = site.visitors.rates if site.visitors else {}
         second = int(time.monotonic() - self.began)
@@ -108,11 +113,10 @@ class Watcher(threading.Thread):
             counts=seen,
             hosts=hosts,
             nodes=[
-                {"name": n, "rows": r, "photos": p, "new": n in site.new}
-                for n, (r, p) in counts.items()
+                {"name": n, "rows": len(r), "photos": len(p), "new": n in site.new}
+                for n, (r, p) in found.items()
             ],
-            moved=self.moved(counts),
-            moving=list(site.moving),
+            moved=self.moved(found),
         )
 
     def run(self):
@@ -120,6 +124,8 @@ class Watcher(threading.Thread):
             self.look()
 
     def end(self):
+        """Ends, after a last look."""
         self.ends.set()
         self.join()
+        self.look()
         self.glance.close()

@@ -149,7 +149,7 @@ class Visitor(threading.Thread):
         elif text is None or what < 0.83:
             if self.write("PUT", path, about(key, number)):
                 self.truth[key] = number, picture
-        elif what < 0.94:
+        elif what < 0.97:
             if self.write("PUT", f"{path}/photo", photo(key, number)):
                 self.truth[key] = text, number
         elif self.write("DELETE", path):
