@@ -123,9 +123,13 @@ class Watcher(threading.Thread):
         while not self.ends.wait(0.4):
             self.look()
 
-    def end(self):
-        """Ends, after a last look."""
+    def stop(self):
+        """Ends."""
         self.ends.set()
         self.join()
+
+    def end(self):
+        """Ends, after a last look."""
+        self.stop()
         self.look()
         self.glance.close()

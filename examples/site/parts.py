@@ -79,7 +79,9 @@ def python_module():
     """Returns the directory in which Python finds the module stead."""
     if BUILT:
         return os.path.join(BUILT, "python")
-    return said([sys.executable, os.path.join(ROOT, "scripts", "python-module"), "--tree"])
+    return said(
+        [sys.executable, os.path.join(ROOT, "scripts", "python-module"), "--tree"]
+    )
 
 
 def perl_module():

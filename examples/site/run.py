@@ -15,12 +15,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.dont_write_bytecode = True
 
 import parts
+from terminal import Terminal
 
 # the state of a carry, and what happens in it
 STATES = {
@@ -29,149 +29,6 @@ STATES = {
     "both_new_first": "all read the new place; verifying again",
     "new": "the old place is not used any more; the old copies are removed",
 }
-
-
-class Site:
-    """The parts of the site, as far as they are there."""
-
-    def __init__(self, place, options):
-        from servers import Servers
-
-        self.place, self.options = place, options
-        self.servers = Servers(place)
-        self.nodes = {}  # {name: (connection string, directory)}
-        self.new = set()  # the nodes that are added
-        self.hosts = {}  # {name: (language, map file)}
-        self.ports = {}
-        self.visitors = None
-        self.moving = set()  # the keys that move
-        self.map = os.path.join(place, "members.map")
-        self.fleet = os.path.join(place, "fleet.toml")
-        self.file = os.path.join(place, "carry.toml")
-
-    def run(self, program, *arguments):
-        """Runs a program of stead, and returns what it prints."""
-        from servers import Failed
-
-        done = subprocess.run(
-            [parts.program(program), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            start_new_session=True,
-        )
-        if done.returncode:
-            raise Failed(f"{program} {arguments[0]}: {done.stderr.strip()}")
-        return done.stdout
-
-    def add_node(self, name):
-        """Starts a shard, makes the directory, and writes both into the fleet."""
-        root = self.servers.directory(f"photos-{name}")
-        with open(f"{root}/.node", "w", encoding="ascii") as file:
-            file.write(f"{name}\n")
-        self.nodes[name] = self.servers.shard(name), root
-        with open(self.fleet, "w", encoding="ascii") as file:
-            file.write('name = "members"\n')
-            for node, (shard, root) in self.nodes.items():
-                file.write(
-                    f'\n[[node]]\nname = "{node}"\n'
-                    f'attributes = {{ shard = "{shard}", photos = "{root}" }}\n'
-                )
-
-    def start(self):
-        """Starts everything, with three nodes."""
-        url = f"etcd://127.0.0.1:{self.servers.etcd()}/site/members"
-        self.url = url
-        self.servers.template()
-        for name in ("db1", "db2", "db3"):
-            self.add_node(name)
-        self.run("stead", "apply", self.fleet, self.map)
-        self.run("stead-sync", "push", self.map, url)
-        for name, language in (("web1", "php"), ("web2", "perl"), ("web3", "python")):
-            try:
-                self.add_host(name, language)
-            except parts.Missing as missing:
-                say(f"without {name}, in {language}: {missing}")
-        if not self.ports:
-            raise parts.Missing("there is no web host; scripts/setup --site installs them")
-
-    def add_host(self, name, language):
-        """Starts a web host: its watch, which brings its own copy of the map, and its
-        web server.
-        """
-        from servers import wait_for
-
-        here = self.servers.directory(name)
-        map = os.path.join(here, "members.map")
-        watch = [parts.program("stead-sync"), "watch", self.url, map, "--host", name]
-        # who is alone in reading another map misses what was not carried yet
-        used = os.path.join(here, "broken.map") if self.options.breaks else map
-        if self.options.breaks:
-            with open(self.map, "rb") as now, open(used, "wb") as copy:
-                copy.write(now.read())
-        port = getattr(self.servers, language)(used)
-        self.servers.start(watch, name)
-        wait_for(lambda: os.path.exists(map), f"the map of {name}")
-        self.hosts[name] = language, used
-        self.ports[name] = port
-
-    def write_carry(self, items, seconds):
-        """Writes the file of the carry, with a rate at which it takes so long."""
-        # each item is copied, compared at both places, verified again and removed; the
-        # new node takes part in all of it
-        rate = max(50, round(5 * items / seconds))
-        with open(self.file, "w", encoding="ascii") as file:
-            file.write(
-                f'map = "members.map"\nurl = "{self.url}"\n'
-                "grace = 1 # the longest request takes less\n\n"
-                '[postgresql]\nconnection = "{shard}"\n'
-                'tables = [{ table = "members", key = "member" }]\n\n'
-                '[files]\nroot = "{photos}"\npattern = "{a}/{escaped_key}"\n'
-                f'marker = ".node"\n\n[limits]\nitems_per_second = {rate}\n'
-            )
-
-    def end(self):
-        """Ends all processes, and removes the directory."""
-        if self.visitors:
-            self.visitors.kill()
-        self.servers.end()
-        self.servers.remove()
-
-
-def say(text):
-    print(f"== {text}", flush=True)
-
-
-class Terminal:
-    """Lines for the terminal: what happens, and below it how it stands."""
-
-    def __init__(self):
-        self.live, self.lock = sys.stdout.isatty(), threading.Lock()
-        self.shown = 0
-
-    def line(self, text):
-        """Prints a line that stays."""
-        with self.lock:
-            clear = "\r\x1b[K" if self.live else ""
-            print(f"{clear}{text}", flush=True)
-
-    def status(self, state):
-        """Prints how it stands; elsewhere than on a terminal only now and then."""
-        counts = state.get("counts")
-        if not counts or not state["rate"] or not self.live and time.monotonic() - self.shown < 5:
-            return
-        self.shown = time.monotonic()
-        (rows, due), (photos, _) = state["moved"]
-        moves = f", moved {rows:,} rows {photos:,} photos" if due else ""
-        text = (
-            f"   {state['rate']:,} requests/s, {counts['judged']:,} judged, "
-            f"{counts['misses']} misses{moves}"
-        )
-        with self.lock:
-            if self.live:
-                print(f"\r\x1b[K{text[:79]}", end="", flush=True)
-            else:
-                print(text, flush=True)
 
 
 def names(count):
@@ -191,10 +48,11 @@ def truth_of(count):
     return {key: ([1, 1] if n < count else [None, None]) for n, key in enumerate(keys)}
 
 
-def run_carry(site, terminal, show):
+def run_carry(site, show):
     """Runs `stead-sync carry run`, and tells what it says. Returns whether it ended
     well.
     """
+    terminal = site.terminal
     carrying = site.servers.start_piped(
         [parts.program("stead-sync"), "carry", "run", site.file]
     )
@@ -214,13 +72,13 @@ def run_carry(site, terminal, show):
     return carrying.returncode == 0
 
 
-def demo(site, terminal, page, options):
+def demo(site, page, options):
     """The whole story. Returns the exit code."""
     import stead
     from census import Census, fill
     from hosts import Visitors, Watcher
 
-    show = page.show
+    show, terminal = page.show, site.terminal
     show(phase="starting etcd, three PostgreSQL shards and three web hosts", state="")
     site.start()
     truth = truth_of(options.members)
@@ -230,19 +88,21 @@ def demo(site, terminal, page, options):
     with open(file, "w", encoding="ascii") as said:
         json.dump({"members": truth}, said)
     hosts = ", ".join(f"{name} ({what})" for name, (what, _) in site.hosts.items())
-    say(f"{options.members:,} members on db1, db2 and db3; visitors at {hosts}")
+    terminal.say(
+        f"{options.members:,} members on db1, db2 and db3; visitors at {hosts}"
+    )
 
     def status(**state):
         show(**state)
         terminal.status(page.state)
 
-    watcher = Watcher(site, status)
+    site.watcher = Watcher(site, status)
     site.visitors = Visitors(file, site.ports)
-    watcher.start()
+    site.watcher.start()
     show(phase="three shards; visitors read, write, create and delete")
     time.sleep(options.seconds / 10)
 
-    terminal.line("== db4 is added to fleet.toml   stead plan fleet.toml members.map")
+    terminal.say("db4 is added to fleet.toml   stead plan fleet.toml members.map")
     site.add_node("db4")
     site.new.add("db4")
     plan = site.run("stead", "plan", site.fleet, site.map)
@@ -254,7 +114,7 @@ def demo(site, terminal, page, options):
     show(phase=f"db4 is added: stead plan says that {share:.2%} of the members move")
     show(share=share)
 
-    terminal.line("== stead apply --carry; stead-sync push; stead-sync carry run")
+    terminal.say("stead apply --carry; stead-sync push; stead-sync carry run")
     if options.breaks:
         # the control: the placement of the new map, without the carry
         for _, used in site.hosts.values():
@@ -266,13 +126,16 @@ def demo(site, terminal, page, options):
     site.moving = {key for key in truth if before.locate(key) != after.locate(key)}
     items = sum(Census(site.nodes).moved(site.moving))
     site.write_carry(items, options.seconds * 0.7)
-    is_carried = run_carry(site, terminal, show)
-    show(phase="closed: db4 is one of four" if is_carried else "the carry has failed")
+    is_carried = run_carry(site, show)
+    if is_carried:
+        show(phase="closed: db4 is one of four", state="closed")
+    else:
+        show(phase="the carry has failed")
     time.sleep(options.seconds / 20)
 
     site.visitors.end()
-    watcher.end()
-    terminal.line("== counting every row of every shard, and every photo")
+    site.watcher.end()
+    terminal.say("counting every row of every shard, and every photo")
     with open(file, encoding="ascii") as said:
         truth = json.load(said)["members"]
     found = Census(site.nodes)
@@ -283,41 +146,50 @@ def demo(site, terminal, page, options):
         f"{rows:,} of {all[0]:,} rows and {photos:,} of {all[1]:,} photos moved: "
         f"{(rows + photos) / max(1, sum(all)):.2%}; the plan said {share:.2%}"
     )
-    return verdict(counts, moved, is_carried, page)
+    return verdict(counts, moved, is_carried, site, page)
 
 
-def verdict(counts, moved, is_carried, page):
+def verdict(counts, moved, is_carried, site, page):
     """Says how it ended, and returns the exit code."""
     told = (
         f"{counts['judged']:,} requests judged: {counts['misses']} misses, "
         f"{counts['lost']} lost, {counts['twice']} twice"
     )
-    rest = ("stale", "wrong", "back", "unanswered")
-    others = ", ".join(f"{counts[word]} {word}" for word in rest)
-    is_good = is_carried and not any(
-        counts[word] for word in ("misses", "lost", "twice", *rest)
+    others = (
+        f"{counts['stale']} stale, {counts['wrong']} wrong, {counts['back']} come back, "
+        f"{counts['unanswered']} never answered, {counts['repeated']} sent again"
     )
-    print(f"\n   {told}\n   {others}; {counts['repeated']} requests sent again")
-    if is_carried:
-        print(f"   {moved}")
-    for example in counts["examples"]:
-        print(f"   such as: {example}"[:200])
+    zero = ("misses", "lost", "twice", "stale", "wrong", "back", "unanswered")
+    is_good = is_carried and not any(counts[word] for word in zero)
+    line = site.terminal.line
+    for text in ("", f"   {told}", f"   {others}", f"   {moved}"):
+        line(text)
     if is_good:
-        print("   nobody noticed")
+        line("   No visitor noticed that a shard was added.")
     else:
-        print("demo-site: a count is not 0, or the carry has failed: data was missed or lost")
-    page.show(phase="ended", told=told, others=others, verdict=moved, good=is_good, end=True)
+        for example in counts["examples"]:
+            line(f"   such as: {example}"[:200])
+        due = "as it must be without the carry" if site.breaks else "please report it"
+        what = "" if is_carried else "the carry has failed, and "
+        line(f"demo-site: {what}not every count is 0; {due}")
+    page.show(
+        phase="ended", told=told, others=others, verdict=moved, good=is_good, end=True
+    )
     return 0 if is_good else 1
 
 
 def main():
-    parser = argparse.ArgumentParser(description="runs a site in a box, and adds a shard")
+    parser = argparse.ArgumentParser(
+        description="runs a site in a box, and adds a shard"
+    )
     whole = lambda text: max(1, int(text))
     add = parser.add_argument
     add("--members", type=whole, default=6000, help="how many members; 6000")
     add("--seconds", type=whole, default=40, help="about how long it works; 40")
     add("--no-page", action="store_true", help="without the page for a browser")
-    add("--keep-open", action="store_true", help="goes on showing the page until Ctrl-C")
+    add(
+        "--keep-open", action="store_true", help="goes on showing the page until Ctrl-C"
+    )
     add(
         "--break",
         dest="breaks",
@@ -328,25 +200,26 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     site = page = None
+    terminal = Terminal()
     try:
         parts.use_a_python_with("psycopg2", "gunicorn")
         sys.path.insert(0, parts.python_module())
+        from box import Failed, Site
         from page import Page
-        from servers import Failed
 
         page = Page()
         if not options.no_page:
-            say(f"the page: {page.url}")
+            terminal.say(f"the page: {page.url}")
         place = tempfile.mkdtemp(prefix="stead-site-", dir="/tmp")
         os.chmod(place, 0o755)  # PostgreSQL does not run as root
-        site = Site(place, options)
+        site = Site(place, terminal, options.breaks)
         try:
-            code = demo(site, Terminal(), page, options)
+            code = demo(site, page, options)
         except Failed as failed:
             print(f"\ndemo-site: {failed}", file=sys.stderr)
             return 1
         if options.keep_open and not options.no_page:
-            say(f"{page.url} stays until Ctrl-C")
+            terminal.say(f"{page.url} stays until Ctrl-C")
             signal.pause()
         time.sleep(0 if options.no_page else 1)  # for the last event
         return code

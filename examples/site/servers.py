@@ -188,7 +188,9 @@ class Servers:
         user can reach.
         """
         user, data = self.user(), os.path.join(self.place, name)
-        subprocess.run(["cp", "-a", os.path.join(self.place, "shard"), data], check=True)
+        subprocess.run(
+            ["cp", "-a", os.path.join(self.place, "shard"), data], check=True
+        )
         command = [parts.postgres("postgres"), "-D", data, "-k", data]
         # the signal by which it does not wait for its clients
         log = os.path.join(self.directory("shards"), name)
@@ -205,9 +207,10 @@ class Servers:
                 return False
 
         process.wait(answers, f"PostgreSQL {name}")
+        with open(f"{parts.HERE}/members.sql", encoding="ascii") as file:
+            table = file.read()
         with psycopg2.connect(shard) as connection, connection.cursor() as cursor:
-            with open(os.path.join(parts.HERE, "members.sql"), encoding="ascii") as sql:
-                cursor.execute(sql.read())
+            cursor.execute(table)
         connection.close()
         return shard
 

@@ -108,7 +108,9 @@ class Visitor(threading.Thread):
             if status in (200, 404):
                 return status, content
             if time.monotonic() > end:
-                self.seen.count("unanswered", f"{verb} {path}: {status} {content[:200]}")
+                self.seen.count(
+                    "unanswered", f"{verb} {path}: {status} {content[:200]}"
+                )
                 return status, content
             self.seen.count("repeated", f"{verb} {path}: {status} {content[:200]}")
             time.sleep(0.05)
