@@ -1,6 +1,7 @@
 """A headless Chromium, spoken to over its pipe: opens a page, reads it, photographs it."""
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -20,7 +21,9 @@ class Browser:
     def __init__(self, width, height):
         self.size = {"width": width, "height": height}
         self.number, self.read = 0, b""
-        self.profile = tempfile.TemporaryDirectory(prefix="stead-chromium-")
+        self.profile = tempfile.TemporaryDirectory(
+            prefix="stead-chromium-", ignore_cleanup_errors=True
+        )
 
     def __enter__(self):
         # Chromium reads its file descriptor 3, and writes 4
@@ -28,13 +31,20 @@ class Browser:
         self.of, also_theirs = os.pipe()
         command = [find(), "--headless", "--no-sandbox", "--disable-gpu"]
         command += ["--remote-debugging-pipe", f"--user-data-dir={self.profile.name}"]
-        shell = f'exec "$@" 3<&{theirs} 4>&{also_theirs}'
+
+        def give():
+            # out of the way first, in case they have these numbers
+            pipes = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs, also_theirs)]
+            os.dup2(pipes[0], 3)
+            os.dup2(pipes[1], 4)
+
         self.process = subprocess.Popen(
-            ["sh", "-c", shell, "sh", *command],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=[theirs, also_theirs],
+            close_fds=False,
+            preexec_fn=give,  # noqa: PLW1509  no thread of this process is in a library
         )
         os.close(theirs)
         os.close(also_theirs)
@@ -52,10 +62,15 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.session = None
+        self.call("Browser.close")
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         os.close(self.to)
         os.close(self.of)
-        self.process.kill()
-        self.process.wait()
         self.profile.cleanup()
 
     def call(self, method, **parameters):
@@ -87,5 +102,10 @@ class Browser:
 
     def picture(self, file):
         """Writes a picture of the whole page, as a PNG."""
-        taken = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        whole = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "scale": 1, **self.size}
+        clip["height"] = max(whole["height"], self.size["height"])
+        taken = self.call(
+            "Page.captureScreenshot", captureBeyondViewport=True, clip=clip
+        )
         file.write_bytes(base64.b64decode(taken["data"]))
