@@ -82,12 +82,7 @@ class Glance:
         """Returns {node: (keys of the rows, keys of the photos)}."""
         found = {}
         for node, (shard, root) in nodes.items():
-            if node not in self.connections:
-                self.connections[node] = psycopg2.connect(shard)
-                self.connections[node].autocommit = True
-            with self.connections[node].cursor() as cursor:
-                cursor.execute("SELECT member FROM members")
-                rows = {key for (key,) in cursor}
+            rows = self.rows(node, shard)
             photos = set()
             for entry in os.scandir(root):
                 if entry.is_dir() and not entry.name.startswith("."):
@@ -96,6 +91,20 @@ class Glance:
             found[node] = rows, photos
         return found
 
+    def rows(self, node, shard):
+        """Returns the keys of the rows of a node."""
+        if node not in self.connections:
+            self.connections[node] = psycopg2.connect(shard)
+            self.connections[node].autocommit = True
+        try:
+            with self.connections[node].cursor() as cursor:
+                cursor.execute("SELECT member FROM members")
+                return {key for (key,) in cursor}
+        except psycopg2.OperationalError:
+            del self.connections[node]  # for the next look
+            raise
+
     def close(self):
+        """Closes all connections."""
         for connection in self.connections.values():
             connection.close()

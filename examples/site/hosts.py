@@ -9,6 +9,7 @@ import threading
 import time
 
 import parts
+import psycopg2
 import stead
 from census import Glance
 
@@ -121,7 +122,10 @@ class Watcher(threading.Thread):
 
     def run(self):
         while not self.ends.wait(0.4):
-            self.look()
+            try:
+                self.look()
+            except psycopg2.OperationalError:
+                pass  # a shard was away; the next look is soon
 
     def stop(self):
         """Ends."""

@@ -42,6 +42,11 @@ def names(count):
             return made.read().split()
 
 
+def percent(share):
+    """A share, as stead writes it."""
+    return f"{100 * share:.2f} %"
+
+
 def truth_of(count):
     """The members at the start, and a tenth more names that are free."""
     keys = names(count + count // 10)
@@ -111,7 +116,7 @@ def demo(site, page, options):
         terminal.line(f"   {line}")
     share = json.loads(site.run("stead", "plan", site.fleet, site.map, "--json"))
     share = share["moved"]["fraction"]
-    show(phase=f"db4 is added: stead plan says that {share:.2%} of the members move")
+    show(phase=f"db4 is added: stead plan says that {percent(share)} of all keys move")
     show(share=share)
 
     terminal.say("stead apply --carry; stead-sync push; stead-sync carry run")
@@ -144,7 +149,7 @@ def demo(site, page, options):
     all = len(found.rows), len(found.photos)
     moved = (
         f"{rows:,} of {all[0]:,} rows and {photos:,} of {all[1]:,} photos moved: "
-        f"{(rows + photos) / max(1, sum(all)):.2%}; the plan said {share:.2%}"
+        f"{percent((rows + photos) / max(1, sum(all)))}; the plan said {percent(share)}"
     )
     return verdict(counts, moved, is_carried, site, page)
 

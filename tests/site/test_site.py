@@ -143,7 +143,7 @@ def test_a_shard_is_added_and_nobody_notices(environment, tmp_path, record_prope
     rows, photos = (demo.number(rf"([\d,]+) of [\d,]+ {w}") for w in ("rows", "photos"))
     assert 1500 / 4 * 0.7 < rows < 1650 / 4 * 1.3, demo.said
     assert 1500 / 4 * 0.5 < photos < 1650 / 4 * 1.3, demo.said
-    assert "the plan said 25.00%" in demo.said
+    assert "the plan said 25.00 %" in demo.said
     assert (places() - before, processes([here])) == (set(), [])
     record_property("judged:", f"{judged} requests, {rows} rows, {photos} photos moved")
 
@@ -186,6 +186,43 @@ def test_without_pairs_members_are_missed_and_lost(environment, record_property)
     assert misses > 10 and lost > 0, demo.said
     assert "as it must be without the carry" in demo.said
     record_property("the control:", f"{misses} misses, {lost} lost")
+
+
+def test_connections_that_break_make_no_miss(environment, record_property):
+    before = places()
+    with Demo(environment, "--members", "900", "--seconds", "12", "--no-page") as demo:
+        demo.read_until("visitors at web1")
+        (here,) = places() - before
+        broken = 0
+        while "counting every row" not in demo.said and demo.process.poll() is None:
+            time.sleep(1)
+            broken += break_connections(here)
+            demo.read_until(r"requests/s|counting every row")
+        code = demo.end()
+    assert code == 0, demo.said
+    again = demo.number(r"([\d,]+) sent again")
+    assert broken > 20 and again > 0
+    assert (
+        re.search("judged: 0 misses, 0 lost, 0 twice", demo.said) and ZEROS in demo.said
+    )
+    record_property("broken connections:", f"{broken}; {again} requests sent again")
+
+
+def break_connections(here):
+    """Ends the sessions of all shards, and returns how many there were."""
+    broken = 0
+    for postmaster in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"-D\0{here}/db" not in (postmaster / "cmdline").read_text():
+                continue
+            children = (postmaster / f"task/{postmaster.name}/children").read_text()
+            for child in children.split():
+                if "site postgres" in Path(f"/proc/{child}/cmdline").read_text():
+                    os.kill(int(child), signal.SIGTERM)
+                    broken += 1
+        except OSError:
+            continue  # it has just ended
+    return broken
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
