@@ -86,8 +86,8 @@ sub about {
     return $self->first(
         sub {
             my ($node) = @_;
-            my ($row)  = $self->ask( $node,
-                'SELECT about FROM members WHERE member = ?',
+            my ($row) =
+              $self->ask( $node, 'SELECT about FROM members WHERE member = ?',
                 $self->{key} )->fetchrow_array;
             return $row;
         }
@@ -155,9 +155,9 @@ sub put_photo {
             my $fresh  = $self->root($node) . '/.upload-' . hostname() . "-$$";
             make_path( dirname($path) );
             open my $file, '>:raw', $fresh or die "$fresh: $!\n";
-            print {$file} $photo           or die "$fresh: $!\n";
-            close $file                    or die "$fresh: $!\n";
-            rename $fresh, $path           or die "$path: $!\n";
+            print {$file} $photo or die "$fresh: $!\n";
+            close $file          or die "$fresh: $!\n";
+            rename $fresh, $path or die "$path: $!\n";
         }
     );
 }
@@ -177,7 +177,12 @@ sub database {
         undef, undef,
 
         # texts are bytes, as they come and go
-        { RaiseError => 1, PrintError => 0, AutoCommit => 1, pg_enable_utf8 => 0 }
+        {
+            RaiseError     => 1,
+            PrintError     => 0,
+            AutoCommit     => 1,
+            pg_enable_utf8 => 0
+        }
     );
 }
 
@@ -211,7 +216,7 @@ use warnings;
 my %verbs = (
     'GET '      => sub { $_[0]->about },
     'PUT '      => sub { $_[0]->change( $_[1] ); '' },
-    'DELETE '   => sub { $_[0]->delete; '' },
+    'DELETE '   => sub { $_[0]->delete;          '' },
     'GET photo' => sub { $_[0]->photo },
     'PUT photo' => sub { $_[0]->put_photo( $_[1] ); '' },
 );
@@ -221,7 +226,7 @@ sub {
 
     # PSGI passes the path as bytes, and a key is bytes
     my ( $key, $part ) = $env->{PATH_INFO} =~ m{\A/members/([^/]+)/?(.*)\z}s;
-    my $verb = $verbs{"$env->{REQUEST_METHOD} " . ( $part // '' )};
+    my $verb = $verbs{ "$env->{REQUEST_METHOD} " . ( $part // '' ) };
     my ( $status, $found, @headers ) = ( 404, "there is no such thing\n" );
     if ( defined $key && $verb ) {
         my $body = '';
@@ -244,6 +249,5 @@ sub {
             push @headers, 'Retry-After', 1;
         }
     }
-    return [ $status, [ @headers, 'Content-Length', length $found ],
-        [$found] ];
+    return [ $status, [ @headers, 'Content-Length', length $found ], [$found] ];
 };

@@ -98,6 +98,12 @@ KNOWN = [
         "it needs hosts and a hub; tests/sync carries",
     ),
     (
+        "docs/site.md",
+        "A site in a box: make demo-site",
+        "",
+        "it takes minutes; tests/site runs the demo",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",
@@ -119,6 +125,7 @@ KNOWN = [
 # lines of blocks that are run, and why they are left out
 LEFT_OUT = {
     ("README.md", "make demo"): "it takes minutes; tests/demo runs what ends it",
+    ("README.md", "make demo-site"): "tests/site runs it",
     ("README.md", "make test"): "it is what runs this",
 }
 # (page, heading, title of the column) of the tables whose commands are run
