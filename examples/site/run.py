@@ -24,10 +24,10 @@ from terminal import Terminal
 
 # the state of a carry, and what happens in it
 STATES = {
-    "old": "all read and write the old place; what moves is counted",
-    "both_old_first": "all write both places and read the old one; copying, verifying",
-    "both_new_first": "all read the new place; verifying again",
-    "new": "the old place is not used any more; the old copies are removed",
+    "old": "the old place is read and written; counting",
+    "both_old_first": "both places are written, the old one is read; copying",
+    "both_new_first": "the new place is read; verifying again",
+    "new": "the old place is not used any more; removing old copies",
 }
 
 
@@ -190,7 +190,7 @@ def main():
     whole = lambda text: max(1, int(text))
     add = parser.add_argument
     add("--members", type=whole, default=6000, help="how many members; 6000")
-    add("--seconds", type=whole, default=40, help="about how long it works; 40")
+    add("--seconds", type=whole, default=30, help="about how long it works; 30")
     add("--no-page", action="store_true", help="without the page for a browser")
     add(
         "--keep-open", action="store_true", help="goes on showing the page until Ctrl-C"

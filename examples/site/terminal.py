@@ -1,6 +1,7 @@
 """What the terminal shows: lines that stay, and below them how it stands."""
 
 import sys
+import textwrap
 import threading
 import time
 
@@ -17,10 +18,12 @@ class Terminal:
         self.line(f"== {text}")
 
     def line(self, text):
-        """Prints a line that stays."""
+        """Prints a line that stays, in as many lines of 79 characters as it needs."""
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        lines = textwrap.wrap(text, 79, subsequent_indent=indent) or [""]
         with self.lock:
             clear = "\r\x1b[K" if self.live else ""
-            print(f"{clear}{text}", flush=True)
+            print(clear + "\n".join(lines), flush=True)
 
     def status(self, state):
         """Prints how it stands; elsewhere than on a terminal only now and then."""

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::files::{Files, FilesOptions};
 use super::kind::Kind;
 use super::servers::{MemcachedOptions, RedisOptions, SqlOptions};
-use super::several::Several;
+use super::several::{Named, Several};
 use super::shell::{Shell, ShellOptions};
 use crate::exit::{Failure, Result, USAGE};
 
@@ -174,7 +174,7 @@ impl Settings {
     }
 
     /// Returns each kind that the file names, with its word.
-    fn kinds(&self) -> std::result::Result<Vec<(&'static str, Box<dyn Kind>)>, String> {
+    fn kinds(&self) -> std::result::Result<Vec<Named>, String> {
         type Made = std::result::Result<Box<dyn Kind>, String>;
         fn boxed<K: Kind + 'static>(kind: K) -> Box<dyn Kind> {
             Box::new(kind)

@@ -8,9 +8,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
 
-/// The kinds, each with its word.
+/// A kind with its word, such as `files`.
+pub type Named = (&'static str, Box<dyn Kind>);
+
+/// The kinds.
 pub struct Several {
-    kinds: Vec<(&'static str, Box<dyn Kind>)>,
+    kinds: Vec<Named>,
 }
 
 /// An item of one kind, as that kind knows it.
@@ -21,7 +24,7 @@ struct Own<'a> {
 
 impl Several {
     /// Returns the kinds as one. The words are distinct, and have no colon.
-    pub fn new(kinds: Vec<(&'static str, Box<dyn Kind>)>) -> Several {
+    pub fn new(kinds: Vec<Named>) -> Several {
         Several { kinds }
     }
 
@@ -240,7 +243,7 @@ mod tests {
     fn items(names: &[&str]) -> Vec<Item> {
         let item = |name: &&str| Item {
             name: name.as_bytes().to_vec(),
-            key: name[4..].as_bytes().to_vec(),
+            key: name.as_bytes()[4..].to_vec(),
         };
         names.iter().map(item).collect()
     }
