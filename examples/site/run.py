@@ -147,9 +147,10 @@ def demo(site, page, options):
     counts = {**site.visitors.seen, **found.judge(truth, after)}
     rows, photos = found.moved(site.moving)
     all = len(found.rows), len(found.photos)
+    share_now = percent((rows + photos) / max(1, sum(all)))
     moved = (
-        f"{rows:,} of {all[0]:,} rows and {photos:,} of {all[1]:,} photos moved: "
-        f"{percent((rows + photos) / max(1, sum(all)))}; the plan said {percent(share)}"
+        f"{rows:,} of {all[0]:,} rows and {photos:,} of {all[1]:,} photos moved:\n"
+        f"   {share_now} of all; the plan said {percent(share)}"
     )
     return verdict(counts, moved, is_carried, site, page)
 
@@ -167,16 +168,18 @@ def verdict(counts, moved, is_carried, site, page):
     zero = ("misses", "lost", "twice", "stale", "wrong", "back", "unanswered")
     is_good = is_carried and not any(counts[word] for word in zero)
     line = site.terminal.line
-    for text in ("", f"   {told}", f"   {others}", f"   {moved}"):
-        line(text)
+    for text in ("", told, others, *moved.splitlines()):
+        line(f"   {text}")
     if is_good:
         line("   No visitor noticed that a shard was added.")
     else:
         for example in counts["examples"]:
             line(f"   such as: {example}"[:200])
-        due = "as it must be without the carry" if site.breaks else "please report it"
-        what = "" if is_carried else "the carry has failed, and "
-        line(f"demo-site: {what}not every count is 0; {due}")
+        what = "not every count is 0" if is_carried else "stead-sync carry has failed"
+        if site.breaks:
+            line("demo-site: not every count is 0, as it must be without the carry")
+        else:
+            line(f"demo-site: {what}; please report it")
     page.show(
         phase="ended", told=told, others=others, verdict=moved, good=is_good, end=True
     )
