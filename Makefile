@@ -8,11 +8,12 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
 	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (run scripts/setup --clients before; it installs the clients)'
+	@echo 'make demo-site     runs a site on this machine (PostgreSQL, photos, etcd; web hosts in PHP, Perl and Python), adds a shard to it under load, and counts what was missed or lost (ARGS=--help)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
 	@echo 'make build         builds the programs and the C library (target/release/stead, stead-sync, stead-rrd, libstead.so, libstead.a), the manual and the completions'
@@ -100,6 +101,13 @@ demo-agree: setup
 	@scripts/agree-venv
 	@scripts/python-module || echo '== continuing without the Python module'
 	@$(PYTHON) -B tests/agree/run.py $(ARGS)
+
+# the same selection of packages as in `make build`, since the module for Perl asks for that, too
+demo-site:
+	@scripts/setup --site
+	@echo '== building stead, stead-sync and libstead (release)'
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-sync -p stead-rrd -p stead-capi
+	@$(PYTHON) examples/site/run.py $(ARGS)
 
 test:
 	@scripts/setup --tests

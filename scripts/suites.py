@@ -155,6 +155,15 @@ SUITES = [
         ),
     ),
     (
+        "site in a box (PHP, Perl, Python)",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/site"],
+        pytest_counts,
+        (
+            (VENV, "-c", "import pytest, stead"),
+            "pytest or stead is not in .venv",
+        ),
+    ),
+    (
         "pages: links and code blocks",
         [PYTHON, "-m", "unittest", "discover", "-s", "tests/pages"],
         unittest_counts,

@@ -104,6 +104,12 @@ KNOWN = [
         "it needs a program check-box; tests/sync/batch_tool.py is one",
     ),
     (
+        "docs/site.md",
+        "A site in a box: make demo-site",
+        "",
+        "it takes minutes; tests/site runs the demo",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",
@@ -125,6 +131,7 @@ KNOWN = [
 # lines of blocks that are run, and why they are left out
 LEFT_OUT = {
     ("README.md", "make demo"): "it takes minutes; tests/demo runs what ends it",
+    ("README.md", "make demo-site"): "tests/site runs it",
     ("README.md", "make test"): "it is what runs this",
 }
 # (page, heading, title of the column) of the tables whose commands are run

@@ -5,6 +5,7 @@ Each fault test counts the faults that took effect.
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from carry_site import App, Carry, kill, mount, unmount
+from carry_site import PATTERN, App, Carry, kill, mount, unmount
 from sync_servers import wait_for
 from sync_site import Site
 
@@ -399,6 +400,42 @@ def test_attributes_and_acls_travel(programs, place):
             carry.path("e", key) for key, at in carry.copies().items() if "e" in at
         ]
         assert there and not any(os.listxattr(path) for path in there)
+
+
+def test_two_kinds_go_together_also_when_killed(programs, place, record_property):
+    rng, killed = random.Random(6), 0
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:120])
+        carry.fill()
+        # the same keys have a box, too, which a command carries and nobody writes
+        boxes = place / "boxes"
+        shutil.copytree(carry.roots, boxes)
+        carry.start(1)
+        carry.begin(*NEW)
+        (boxes / "d").mkdir()
+        files = f"[files]\nroot = '{carry.roots}/{{node}}'\npattern = '{PATTERN}'\n"
+        command = COMMANDS.replace("ROOTS", str(boxes))
+        carry.write_file(kind=files + command, limits="items_per_second = 60")
+        while killed < 8:
+            running = carry.start_run()
+            try:
+                running.communicate(timeout=rng.uniform(0.1, 0.7))
+                break
+            except subprocess.TimeoutExpired:
+                killed += kill(running)
+        done = carry.run("--json")
+        assert done.returncode == 0, done.stderr
+        carry.stop()
+        keys, *_ = carry.judge()
+        app = App(carry, carry.anna.map, carry.ledger, 0)
+        for key in KEYS[:120]:
+            there = [path.parts[-3] for path in boxes.glob(f"*/*/{key}")]
+            assert there == app.lists(key), key
+        moved = len(list((boxes / "d").glob("*/*")))
+    assert killed == 8 and moved > 10
+    record_property(
+        "two kinds:", f"killed {killed} times; {keys} keys, {moved} boxes moved"
+    )
 
 
 def test_what_is_in_the_way_is_mended(programs, place):

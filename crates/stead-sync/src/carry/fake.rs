@@ -114,7 +114,7 @@ impl Kind for Memory {
         Ok(())
     }
 
-    fn at_once(&self) -> usize {
+    fn at_once(&self, _: &Item) -> usize {
         100
     }
 

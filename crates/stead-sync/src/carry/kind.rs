@@ -234,15 +234,16 @@ pub trait Kind: Send + Sync {
         true
     }
 
-    /// Whether nodes forget items by themselves, as caches do. Then it is no loss when the new
-    /// place of an item lacks it.
-    fn may_forget(&self) -> bool {
+    /// Whether nodes forget such an item by themselves, as caches do. Then it is no loss when the
+    /// new place lacks it.
+    fn may_forget(&self, _item: &Item) -> bool {
         false
     }
 
-    /// How many items the engine gives at once to the methods that take many. They are handled one
-    /// after the other by default, so more than 1 is only of use to kinds that have own ones.
-    fn at_once(&self) -> usize {
+    /// How many items like this one the engine gives at once to the methods that take many. They
+    /// are handled one after the other by default, so more than 1 is only of use to kinds that
+    /// have own ones.
+    fn at_once(&self, _item: &Item) -> usize {
         1
     }
 

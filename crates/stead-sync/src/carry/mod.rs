@@ -4,6 +4,7 @@
 //! ```text
 //! kind        what a kind of data can do: files, memcached, redis, sql, or any command
 //! protocol    one item: copied, compared, removed
+//! several     kinds of data together
 //! route       which way each item goes
 //! pass        all items: in batches, by several workers, with the journal
 //! machine     from state to state
@@ -33,6 +34,7 @@ pub mod redis;
 pub mod route;
 pub mod servers;
 pub mod settings;
+pub mod several;
 pub mod shell;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub mod sql;

@@ -278,8 +278,6 @@ impl Pass<'_> {
         failure: &mut Option<Failure>,
     ) -> Done {
         let mut batch: Vec<Load> = Vec::new();
-        // so much that each worker has as many items at once as the kind takes
-        let most = BATCH.max(self.kind.at_once() * self.limits.workers as usize);
         let (mut since, mut last) = (0, None);
         let mut from = after.clone();
         let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
@@ -303,6 +301,8 @@ impl Pass<'_> {
             self.tally.listed.fetch_add(1, Ordering::Relaxed);
             since += 1;
             last = Some(item.name.clone());
+            // so much that each worker has as many items at once as the kind takes
+            let most = BATCH.max(self.kind.at_once(&item) * self.limits.workers as usize);
             if let Some(job) = self.job(node.number, &item) {
                 batch.push((item, job));
             }
@@ -383,7 +383,7 @@ impl Pass<'_> {
                 let alike = unit
                     .last()
                     .is_some_and(|last| loads[*last].1 == loads[place].1);
-                alike && unit.len() < self.kind.at_once().max(1)
+                alike && unit.len() < self.kind.at_once(&loads[place].0).max(1)
             };
             match units.last_mut().filter(fits) {
                 Some(unit) => unit.push(place),
@@ -500,8 +500,7 @@ impl Pass<'_> {
             }
             Job::Drop { node: at, keepers } => {
                 let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
-                let anyway = self.kind.may_forget();
-                let all = protocol.drop_all(node, &keepers, items, anyway);
+                let all = protocol.drop_all(node, &keepers, items, false);
                 self.throttle
                     .done([*at, keepers[0].number], items.len() as u64, 0, self.stop);
                 Ok(all)
@@ -534,7 +533,9 @@ impl Pass<'_> {
                     (outcome, _) => outcome,
                 }))
             }
-            _ if self.kind.may_forget() && found == Ok(Outcome::Absent) => Ok(Ok(Outcome::Gone)),
+            _ if found == Ok(Outcome::Absent) && self.kind.may_forget(item) => {
+                Ok(Ok(Outcome::Gone))
+            }
             _ => Ok(found),
         }
     }
@@ -667,8 +668,10 @@ impl Pass<'_> {
         }
         for (keepers, items) in by_keepers {
             let keepers: Vec<&Node> = keepers.iter().map(|n| &self.routes.nodes[*n]).collect();
-            for items in items.chunks(self.kind.at_once().max(1)) {
-                let items: Vec<&Item> = items.iter().collect();
+            let mut left: Vec<&Item> = items.iter().collect();
+            while let Some(first) = left.first() {
+                let most = self.kind.at_once(first).clamp(1, left.len());
+                let items: Vec<&Item> = left.drain(..most).collect();
                 let done = self.protocol().drop_all(node, &keepers, &items, true);
                 for (item, done) in items.into_iter().zip(done) {
                     match done {

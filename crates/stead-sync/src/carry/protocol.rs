@@ -172,7 +172,7 @@ impl Protocol<'_> {
     }
 
     /// Removes items at a node that no application uses any more for them. What one of the
-    /// `keepers` lacks is `Absent` and stays, unless `anyway`.
+    /// `keepers` lacks is `Absent` and stays, unless `anyway`, or unless nodes may forget it.
     ///
     /// All items are compared with all keepers first, and then removed at once. An item that has
     /// changed since it was compared stays, and is looked at again by itself.
@@ -193,7 +193,9 @@ impl Protocol<'_> {
             for (place, both) in places.into_iter().zip(compared) {
                 ends[place] = match both {
                     Ok(both) if both.first.is_none() => Some(Ok(Outcome::Gone)),
-                    Ok(both) if both.second.is_none() && !anyway => Some(Ok(Outcome::Absent)),
+                    Ok(both) if both.second.is_none() && !(anyway || self.kind.may_forget(items[place])) => {
+                        Some(Ok(Outcome::Absent))
+                    }
                     Ok(both) => {
                         found[place] = both.first;
                         None
@@ -226,6 +228,7 @@ impl Protocol<'_> {
     }
 
     fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, anyway: bool) -> Done<Outcome> {
+        let anyway = anyway || self.kind.may_forget(item);
         for again in 0..LOOKS {
             self.pause(CHANGED, again);
             let mut found = None;

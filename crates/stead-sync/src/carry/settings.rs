@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::files::{Files, FilesOptions};
 use super::kind::Kind;
 use super::servers::{MemcachedOptions, RedisOptions, SqlOptions};
+use super::several::{Named, Several};
 use super::shell::{Shell, ShellOptions};
 use crate::exit::{Failure, Result, USAGE};
 
@@ -136,14 +137,13 @@ impl Settings {
             settings.postgresql.is_some(),
             settings.mariadb.is_some(),
         ];
-        match kinds.iter().filter(|given| **given).count() {
-            1 => Ok(settings),
-            0 => Err(
+        match kinds.contains(&true) {
+            true => Ok(settings),
+            false => Err(
                 ": no kind of data is named; add a table [files], [command], [memcached], [redis], \
                  [postgresql] or [mariadb]"
                     .to_owned(),
             ),
-            _ => Err(": two kinds of data are named; write a file for each".to_owned()),
         }
     }
 
@@ -161,29 +161,45 @@ impl Settings {
         Duration::from_secs(self.grace)
     }
 
-    /// Returns the kind of data, for a carry of the map of an id.
+    /// Returns the kind of data, or all kinds together, for a carry of the map of an id.
     ///
     /// Errors: what is wrong with its options.
     pub fn kind(&self, map_id: &[u8]) -> Result<Box<dyn Kind>> {
+        let mut kinds = self.kinds(map_id).map_err(|line| Failure::new(USAGE, line))?;
+        match kinds.len() {
+            // its names are in journals as they are
+            1 => Ok(kinds.remove(0).1),
+            _ => Ok(Box::new(Several::new(kinds))),
+        }
+    }
+
+    /// Returns each kind that the file names, with its word.
+    fn kinds(&self, map_id: &[u8]) -> std::result::Result<Vec<Named>, String> {
+        type Made = std::result::Result<Box<dyn Kind>, String>;
         fn boxed<K: Kind + 'static>(kind: K) -> Box<dyn Kind> {
             Box::new(kind)
         }
-        let made = if let Some(options) = &self.files {
-            Files::new(options.clone(), map_id).map(boxed)
-        } else if let Some(options) = &self.command {
-            Shell::new(options.clone()).map(boxed)
-        } else if let Some(options) = &self.memcached {
-            options.kind()
-        } else if let Some(options) = &self.redis {
-            options.kind(&self.directory)
-        } else if let Some(options) = &self.postgresql {
-            options.postgresql(&self.directory)
-        } else if let Some(options) = &self.mariadb {
-            options.mariadb(&self.directory)
-        } else {
-            Err("no kind of data is named".to_owned())
-        };
-        made.map_err(|line| Failure::new(USAGE, line))
+        let directory = &self.directory;
+        let files = |o: &FilesOptions| Files::new(o.clone(), map_id).map(boxed);
+        let shell = |o: &ShellOptions| Shell::new(o.clone()).map(boxed);
+        let made: [(&'static str, Option<Made>); 6] = [
+            ("files", self.files.as_ref().map(files)),
+            ("command", self.command.as_ref().map(shell)),
+            ("memcached", self.memcached.as_ref().map(|o| o.kind())),
+            ("redis", self.redis.as_ref().map(|o| o.kind(directory))),
+            (
+                "postgresql",
+                self.postgresql.as_ref().map(|o| o.postgresql(directory)),
+            ),
+            (
+                "mariadb",
+                self.mariadb.as_ref().map(|o| o.mariadb(directory)),
+            ),
+        ];
+        let named = made
+            .into_iter()
+            .filter_map(|(word, made)| Some((word, made?)));
+        named.map(|(word, made)| Ok((word, made?))).collect()
     }
 }
 
@@ -245,6 +261,19 @@ mod tests {
     }
 
     #[test]
+    fn several_kinds_are_carried_as_one() {
+        let command = "[command]\nlist = 'x'\ncopy = 'x'\nverify = 'x'\nremove = 'x'\n";
+        let settings = Settings::parse(&format!("{GOOD}{FILES}{command}")).unwrap();
+        let kinds = settings.kinds().unwrap();
+        let words: Vec<&str> = kinds.iter().map(|(word, _)| *word).collect();
+        assert_eq!(words, ["files", "command"]);
+        // the command lists keys in no order
+        assert!(!settings.kind().unwrap().is_ordered());
+        let alone = Settings::parse(&format!("{GOOD}{FILES}")).unwrap();
+        assert!(alone.kind().unwrap().is_ordered());
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, part) in [
             (
@@ -258,12 +287,6 @@ mod tests {
                 "limits.workers is 0",
             ),
             (GOOD.to_owned(), "no kind of data"),
-            (
-                format!(
-                    "{GOOD}{FILES}[command]\nlist = 'x'\ncopy = 'x'\nverify = 'x'\nremove = 'x'\n"
-                ),
-                "two kinds",
-            ),
             (FILES.to_owned(), "missing field `map`"),
             ("map = 1".to_owned(), ":1: "),
         ] {

@@ -96,7 +96,8 @@ fn carry(kind: &dyn Kind, from: &Node, to: &Node, file: &Path) -> Done {
         .collect();
     mend(kind, from, to, &in_flight.iter().collect::<Vec<_>>())?;
     let all = items(kind, from)?;
-    for batch in all.chunks(kind.at_once().min(10)) {
+    let most = all.first().map_or(1, |item| kind.at_once(item).min(10));
+    for batch in all.chunks(most) {
         let names: Vec<&Vec<u8>> = batch.iter().map(|item| &item.name).collect();
         let next = file.with_extension("next");
         fs::write(&next, serde_json::to_vec(&names).unwrap()).unwrap();

@@ -103,7 +103,7 @@ impl Kind for Memcached {
         false
     }
 
-    fn may_forget(&self) -> bool {
+    fn may_forget(&self, _item: &Item) -> bool {
         true
     }
 

@@ -107,11 +107,11 @@ impl Kind for Redis {
         false
     }
 
-    fn may_forget(&self) -> bool {
+    fn may_forget(&self, _item: &Item) -> bool {
         self.cache
     }
 
-    fn at_once(&self) -> usize {
+    fn at_once(&self, _item: &Item) -> usize {
         BATCH
     }
 

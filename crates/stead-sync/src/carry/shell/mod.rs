@@ -287,7 +287,7 @@ impl Kind for Shell {
         }
     }
 
-    fn at_once(&self) -> usize {
+    fn at_once(&self, _: &Item) -> usize {
         self.options.batch
     }
 

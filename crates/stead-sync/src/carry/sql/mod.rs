@@ -191,7 +191,7 @@ impl<D: Database> Kind for Sql<D> {
         }
     }
 
-    fn at_once(&self) -> usize {
+    fn at_once(&self, _item: &Item) -> usize {
         BATCH
     }
 

@@ -1,0 +1,5 @@
+-- the table on every shard
+CREATE TABLE members (
+  member text PRIMARY KEY, -- the key that the map places
+  about text NOT NULL
+);
