@@ -1,5 +1,7 @@
 //! What the hosts have confirmed: the state of each host beside the hub's newest map.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::hub::{hex, Head, Host};
@@ -36,35 +38,54 @@ impl State {
     }
 }
 
-/// Returns the state of a host. Without a head nothing is expected of it.
-pub fn state(host: &Host, head: Option<&Head>) -> State {
-    let newest = head.map_or(0, |head| head.epoch);
-    match host.report.epoch {
-        _ if host.report.problem.is_some() => State::Problem,
-        _ if is_fork(host, head) => State::Fork,
-        epoch if epoch < newest => State::Behind,
-        epoch if epoch > newest => State::Ahead,
-        _ if host.report.watched && !host.alive => State::Silent,
-        _ => State::Current,
-    }
+/// What the hub's map and its ancestors are.
+pub struct Line<'a> {
+    head: Option<&'a Head>,
+    /// the digests of the ancestors, as far as the log tells
+    digests: HashMap<u64, &'a str>,
 }
 
-/// Whether the epoch of a host is known to be another than the hub's of this number.
-fn is_fork(host: &Host, head: Option<&Head>) -> bool {
-    let report = &host.report;
-    let Some(head) = head.filter(|_| report.epoch > 0) else {
-        return false;
-    };
-    if report.epoch == head.epoch {
-        return report.digest != hex(&head.digest);
+impl<'a> Line<'a> {
+    /// Returns the line of a head. Without a head nothing is expected of the hosts.
+    pub fn of(head: Option<&'a Head>) -> Line<'a> {
+        let entries = head.into_iter().flat_map(Head::line);
+        Line {
+            digests: entries.map(|e| (e.epoch, e.digest.as_str())).collect(),
+            head,
+        }
     }
-    let told = head.log.iter().rfind(|entry| entry.epoch == report.epoch);
-    report.epoch < head.epoch && told.is_some_and(|entry| entry.digest != report.digest)
+
+    /// Returns the state of a host.
+    pub fn state(&self, host: &Host) -> State {
+        let newest = self.head.map_or(0, |head| head.epoch);
+        match host.report.epoch {
+            _ if host.report.problem.is_some() => State::Problem,
+            _ if self.is_fork(host) => State::Fork,
+            epoch if epoch < newest => State::Behind,
+            epoch if epoch > newest => State::Ahead,
+            _ if host.report.watched && !host.alive => State::Silent,
+            _ => State::Current,
+        }
+    }
+
+    /// Whether the epoch of a host is known to be another than the hub's of this number.
+    fn is_fork(&self, host: &Host) -> bool {
+        let report = &host.report;
+        let Some(head) = self.head.filter(|_| report.epoch > 0) else {
+            return false;
+        };
+        if report.epoch == head.epoch {
+            return report.digest != hex(&head.digest);
+        }
+        let known = self.digests.get(&report.epoch);
+        known.is_some_and(|digest| *digest != report.digest)
+    }
 }
 
 /// Returns the hosts that have not confirmed an epoch: those that have an older one, or a fork.
 pub fn lacking<'a>(hosts: &'a [Host], head: Option<&Head>, epoch: u64) -> Vec<&'a Host> {
-    let has = |host: &Host| host.report.epoch >= epoch && !is_fork(host, head);
+    let line = Line::of(head);
+    let has = |host: &Host| host.report.epoch >= epoch && !line.is_fork(host);
     hosts.iter().filter(|host| !has(host)).collect()
 }
 
@@ -89,6 +110,7 @@ mod tests {
         let entry = |epoch: u64| Entry {
             epoch,
             digest: hex(&[epoch as u8; 32]),
+            parent: hex(&[epoch as u8 - 1; 32]),
             time: String::new(),
             who: String::new(),
             note: None,
@@ -96,12 +118,17 @@ mod tests {
             moved_points: "0".into(),
             replicas: 1,
         };
+        // the log also has what was given up
+        let beside = Entry {
+            digest: hex(&[66; 32]),
+            ..entry(6)
+        };
         Head {
             epoch: 7,
             digest: [7; 32],
             identity: None,
             pushed: None,
-            log: vec![entry(6), entry(7)],
+            log: vec![entry(6), entry(7), beside],
             version: 1,
         }
     }
@@ -119,9 +146,10 @@ mod tests {
             (host(9, 9, true, None), State::Ahead),
             (host(7, 7, true, Some("no")), State::Problem),
         ] {
-            assert_eq!(state(&host, Some(&head)), expected, "{host:?}");
+            assert_eq!(Line::of(Some(&head)).state(&host), expected, "{host:?}");
         }
-        assert_eq!(state(&host(0, 0, true, None), None), State::Current);
+        let nothing = host(0, 0, true, None);
+        assert_eq!(Line::of(None).state(&nothing), State::Current);
     }
 
     #[test]

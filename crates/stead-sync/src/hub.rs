@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use stead::format::Digest;
-use stead::store::{Accept, Arrival, Entry};
+use stead::store::{line, Accept, Arrival, Entry};
 use stead::Map;
 
 use crate::exit::Result;
@@ -34,6 +34,11 @@ impl Head {
     pub fn entry(&self) -> Option<&Entry> {
         let digest = hex(&self.digest);
         self.log.iter().rfind(|entry| entry.digest == digest)
+    }
+
+    /// Returns what the log says about this epoch and its ancestors, newest first.
+    pub fn line(&self) -> impl Iterator<Item = &Entry> {
+        line(&self.log, &hex(&self.digest))
     }
 
     /// Says who made this epoch and what it changes: `epoch 6 (1a2b3c4d) by anna@ops1, pushed ...`.

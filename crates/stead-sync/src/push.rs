@@ -102,7 +102,7 @@ fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
     let known = descent(Link::of(map), theirs, kept, &store.log());
     let digest = hex(&map.digest());
     let told = head.told();
-    let is_theirs = head.log.iter().any(|entry| entry.digest == digest);
+    let is_theirs = head.line().any(|entry| entry.digest == digest);
     let line = match known {
         Descent::Known => return Ok(()),
         Descent::Denied if map.epoch() < head.epoch && is_theirs => format!(
@@ -165,6 +165,7 @@ fn story(map: &Map, older: &[Map], store: &Store) -> Result<Vec<Entry>> {
         log.push(Entry {
             epoch: map.epoch(),
             digest,
+            parent: hex(&map.parent()),
             time: now(),
             who: who(),
             note: None,

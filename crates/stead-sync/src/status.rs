@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::confirm::{state, State};
+use crate::confirm::{Line, State};
 use crate::hub::{hex, Head, Host};
 
 /// The width of everything that a person reads.
@@ -44,9 +44,10 @@ struct Row<'a> {
 impl<'a> Status<'a> {
     /// Makes the status, worst first. `now` is in seconds since 1970.
     pub fn of(url: &'a str, head: Option<&'a Head>, hosts: &'a [Host], now: u64) -> Status<'a> {
+        let line = Line::of(head);
         let row = |host: &'a Host| Row {
             host: &host.report.host,
-            state: state(host, head),
+            state: line.state(host),
             epoch: host.report.epoch,
             digest: &host.report.digest,
             installed: host.report.installed,

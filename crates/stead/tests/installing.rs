@@ -86,6 +86,7 @@ fn a_host_that_missed_epochs_needs_the_maps_or_the_log_in_between() {
     let entry = |map: &Map| Entry {
         epoch: map.epoch(),
         digest: map.digest().iter().map(|b| format!("{b:02x}")).collect(),
+        parent: map.parent().iter().map(|b| format!("{b:02x}")).collect(),
         time: "2026-11-22T21:09:00Z".into(),
         who: "anna@db1".into(),
         note: None,

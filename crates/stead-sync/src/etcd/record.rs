@@ -12,7 +12,7 @@ use crate::hub::{hex, Head};
 pub const PART: usize = 1 << 20;
 
 /// How many entries of the log the head keeps: what a host may miss and still know its way. They
-/// have some 250 bytes each.
+/// have some 350 bytes each.
 const LOG: usize = 256;
 
 /// The version of the layout of the keys.

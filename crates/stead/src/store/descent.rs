@@ -2,9 +2,9 @@
 //!
 //! Every map names the digest of its parent. So the maps between two epochs prove that one descends
 //! from the other. Where these maps are no longer kept, the log of a history is believed: it has
-//! the digest of every epoch.
+//! the digest of every epoch, and that of its parent.
 
-use super::log::Entry;
+use super::log::{line, Entry};
 use crate::format::Digest;
 use crate::map::Map;
 
@@ -64,23 +64,18 @@ pub fn descent(
     while at > epoch {
         match older(at).filter(|link| link.epoch == at && link.digest == parent) {
             Some(link) => (at, parent) = (at - 1, link.parent),
-            None => return by_log(log, (at, parent), (epoch, digest)),
+            None => return by_log(log, &parent, (epoch, digest)),
         }
     }
     judge(parent == digest)
 }
 
-/// Tells by the log alone whether `from` has the ancestor `to`. Of several entries for one epoch
-/// the last counts.
-fn by_log(log: &[Entry], from: (u64, Digest), to: (u64, Digest)) -> Descent {
-    let told = |(epoch, digest): (u64, Digest)| {
-        let entry = log.iter().rfind(|entry| entry.epoch == epoch)?;
-        Some(entry.digest == hex(&digest))
-    };
-    match (told(from), told(to)) {
-        (Some(true), Some(true)) => Descent::Known,
-        (Some(true), Some(false)) => Descent::Denied,
-        _ => Descent::Unknown,
+/// Tells by the log alone whether the map of digest `from` has this ancestor.
+fn by_log(log: &[Entry], from: &Digest, (epoch, digest): (u64, Digest)) -> Descent {
+    match line(log, &hex(from)).find(|entry| entry.epoch <= epoch) {
+        Some(entry) if (entry.epoch, &entry.digest) == (epoch, &hex(&digest)) => Descent::Known,
+        Some(_) => Descent::Denied,
+        None => Descent::Unknown,
     }
 }
 
@@ -104,6 +99,7 @@ mod tests {
         Entry {
             epoch: map.epoch(),
             digest: hex(&map.digest()),
+            parent: hex(&map.parent()),
             time: String::new(),
             who: String::new(),
             note: None,
@@ -142,9 +138,17 @@ mod tests {
         assert_eq!(asked(&maps[0], &log), Descent::Known);
         assert_eq!(asked(&fork, &log), Descent::Denied);
         assert_eq!(asked(&maps[0], &log[..2]), Descent::Unknown);
-        // the log went over to this line after a fork
-        let turned = [&[entry(&maps[0]), entry(&fork)], &log[1..]].concat();
-        assert_eq!(asked(&maps[1], &turned), Descent::Known);
-        assert_eq!(asked(&fork, &turned), Descent::Denied);
+        // what was made beside the map and given up does not count, wherever the log has it
+        for at in 1..=log.len() {
+            let with_fork = [&log[..at], &[entry(&fork)], &log[at..]].concat();
+            assert_eq!(asked(&maps[1], &with_fork), Descent::Known);
+            assert_eq!(asked(&fork, &with_fork), Descent::Denied);
+        }
+        // a log that goes round in a circle ends
+        let mut odd = log.clone();
+        odd[0].parent.clone_from(&log[3].digest);
+        assert_eq!(asked(&fork, &odd), Descent::Denied);
+        odd[1].parent.clone_from(&log[3].digest);
+        assert_eq!(asked(&maps[0], &odd), Descent::Unknown);
     }
 }

@@ -277,6 +277,7 @@ impl Store {
         let entry = Entry {
             epoch: new.epoch(),
             digest: hex(&new.digest()),
+            parent: hex(&new.parent()),
             time: log::now(),
             who: log::who(),
             note: self.note.clone(),

@@ -6,9 +6,11 @@
 //! damaged, or that cannot be written, costs this story and nothing else. The log says what each
 //! user's environment said: it tells a story and proves nothing.
 
+use std::collections::HashMap;
 use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::iter::successors;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,6 +33,9 @@ pub struct Entry {
     pub epoch: u64,
     /// The digest of its map, in hex digits.
     pub digest: String,
+    /// The digest of the epoch before; 64 zeros for the first epoch. A log also keeps what was made
+    /// beside the map and given up, so this alone says which entries belong to a map: see [`line`].
+    pub parent: String,
     /// When it was published, such as `2026-11-22T21:09:00Z`.
     pub time: String,
     /// Who published it, such as `anna@db1`.
@@ -44,6 +49,18 @@ pub struct Entry {
     pub moved_points: String,
     /// R of the epoch. A share of `moved_points` is a part of R * 2^64.
     pub replicas: u32,
+}
+
+/// Returns the entry of a digest and those of its ancestors, newest first, as far as the log tells.
+pub fn line<'a>(log: &'a [Entry], digest: &str) -> impl Iterator<Item = &'a Entry> {
+    let known: HashMap<&str, &Entry> = log.iter().map(|e| (e.digest.as_str(), e)).collect();
+    let older = move |entry: &&'a Entry| {
+        let parent = known.get(entry.parent.as_str()).copied();
+        // a log can be edited; epochs that go down end
+        parent.filter(|parent| parent.epoch < entry.epoch)
+    };
+    let first = log.iter().find(|entry| entry.digest == digest);
+    successors(first, older)
 }
 
 /// Checks a note: one line, without control characters, of at most 500 bytes.
@@ -191,6 +208,7 @@ mod tests {
         Entry {
             epoch,
             digest: "00".repeat(32),
+            parent: "00".repeat(32),
             time: in_words(0),
             who: "anna@db1".into(),
             note: None,

@@ -30,7 +30,7 @@ pub use back::Back;
 pub use descent::{descent, Descent, Link};
 pub use epochs::{Store, KEEP};
 pub use install::{Accept, Arrival, Standing};
-pub use log::{now, who, Entry};
+pub use log::{line, now, who, Entry};
 pub use progress::Progress;
 pub use saved::{Planned, SavedPlan};
 pub use story::changes;

@@ -79,10 +79,9 @@ impl Host {
         }
     }
 
-    /// Installs what the hub has.
-    pub fn pull(&self, hub: &Directory) {
-        // no host ever leaves the line of its map
-        pull(hub, &self.store, KEEP, Accept::default()).unwrap_or_else(|e| panic!("{e:?}"));
+    /// Installs what the hub has. It is an error when it is not in the line of the map here.
+    pub fn pull(&self, hub: &Directory, accept: Accept) {
+        pull(hub, &self.store, KEEP, accept).unwrap_or_else(|e| panic!("{e:?}"));
     }
 
     /// Reports the epoch that it has, once all that began under an older one has ended.

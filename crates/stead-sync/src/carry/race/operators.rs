@@ -183,6 +183,19 @@ impl Operator {
         map.is_some_and(|map| map.carry().is_some()) || self.settings.journal().exists()
     }
 
+    /// Says where the operator is.
+    pub fn told(&self) -> String {
+        let map = self.map();
+        let carry = map.as_ref().and_then(|map| map.carry());
+        format!(
+            "epoch {:?}, {carry:?}, is carrying: {}, has a journal: {}, failed before: {:?}",
+            map.map(|map| map.epoch()),
+            self.is_carrying(),
+            self.settings.journal().exists(),
+            self.failure
+        )
+    }
+
     /// Returns the map here.
     pub fn map(&self) -> Option<Map> {
         self.store.current().unwrap()
@@ -244,6 +257,7 @@ impl Operator {
             None => panic!("a carrier has panicked"),
             Some(Ok(())) => "carries ended",
             Some(Err(failure)) => {
+                eprintln!("a carrier gave up: {}", failure.line);
                 self.failure = Some(failure.line);
                 "carriers gave up"
             }
