@@ -193,7 +193,10 @@ impl Protocol<'_> {
             for (place, both) in places.into_iter().zip(compared) {
                 ends[place] = match both {
                     Ok(both) if both.first.is_none() => Some(Ok(Outcome::Gone)),
-                    Ok(both) if both.second.is_none() && !(anyway || self.kind.may_forget(items[place])) => {
+                    Ok(both)
+                        if both.second.is_none()
+                            && !(anyway || self.kind.may_forget(items[place])) =>
+                    {
                         Some(Ok(Outcome::Absent))
                     }
                     Ok(both) => {

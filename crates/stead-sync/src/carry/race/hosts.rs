@@ -204,7 +204,9 @@ pub fn judge(map: &Map, nodes: &Nodes, keys: &[Key], found: &mut Found) {
         let is_placed = |(place, bytes): &(String, Vec<u8>)| place == node && bytes == key;
         if !places.iter().any(is_placed) {
             let key = String::from_utf8_lossy(key);
-            found.wrong.push(format!("at the end {node} still has {key}"));
+            found
+                .wrong
+                .push(format!("at the end {node} still has {key}"));
         }
     }
 }

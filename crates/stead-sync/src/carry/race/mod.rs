@@ -89,8 +89,14 @@ impl World {
         std::fs::create_dir(&shared).unwrap();
         let shared = shared.join("m");
         let replicas = 1 + random.below(2) as u32;
-        let operator =
-            |n: usize| Operator::new(n, &directory.join(format!("operator{n}")), &shared, replicas);
+        let operator = |n: usize| {
+            Operator::new(
+                n,
+                &directory.join(format!("operator{n}")),
+                &shared,
+                replicas,
+            )
+        };
         let host = |n: usize| {
             let name = format!("web{n}");
             Host::new(&name, &directory.join(&name))
@@ -135,7 +141,9 @@ impl World {
             10..=29 => self.serve(host),
             30..=35 => self.pull(host),
             36..=43 => self.hosts[host].report(&self.hub, drained),
-            44..=45 => self.operators[operator].act(&mut self.random, self.broken, &mut self.counts),
+            44..=45 => {
+                self.operators[operator].act(&mut self.random, self.broken, &mut self.counts)
+            }
             46 => self.start(operator),
             47 => {
                 let kill = self.random.below(3) == 0;
@@ -261,9 +269,14 @@ fn no_race_of_operators_and_carriers_loses_anything() {
 #[test]
 fn each_broken_rule_is_found() {
     // where the search begins, so that it does not take long
-    for (broken, seed) in [(Broken::NoWait, 0), (Broken::NoDrain, 25), (Broken::Forced, 0)] {
+    for (broken, seed) in [
+        (Broken::NoWait, 0),
+        (Broken::NoDrain, 25),
+        (Broken::Forced, 0),
+    ] {
         let mut counts = Counts::new();
-        let first = (seed..seed + 100).find(|seed| !play(*seed, broken, &mut counts).wrong.is_empty());
+        let first =
+            (seed..seed + 100).find(|seed| !play(*seed, broken, &mut counts).wrong.is_empty());
         println!("{broken:?}: found in world {first:?}");
         assert!(first.is_some(), "{broken:?} was not found");
     }

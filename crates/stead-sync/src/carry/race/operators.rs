@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use stead::guard::Guard;
-use stead::store::{Accept, Back, KEEP};
 use stead::point::SPACE;
+use stead::store::{Accept, Back, KEEP};
 use stead::{Allow, Error, Fleet, Map, Share, Store};
 
 use super::baton::Baton;
@@ -76,7 +76,9 @@ impl Operator {
         let file = directory.join("carry.toml");
         fs::write(&file, text).unwrap();
         let settings = Settings::read(&file).unwrap();
-        let all = Guard::ALL.iter().fold(Allow::NONE, |all, guard| all.and(*guard));
+        let all = Guard::ALL
+            .iter()
+            .fold(Allow::NONE, |all, guard| all.and(*guard));
         let store = Store::new(&settings.map, KEEP);
         Operator {
             number,
@@ -91,7 +93,10 @@ impl Operator {
 
     /// Makes the first map, and pushes it.
     pub fn found(&self, random: &mut Random) -> Map {
-        let map = self.store.apply(&fleet(self.replicas, random), None).unwrap();
+        let map = self
+            .store
+            .apply(&fleet(self.replicas, random), None)
+            .unwrap();
         self.push(false, &mut Counts::new());
         map
     }
@@ -122,7 +127,11 @@ impl Operator {
             Some(_) => "gradual steps",
             None => "applied",
         };
-        self.changed(self.store.apply(&fleet(self.replicas, random), share), word, counts);
+        self.changed(
+            self.store.apply(&fleet(self.replicas, random), share),
+            word,
+            counts,
+        );
     }
 
     fn rollback(&self, random: &mut Random, counts: &mut Counts) {
@@ -132,7 +141,11 @@ impl Operator {
             0 => Back::Exact,
             _ => Back::Least { max_move: None },
         };
-        self.changed(self.store.rollback(epoch, Some(back)), "rolled back", counts);
+        self.changed(
+            self.store.rollback(epoch, Some(back)),
+            "rolled back",
+            counts,
+        );
     }
 
     /// Changes an attribute, which moves nothing and needs no carry.
