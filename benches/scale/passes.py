@@ -98,9 +98,9 @@ def job_of(task, node, work, ways, rows, rates, site):
     for name, source, target, items in work:
         item, unit, trips = costs(name, rates)
         part = items / batches
-        here = max(
-            part / rates.at_once.get(name, 1), 1 - (1 - part / each) ** each, 1e-12
-        )
+        here = max(1 - (1 - part / each) ** each, 1e-12)
+        if part > rates.at_once.get(name, 1):
+            here = math.ceil(part / rates.at_once.get(name, 1) - 1e-9)
         units += here
         parts = []
         for place, at in (("source", source), ("target", target)):

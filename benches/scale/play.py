@@ -4,22 +4,25 @@
     all hosts confirm   wait   wait             wait             wait
     then                count  copy, verify     check            remove
 
-This is what crates/stead-sync/src/carry/machine.rs does: one after the other. `TOGETHER`
-names what could run at the same time, to see what that would give.
+This is what crates/stead-sync/src/carry/machine.rs does: one after the other. `IDEAS`
+names what could be otherwise, to see what that would give.
 """
 
 import random
 from dataclasses import dataclass, field, replace
 
 from passes import Job, jobs, play
-from rates import PASSES
+from rates import PASSES, Cost
 
-# Kinds of phases that could overlap. None of this is in the carrier.
-TOGETHER = {
+# What could be otherwise: phases that overlap, and other orders. None of this is in the
+# carrier.
+IDEAS = {
     "count": "counting while the hosts confirm `old`",
     "check": "verifying again while the hosts confirm `both_new_first`",
     "verify": "a node is verified in the listing in which it is copied",
     "point": "nodes list only what moves (an index on the point)",
+    "order": "nodes are taken in a mixed order",
+    "batch": "old rows are removed in batches, as quickly as they are copied",
 }
 
 
@@ -120,12 +123,16 @@ def both(copy, verify):
     return found
 
 
-def carry(ways, rows, rates, site, hosts, together=()):
+def carry(ways, rows, rates, site, hosts, ideas=()):
     """Plays a carry of `rows` rows, and returns its phases."""
     made, now = Carry(), 0.0
     waits = hosts.waits()
-    if "point" in together:
+    if "point" in ideas:
         ways = only_moving(ways)
+    if "order" in ideas:
+        ways = replace(ways, nodes=random.Random(0).sample(ways.nodes, len(ways.nodes)))
+    if "batch" in ideas:
+        rates = in_batches(rates)
 
     def add(name, state, seconds, played=None, begin=None):
         begin = now if begin is None else begin
@@ -137,11 +144,11 @@ def carry(ways, rows, rates, site, hosts, together=()):
         now = add("wait", state, waits[state])
         tasks = [task for task in PASSES if PASSES[task] == state]
         todo = {task: jobs(task, ways, rows, rates, site) for task in tasks}
-        if "verify" in together and "verify" in todo:
+        if "verify" in ideas and "verify" in todo:
             todo = {"copy": both(todo["copy"], todo["verify"])}
         for task, work in todo.items():
             played = play(work, site)
-            begin = began if task in together else now
+            begin = began if task in ideas else now
             now = max(now, add(task, state, played.seconds, played, begin))
     return made
 
@@ -152,3 +159,16 @@ def only_moving(ways):
     for (source, _), share in ways.bring.items():
         held[source] += share
     return replace(ways, held=held)
+
+
+def in_batches(rates):
+    """The same costs, but for removing: those of copying, written at the old place."""
+    turned = lambda cost: Cost(cost.carrier, cost.target, cost.source)
+    like = lambda costs: {**costs, "remove": costs["copy"]}
+    return replace(
+        rates,
+        item={**rates.item, "remove": turned(rates.item["copy"])},
+        unit={**rates.unit, "remove": turned(rates.unit.get("copy", Cost()))},
+        at_once=like(rates.at_once) if rates.at_once else {},
+        trips=like(rates.trips) if rates.trips else {},
+    )

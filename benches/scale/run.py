@@ -58,7 +58,11 @@ def options():
     )
     add("--dead-host", type=float, default=0.0, help="seconds until one is forgotten")
     add(
-        "--together", nargs="*", default=[], choices=play.TOGETHER, help="what overlaps"
+        "--ideas",
+        nargs="*",
+        default=[],
+        choices=play.IDEAS,
+        help="what could be otherwise",
     )
     add("--json", action="store_true", help="writes what was found as JSON")
     add(
@@ -99,11 +103,11 @@ def question(given):
     return Question(given.rows, rates.with_bytes(given.bytes), site, hosts, changes)
 
 
-def as_json(asked, together):
+def as_json(asked, ideas):
     """What was found, for programs."""
     found = []
     for name, (ways, replicas) in asked.changes.items():
-        made = asked.carry(ways, together=together)
+        made = asked.carry(ways, ideas=ideas)
         found.append(
             {
                 "change": name,
@@ -129,10 +133,10 @@ def main():
     if given.page:
         page.write(asked)
     elif given.json:
-        print(as_json(asked, given.together))
+        print(as_json(asked, given.ideas))
     else:
         for name, (ways, replicas) in asked.changes.items():
-            made = asked.carry(ways, together=given.together)
+            made = asked.carry(ways, ideas=given.ideas)
             node, part = made.busiest("cpu")
             phases = ", ".join(f"{task} {told(made.taken(task))}" for task in PASSES)
             print(

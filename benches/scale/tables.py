@@ -41,14 +41,14 @@ class Question:
         # {name: (ways, replicas)}
         self.changes = changes
 
-    def carry(self, ways, site=None, hosts=None, together=()):
+    def carry(self, ways, site=None, hosts=None, ideas=()):
         return play.carry(
             ways,
             self.rows,
             self.rates,
             site or self.site,
             hosts or self.hosts,
-            together,
+            ideas,
         )
 
     def by_change(self):
@@ -134,20 +134,18 @@ class Question:
             )
         return table([name, "in all", "more"], rows)
 
-    def together(self):
-        """What phases that overlap would give."""
+    def ideas(self):
+        """What phases that overlap, and other orders, would give."""
         ways = {name: ways for name, (ways, _) in self.changes.items()}
         rows = []
-        for what, together in {
+        for what, ideas in {
             "as it is": (),
-            **{told: (name,) for name, told in play.TOGETHER.items()},
-            "all of these": tuple(play.TOGETHER),
+            **{told: (name,) for name, told in play.IDEAS.items()},
+            "all of these": tuple(play.IDEAS),
         }.items():
-            times = (
-                self.carry(each, together=together).seconds for each in ways.values()
-            )
+            times = (self.carry(each, ideas=ideas).seconds for each in ways.values())
             rows.append([what, *map(told, times)])
-        return table(["what overlaps", *ways], rows)
+        return table(["if", *ways], rows)
 
     def in_time(self):
         """What it takes to be done in 1 h and in 24 h."""
