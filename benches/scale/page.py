@@ -104,6 +104,8 @@ def sections(asked):
     yield from asked.slow(RACK)
     yield "\n### What other orders would give, with `nodes = 64`\n"
     yield from asked.ideas()
+    yield ""
+    yield from asked.limited(RACK)
     yield "\n### What was measured\n"
     yield from costs()
     yield ""

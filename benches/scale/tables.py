@@ -147,6 +147,21 @@ class Question:
             rows.append([what, *map(told, times)])
         return table(["if", *ways], rows)
 
+    def limited(self, name, limits=(100, 300, 1000, 3000)):
+        """What a limit for each node costs, and what the order of the nodes does then."""
+        ways, _ = self.changes[name]
+        rows = []
+        for limit in limits:
+            site = replace(self.site, items_per_second=limit)
+            times = (
+                self.carry(ways, site, ideas=ideas).seconds
+                for ideas in ((), ("order",))
+            )
+            rows.append([f"{limit:,} rows/s", *map(told, times)])
+        return table(
+            [f"{name}, each node at most", "as it is", "in a mixed order"], rows
+        )
+
     def in_time(self):
         """What it takes to be done in 1 h and in 24 h."""
         head = [
