@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
+	@echo 'make scale         plays carries of 10^9 rows over 1,000 nodes: how long each takes, and the tables and pictures of docs/scale.md (ARGS=--help)'
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
 	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached and a client that writes two (ARGS=--help)'
 	@echo 'make bench-rrd-calls  counts the system calls of the RRD router per request, by kind (needs perf and root)'
@@ -166,6 +167,12 @@ bench-growth: setup
 bench-balance: program .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)
 
+# ARGS=--measure runs real carries, too, which take some minutes
+scale: setup
+	@scripts/setup --tests
+	@$(if $(findstring --measure,$(ARGS)),$(CARGO) build --release --locked -q -p stead-cli -p stead-sync)
+	@.venv/bin/python benches/scale/run.py $(or $(ARGS),--page)
+
 # OR-tools, when it is in .venv, checks the results a second time
 bench-optimum: program
 	@scripts/setup --tests
@@ -189,7 +196,7 @@ bench-collectd: setup
 
 test-spark: wheel
 	@scripts/spark-venv
-	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
+	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py python/tests/engines/test_spark_moved.py
 
 # The run prints its seed, so that a finding can be repeated: add the seed to SEEDS in
 # tests/rrd/test_hostile.py.

@@ -271,6 +271,12 @@ SUITES = [
         None,
     ),
     (
+        "scale's simulation (Python)",
+        [VENV, "-m", "unittest", "discover", "-s", "benches/scale"],
+        unittest_counts,
+        ((VENV, "-c", "import numpy, stead"), "numpy or stead is not in .venv"),
+    ),
+    (
         "RRD router's benchmark (Python)",
         [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/rrd"],
         unittest_counts,

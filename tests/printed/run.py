@@ -138,6 +138,12 @@ LEFT_OUT = {
 TABLES = [
     ("README.md", "In your language", "install"),
     ("docs/install.md", "Languages", "how"),
+    (
+        "docs/scale.md",
+        "Your own site",
+        "",
+        "it measures or plays for minutes; benches/scale has its tests",
+    ),
 ]
 # languages of these tables whose cells have no commands
 NO_COMMANDS = {

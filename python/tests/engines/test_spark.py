@@ -5,7 +5,6 @@ installs Spark and runs these tests.
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -23,35 +22,7 @@ if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     )
 
 import pyarrow.dataset
-from pyspark.sql import SparkSession
-
-# Spark listens only on this machine, and its workers have the same modules as the tests
-LOCAL = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "4",
-}
-ENV = dict(
-    os.environ,
-    PYSPARK_PYTHON=sys.executable,
-    PYSPARK_DRIVER_PYTHON=sys.executable,
-    SPARK_LOCAL_IP="127.0.0.1",
-)
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    os.environ.update(ENV)
-    builder = SparkSession.builder.master("local[2]").appName("stead's tests")
-    for name, value in LOCAL.items():
-        builder = builder.config(name, value)
-    spark = builder.config(
-        "spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))
-    ).getOrCreate()
-    yield spark
-    spark.stop()
+from spark_case import ENV, LOCAL
 
 
 @pytest.fixture(scope="module")
