@@ -129,7 +129,7 @@ def timeline(carries, said):
     for label, carry in carries.items():
         drawn.append(words(MARGIN, y - 6, label))
         lanes = []
-        for phase in sorted(carry.phases, key=lambda phase: (phase.begin, phase.name)):
+        for phase in sorted(carry.phases, key=lambda p: (p.begin, p.name != "wait")):
             # what overlaps stands in a lane of its own
             lane = next(
                 (n for n, end in enumerate(lanes) if end <= phase.begin + 1e-6),

@@ -3,6 +3,7 @@ between real maps, and what was measured.
 """
 
 import json
+import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import measure
 import numpy
 import passes
 import play
+import run
 import stead
 import ways as ways_of
 from fill import speeds
@@ -193,6 +195,23 @@ class RealMaps(unittest.TestCase):
         dead = "n0000"
         self.assertFalse([way for way in (*ways.bring, *ways.drop) if dead in way])
         self.assertNotIn(dead, ways.held)
+
+
+class Program(unittest.TestCase):
+    def test_two_maps_of_ones_own_are_played(self):
+        names = [ways_of.node(number) for number in range(4)]
+        old = ways_of.build(names[:3], 1)
+        with tempfile.TemporaryDirectory() as place:
+            old.save(f"{place}/old.map")
+            ways_of.build(names, 1, old).save(f"{place}/new.map")
+            words = f"--old {place}/old.map --new {place}/new.map --rows 4000 --hosts 5"
+            given = run.options().parse_args([*words.split(), "--slow-host", "100"])
+            (found,) = json.loads(run.as_json(run.question(given), ()))
+        self.assertAlmostEqual(found["moved"], 1000, delta=1e-6)
+        # old nodes hold 4,000, and the new one is listed to verify it
+        self.assertAlmostEqual(found["listed"], 5 * 4000 + 1000, delta=1e-6)
+        self.assertGreater(found["seconds"], 4 * 160)
+        self.assertEqual(found["busiest"]["node"], "n0003")
 
 
 class Measured(unittest.TestCase):

@@ -1,7 +1,7 @@
 """Writes the rows that move between two maps to files, one for each pair of nodes, so that
 a loader can load all targets at the same time.
 
-    python examples/python/engines/spark_moved.py old.map new.map /tmp/moved --rows 1000000 --master 'local[2]'
+    python examples/python/engines/spark_moved.py old.map new.map moved --table users --column name --master 'local[2]'
 
 On a cluster (docs/python-engines.md says how stead reaches the executors):
 
@@ -42,9 +42,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 WHOLE = 1 << 64
 NAME = "rows.parquet"
-# the columns that are added: the nodes, the halves of the MD5's first 64 bits, and the
-# digest of the row
-ADDED = ["from", "to", "high", "low", "content"]
 
 
 class Moves:
@@ -93,7 +90,10 @@ class Moves:
 
 
 def moved_rows(table, column, moves, done=()):
-    """Returns the rows that move, with ADDED, without those of pairs that are done."""
+    """Returns the rows that move, without those of pairs that are done. They have more
+    columns: the nodes, the halves of the first 64 bits of the key's MD5, and the digest of
+    the row.
+    """
     names = table.columns
     place = names.index(column)
     done = frozenset(done)
@@ -126,19 +126,15 @@ def moved_rows(table, column, moves, done=()):
     return found.withColumns(added)
 
 
-def keys_sum(rows):
-    """The columns `rows` and `keys` of a group."""
-    sums = [F.sum(name).alias(name) for name in ("high", "low")]
-    return rows.groupBy("from", "to").agg(F.count("*").alias("rows"), *sums)
-
-
 def plan(table, column, moves):
-    """Returns {"SOURCE TARGET": ...}: how many rows have to be written, and the sum of
-    their keys. Only the keys are read.
+    """Returns for each pair how many rows have to be written, and the sum of their keys.
+    Only the keys are read.
     """
     quoted = "`" + column.replace("`", "``") + "`"
     keys = table.select(quoted)
-    counted = keys_sum(moved_rows(keys, column, moves)).collect()
+    sums = [F.sum(name).alias(name) for name in ("high", "low")]
+    pairs = moved_rows(keys, column, moves).groupBy("from", "to")
+    counted = pairs.agg(F.count("*").alias("rows"), *sums).collect()
     return [
         {
             "from": row["from"],
@@ -312,14 +308,6 @@ def moved(spark, table, column, old, new, folder, lost=(), tasks=None):
     return manifest
 
 
-def generated(spark, rows, size):
-    """A table of generated members."""
-    return spark.range(rows).selectExpr(
-        "concat('member-', id) AS key",
-        f"rpad(cast(id AS string), {size}, 'x') AS value",
-    )
-
-
 def main():
     parser = argparse.ArgumentParser(
         description="Writes the rows that move between two maps, by pair of nodes."
@@ -327,16 +315,12 @@ def main():
     parser.add_argument("old", help="the old map file")
     parser.add_argument("new", help="the new map file")
     parser.add_argument("output", help="folder for the rows and the manifest")
-    parser.add_argument(
-        "--table", help="Parquet to read; without it, rows are generated"
-    )
+    parser.add_argument("--table", required=True, help="the Parquet table to read")
     parser.add_argument("--column", default="key", help="the column of keys (key)")
     parser.add_argument(
         "--lost", nargs="*", default=[], help="nodes that are gone for good"
     )
     parser.add_argument("--tasks", type=int, help="how many tasks write")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="rows to generate")
-    parser.add_argument("--size", type=int, default=100, help="their bytes")
     parser.add_argument(
         "--master", help="such as local[2]; spark-submit says it otherwise"
     )
@@ -344,10 +328,7 @@ def main():
     old, new = stead.Map.open(given.old), stead.Map.open(given.new)
     builder = SparkSession.builder.appName(f"stead: rows that move in {new.name}")
     spark = (builder.master(given.master) if given.master else builder).getOrCreate()
-    if given.table:
-        table = spark.read.parquet(given.table)
-    else:
-        table = generated(spark, given.rows, given.size)
+    table = spark.read.parquet(given.table)
     folder = given.output
     if "://" not in folder:
         folder = "file://" + os.path.abspath(folder)
