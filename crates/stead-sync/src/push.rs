@@ -58,6 +58,7 @@ pub fn push(
             }
         }
         let older = older(head.as_ref(), &map, &store, keep);
+        check_origin(head.as_ref(), &map, &older)?;
         let log = story(&map, &older, &store)?;
         let arrival = Arrival {
             map: &map,
@@ -123,6 +124,29 @@ fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
         ),
     };
     Err(Failure::new(CONFLICT, line))
+}
+
+/// Refuses a map with a carry open when the hub would lack the map where the data was. It is gone
+/// here, for example, when a pull has set it aside since the map was read.
+fn check_origin(head: Option<&Head>, map: &Map, older: &[Map]) -> Result {
+    let Some(carry) = map.carry() else {
+        return Ok(());
+    };
+    let digest = hex(&carry.from_digest);
+    let comes = older.iter().any(|map| map.digest() == carry.from_digest);
+    let mut there = head.into_iter().flat_map(Head::line);
+    match comes || there.any(|entry| entry.digest == digest) {
+        true => Ok(()),
+        false => Err(Failure::new(
+            CONFLICT,
+            format_args!(
+                "epoch {} has a carry open, and epoch {}, where the data was, is not in the history \
+                 here; nothing was changed: push from where its history is, or pull",
+                map.epoch(),
+                carry.from_epoch
+            ),
+        )),
+    }
 }
 
 /// Returns the ancestors to store with the map: those between the head and the map, or, where there

@@ -11,6 +11,10 @@ const NO: Accept = Accept {
     back: false,
     fork: false,
 };
+const FORK: Accept = Accept {
+    back: true,
+    fork: true,
+};
 
 fn place() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
@@ -244,5 +248,36 @@ fn while_a_carry_is_open_the_map_where_the_data_was_arrives_and_stays() {
     };
     store.install(arrival, NO).unwrap();
     assert_eq!(kept(&path), ["2", "6", "log"]);
+    Pair::open(&path).unwrap();
+    // also when the map that arrives was made beside the one here
+    let turned = carry::reverse(&newest).unwrap();
+    let arrival = Arrival {
+        map: &turned,
+        older: &line[3..],
+        log: &[],
+    };
+    assert_eq!(store.install(arrival, FORK).unwrap(), Standing::Fork);
+    Pair::open(&path).unwrap();
+}
+
+#[test]
+fn a_carry_without_the_map_where_the_data_was_is_refused() {
+    let first = next(&["a", "b"], None);
+    let second = next(&["a", "b", "c"], Some(&first));
+    let begun = carry::begin(Some(&first), &second).unwrap().unwrap();
+    let (directory, path) = place();
+    let error = install(&path, &begun, &[], NO).unwrap_err();
+    assert_eq!(error.status(), Status::Identity);
+    assert!(error
+        .to_string()
+        .contains("and epoch 1, where the data was"));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    // a map of that number that was made beside it does not help
+    let beside = next(&["x"], None);
+    install(&path, &beside, &[], NO).unwrap();
+    let refused = install(&path, &begun, &[], FORK).unwrap_err();
+    assert_eq!(refused.status(), Status::Identity);
+    assert_eq!(fs::read(&path).unwrap(), beside.bytes());
+    install(&path, &begun, &[first], FORK).unwrap();
     Pair::open(&path).unwrap();
 }

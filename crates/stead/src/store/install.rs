@@ -80,8 +80,8 @@ impl Store {
     /// before the map is in place. Where `accept` lets the map leave the line of the present one,
     /// epochs of the history that are not ancestors of the new map are renamed to `EPOCH.DIGEST`.
     ///
-    /// Errors: `Identity` when the maps have other names or ids; `Guarded` when `accept` does not
-    /// permit it; `Conflict` when another process is publishing right now; `Uncertain` as in
+    /// Errors: `Identity` when the maps have other names or ids, or when the map has a carry open and
+    /// the map where the data was is missing; `Guarded` when `accept` does not permit it; `Conflict` when another process is publishing right now; `Uncertain` as in
     /// [`Store::publish`]. After any error but `Uncertain` the map has not changed.
     pub fn install(&self, arrival: Arrival, accept: Accept) -> Result<Standing> {
         self.refuse_symlink()?;
@@ -105,6 +105,8 @@ impl Store {
         };
         self.permit(standing, present.as_ref(), arrival.map, accept)?;
         let new = arrival.map;
+        let line = self.line(arrival);
+        self.check_origin(new, &line)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
@@ -115,7 +117,6 @@ impl Store {
                 self.keep_copy(&present.map, access)?;
             }
         }
-        let line = self.line(arrival);
         if matches!(
             standing,
             Standing::Older | Standing::Fork | Standing::Unknown
@@ -280,6 +281,33 @@ impl Store {
         line
     }
 
+    /// Refuses a map with a carry open without the map where the data was: nobody could read by it.
+    fn check_origin(&self, new: &Map, line: &[(Link, Option<&Map>)]) -> Result<()> {
+        let Some(carry) = new.carry() else {
+            return Ok(());
+        };
+        let is_origin = |link: &Link| link.digest == carry.from_digest;
+        let comes = line.iter().any(|(link, _)| is_origin(link));
+        // epochs in between need not be kept
+        let is_here = || {
+            self.kept_link(carry.from_epoch)
+                .as_ref()
+                .is_some_and(is_origin)
+        };
+        match comes || is_here() {
+            true => Ok(()),
+            false => Err(Error::Identity {
+                problem: format!(
+                    "{}: epoch {} has a carry open, and epoch {}, where the data was, neither came \
+                     with it nor is in the history here; nothing was changed",
+                    self.map.display(),
+                    new.epoch(),
+                    carry.from_epoch
+                ),
+            }),
+        }
+    }
+
     fn kept_link(&self, epoch: u64) -> Option<Link> {
         self.open_epoch(epoch).ok().as_ref().map(Link::of)
     }
@@ -289,6 +317,7 @@ impl Store {
         let history = self.history_dir();
         let mut ours: BTreeSet<_> = line.iter().map(|(link, _)| link.digest).collect();
         ours.insert(new.digest());
+        ours.extend(new.carry().map(|carry| carry.from_digest));
         for epoch in self.kept().unwrap_or_default() {
             let path = history.join(epoch.to_string());
             let digest = Store::peek(&path).map(|peeked| peeked.digest);

@@ -104,7 +104,7 @@ impl Host {
         if self.running.len() == RUNNING {
             return;
         }
-        let pair = Pair::open(self.store.path()).unwrap();
+        let pair = Pair::open(self.store.path()).unwrap_or_else(|e| panic!("{}: {e}", self.name));
         let number = random.below(keys.len());
         let bytes = key(number);
         let names = |nodes: stead::pair::Nodes| -> Vec<String> {
