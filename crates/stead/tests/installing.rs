@@ -273,11 +273,13 @@ fn a_carry_without_the_map_where_the_data_was_is_refused() {
         .contains("and epoch 1, where the data was"));
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     // a map of that number that was made beside it does not help
-    let beside = next(&["x"], None);
+    let third = next(&["a", "b", "c", "d"], Some(&second));
+    let begun = carry::begin(Some(&second), &third).unwrap().unwrap();
+    let beside = next(&["a", "x"], Some(&first));
     install(&path, &beside, &[], NO).unwrap();
     let refused = install(&path, &begun, &[], FORK).unwrap_err();
     assert_eq!(refused.status(), Status::Identity);
     assert_eq!(fs::read(&path).unwrap(), beside.bytes());
-    install(&path, &begun, &[first], FORK).unwrap();
+    install(&path, &begun, &[second], FORK).unwrap();
     Pair::open(&path).unwrap();
 }

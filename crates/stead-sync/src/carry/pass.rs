@@ -140,8 +140,7 @@ impl Pass<'_> {
     /// Goes through all nodes. `is_current` is asked now and then, and ends the pass when the map
     /// is another one.
     pub fn run(&self, show: &mut Show, is_current: &mut dyn FnMut() -> bool) -> Result<End> {
-        let nodes: Vec<&Node> = self
-            .nodes()
+        let nodes: Vec<&Node> = in_mixed_order(self.nodes())
             .into_iter()
             .map(|n| &self.routes.nodes[n])
             .collect();
@@ -687,6 +686,16 @@ impl Pass<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns numbers of nodes in an order in which neighbours are far from each other. A plan gives a
+/// new node its keys from neighbours: in the order of the numbers, all that are listed at once would
+/// fill the same node, and the others would wait.
+fn in_mixed_order(nodes: BTreeSet<usize>) -> Vec<usize> {
+    let mut nodes: Vec<usize> = nodes.into_iter().collect();
+    // 2^32 by the golden ratio: multiples of it are spread evenly
+    nodes.sort_by_key(|number| (*number as u32).wrapping_mul(0x9E37_79B1));
+    nodes
 }
 
 /// Joins the outcomes of an item at several targets: a fault before all, then what was done.
