@@ -71,10 +71,8 @@ final class Member
                 $this->database($node)->commit();
             }
         } catch (PDOException | Away $failure) {
-            foreach ($this->databases as $database) {
-                // which releases the lock
-                $database->inTransaction() && $database->rollBack();
-            }
+            // which rolls back, and releases the lock
+            $this->databases = [];
             throw new Away("it was not written everywhere: {$failure->getMessage()}");
         }
     }

@@ -211,6 +211,8 @@ def main():
     terminal = Terminal()
     try:
         parts.use_a_python_with("psycopg2", "gunicorn")
+        if not parts.are_built():
+            terminal.say("building the modules for Python and Perl; once, some minutes")
         sys.path.insert(0, parts.python_module())
         from box import Failed, Site
         from page import Page
