@@ -72,6 +72,14 @@ def fill(nodes, map, truth):
         connection.close()
 
 
+def count(nodes, moving):
+    """Returns how many rows and photos have keys that move, while visitors work."""
+    glance = Glance()
+    found = glance.look(nodes).values()
+    glance.close()
+    return sum(len(keys & moving) for kinds in found for keys in kinds)
+
+
 class Glance:
     """Lists rows and photos quickly, for the picture while it runs."""
 
