@@ -127,7 +127,7 @@ def until(condition, what):
 def test_a_shard_is_added_and_nobody_notices(environment, tmp_path, record_property):
     before = places()
     if not site_browser.find():
-        print("without the page: chromium-headless-shell is not installed")
+        record_property("without the page:", "chromium-headless-shell is not installed")
     with Demo(environment, "--members", "1500", "--seconds", "15") as demo:
         url = demo.read_until(r"the page: (http://127\.0\.0\.1:\d+/)")[1]
         demo.read_until("stead-sync carry run")
