@@ -39,7 +39,8 @@ final class Member
     /**
      * Returns what the first node that answers has, also when that is null. Only a node that does not
      * answer at all is passed over: a member that is not there may have been deleted a moment ago, and
-     * may still stand at the next node.
+     * may still stand at the next node. A connection that broke says nothing about the node, so a new
+     * one is tried.
      *
      * @param callable(string): ?string $look
      */
@@ -47,9 +48,12 @@ final class Member
     {
         $failure = null;
         foreach ($this->pair->reads($this->key) as $node) {
-            try {
-                return $look($node);
-            } catch (PDOException | Away $failure) {
+            for ($tries = 0; $tries < 2; $tries++) {
+                try {
+                    return $look($node);
+                } catch (PDOException | Away $failure) {
+                    unset($this->databases[$node]);
+                }
             }
         }
         throw new Away("no node answers: {$failure?->getMessage()}");
@@ -71,10 +75,8 @@ final class Member
                 $this->database($node)->commit();
             }
         } catch (PDOException | Away $failure) {
-            foreach ($this->databases as $database) {
-                // which releases the lock
-                $database->inTransaction() && $database->rollBack();
-            }
+            // which rolls back, and releases the lock
+            $this->databases = [];
             throw new Away("it was not written everywhere: {$failure->getMessage()}");
         }
     }

@@ -33,14 +33,18 @@ sub new {
 
 # Returns what the first node that answers has, also when that is undef. Only a node that does not
 # answer at all is passed over: a member that is not there may have been deleted a moment ago, and may
-# still stand at the next node.
+# still stand at the next node. A connection that broke says nothing about the node, so a new one is
+# tried.
 sub first {
     my ( $self, $look ) = @_;
     my $failure;
     for my $node ( $self->{pair}->reads( $self->{key} ) ) {
-        my $found;
-        return $found if eval { $found = $look->($node); 1 };
-        $failure = $@;
+        for ( 1 .. 2 ) {
+            my $found;
+            return $found if eval { $found = $look->($node); 1 };
+            $failure = $@;
+            delete $self->{databases}{$node};
+        }
     }
     die "no node answers: $failure";
 }
@@ -61,7 +65,7 @@ sub everywhere {
     my $failure = $@;
 
     # which rolls back, and releases the lock
-    $_->disconnect for values %{ $self->{databases} };
+    eval { $_->disconnect } for values %{ $self->{databases} };
     die "it was not written everywhere: $failure";
 }
 

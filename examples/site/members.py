@@ -37,13 +37,16 @@ class Member:
     def first(self, look):
         """Returns what the first node that answers has, also when that is None. Only a
         node that does not answer at all is passed over: a member that is not there may
-        have been deleted a moment ago, and may still stand at the next node.
+        have been deleted a moment ago, and may still stand at the next node. A
+        connection that broke says nothing about the node, so a new one is tried.
         """
         for node in self.pair.reads(self.key):
-            try:
-                return look(node)
-            except (psycopg2.Error, OSError, Away) as error:
-                failure = error
+            for _ in range(2):
+                try:
+                    return look(node)
+                except (psycopg2.Error, OSError, Away) as error:
+                    failure = error
+                    self.forget(node)
         raise Away(f"no node answers: {failure}")
 
     def everywhere(self, write):
@@ -58,8 +61,8 @@ class Member:
                 write(node)
                 self.database(node).execute("COMMIT")
         except (psycopg2.Error, OSError, Away) as error:
-            for database in self.databases.values():
-                database.connection.close()  # which rolls back, and releases the lock
+            for node in nodes:
+                self.forget(node)  # which rolls back, and releases the lock
             raise Away(f"it was not written everywhere: {error}") from error
 
     def lock(self, nodes):
@@ -165,6 +168,12 @@ class Member:
             cursor = CONNECTIONS[shard] = connection.cursor()
         self.databases[node] = cursor
         return cursor
+
+    def forget(self, node):
+        """Closes the connection to a node's shard."""
+        cursor = self.databases.pop(node, None)
+        if cursor:
+            cursor.connection.close()
 
     def root(self, node):
         """Returns the directory of a node. One that is not mounted looks like one

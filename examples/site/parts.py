@@ -75,6 +75,12 @@ def program(name):
     return os.path.join(BUILT or os.path.join(TARGET, "release"), name)
 
 
+def are_built():
+    """Whether the modules for Python and Perl were built before."""
+    modules = (os.path.join(TARGET, name) for name in ("python", "perl"))
+    return bool(BUILT) or all(map(os.path.isdir, modules))
+
+
 def python_module():
     """Returns the directory in which Python finds the module stead."""
     if BUILT:

@@ -80,7 +80,7 @@ def run_carry(site, show):
 def demo(site, page, options):
     """The whole story. Returns the exit code."""
     import stead
-    from census import Census, fill
+    from census import Census, count, fill
     from hosts import Visitors, Watcher
 
     show, terminal = page.show, site.terminal
@@ -129,8 +129,7 @@ def demo(site, page, options):
     site.run("stead-sync", "push", site.map, site.url)
     after = stead.Map.open(site.map)
     site.moving = {key for key in truth if before.locate(key) != after.locate(key)}
-    items = sum(Census(site.nodes).moved(site.moving))
-    site.write_carry(items, options.seconds * 0.7)
+    site.write_carry(count(site.nodes, site.moving), options.seconds * 0.7)
     is_carried = run_carry(site, show)
     if is_carried:
         show(phase="closed: db4 is one of four", state="closed")
@@ -211,6 +210,8 @@ def main():
     terminal = Terminal()
     try:
         parts.use_a_python_with("psycopg2", "gunicorn")
+        if not parts.are_built():
+            terminal.say("building the modules for Python and Perl; once, some minutes")
         sys.path.insert(0, parts.python_module())
         from box import Failed, Site
         from page import Page

@@ -112,7 +112,9 @@ class Visitor(threading.Thread):
                     "unanswered", f"{verb} {path}: {status} {content[:200]}"
                 )
                 return status, content
-            self.seen.count("repeated", f"{verb} {path}: {status} {content[:200]}")
+            # 503 is the answer of an application that knows what it does
+            what = "wrong" if status == 500 else "repeated"
+            self.seen.count(what, f"{verb} {path}: {status} {content[:200]}")
             time.sleep(0.05)
 
     def read(self, key, path, due, other):

@@ -29,6 +29,7 @@ use super::journal::Journal;
 use super::kind::{Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
+use super::protocol::Protocol;
 use super::route::Routes;
 use super::settings::Settings;
 use super::tally::{Show, Tally};
@@ -122,8 +123,7 @@ impl<'a> Machine<'a> {
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            let ready = self.kind.ready(&nodes);
-            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+            self.ready(&nodes)?;
             if !self.push(&map)? {
                 continue;
             }
@@ -184,6 +184,19 @@ impl<'a> Machine<'a> {
             Err(error) if error.status() == stead::Status::Conflict => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Looks whether the nodes can be used; a connection may break just then.
+    fn ready(&self, nodes: &[&Node]) -> Result {
+        let protocol = Protocol {
+            kind: &*self.kind,
+            tries: self.settings.limits.tries,
+            stop: &AtomicBool::new(false),
+            #[cfg(test)]
+            without_step_3: false,
+        };
+        let ready = protocol.retry(|| self.kind.ready(nodes));
+        ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))
     }
 
     fn clear(&self, node: &Node) -> Result {
