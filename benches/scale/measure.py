@@ -60,7 +60,8 @@ def fit(nodes, runs, removed, rows, size):
     """Returns the rates that explain two carries, and a smaller one that removes:
     (it, its number of rows).
     """
-    at_once = {"copy": 100, "check": 100, "stray": 100} if nodes.kind != "files" else {}
+    names = ("copy", "check", "stray", "remove") if nodes.kind != "files" else ()
+    at_once = dict.fromkeys(names, 100)
     listed = (
         statistics.mean(ran.carrier["count"] / rows for ran, _ in runs),
         statistics.mean(sum(ran.node["count"].values()) / rows for ran, _ in runs),

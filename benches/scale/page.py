@@ -129,10 +129,10 @@ def sections(asked):
     yield from asked.in_time()
     yield "\n### What a slow one costs, with `nodes = 64`\n"
     yield from asked.slow(RACK)
-    yield "\n### What other orders would give, with `nodes = 64`\n"
+    yield "\n### What phases that overlap would give, with `nodes = 64`\n"
     yield from asked.ideas()
-    yield ""
-    yield from asked.limited(RACK)
+    yield "\n### What a limit for each node costs, with `nodes = 64`\n"
+    yield from asked.limited()
     yield "\n### What was measured\n"
     yield (
         "Real carries on this machine gave the costs of a row, of a transaction and of a row "

@@ -1,7 +1,7 @@
 """One pass of a carry, played through: which node takes how long, and what it uses.
 
 As crates/stead-sync/src/carry/pass.rs does it, `limits.nodes` nodes are listed at once,
-in the order of their numbers. Each lists its items until a batch is full, lets
+in a mixed order. Each lists its items until a batch is full, lets
 `limits.workers` workers do what moves, and goes on listing. So a node alone takes
 
     listing + batches * (units / workers * time of a unit + journal)

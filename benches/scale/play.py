@@ -12,17 +12,15 @@ import random
 from dataclasses import dataclass, field, replace
 
 from passes import Job, jobs, play
-from rates import PASSES, Cost
+from rates import PASSES
 
-# What could be otherwise: phases that overlap, and other orders. None of this is in the
+# What could be otherwise: phases that overlap, and shorter lists. None of this is in the
 # carrier.
 IDEAS = {
     "count": "counting while the hosts confirm `old`",
     "check": "verifying again while the hosts confirm `both_new_first`",
     "verify": "a node is verified in the listing in which it is copied",
     "point": "nodes list only what moves (an index on the point)",
-    "order": "nodes are taken in a mixed order",
-    "batch": "old rows are removed in batches, as quickly as they are copied",
 }
 
 
@@ -129,10 +127,6 @@ def carry(ways, rows, rates, site, hosts, ideas=()):
     waits = hosts.waits()
     if "point" in ideas:
         ways = only_moving(ways)
-    if "order" in ideas:
-        ways = replace(ways, nodes=random.Random(0).sample(ways.nodes, len(ways.nodes)))
-    if "batch" in ideas:
-        rates = in_batches(rates)
 
     def add(name, state, seconds, played=None, begin=None):
         begin = now if begin is None else begin
@@ -159,16 +153,3 @@ def only_moving(ways):
     for (source, _), share in ways.bring.items():
         held[source] += share
     return replace(ways, held=held)
-
-
-def in_batches(rates):
-    """The same costs, but for removing: those of copying, written at the old place."""
-    turned = lambda cost: Cost(cost.carrier, cost.target, cost.source)
-    like = lambda costs: {**costs, "remove": costs["copy"]}
-    return replace(
-        rates,
-        item={**rates.item, "remove": turned(rates.item["copy"])},
-        unit={**rates.unit, "remove": turned(rates.unit.get("copy", Cost()))},
-        at_once=like(rates.at_once) if rates.at_once else {},
-        trips=like(rates.trips) if rates.trips else {},
-    )

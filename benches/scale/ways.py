@@ -52,11 +52,21 @@ def runs(old, new):
         )
 
 
+def in_mixed_order(names):
+    """The order in which the carrier takes nodes: as in_mixed_order of pass.rs has it."""
+    return sorted(names, key=dict(zip(names, map(mixed, range(len(names))))).get)
+
+
+def mixed(number):
+    """A multiple of 2^32 by the golden ratio."""
+    return number * 0x9E3779B1 & 0xFFFFFFFF
+
+
 def between(old, new, lost=()):
     """Returns the ways between two maps. `lost` are nodes that are gone for good."""
-    ways = Ways(nodes=[node.name for node in new.nodes])
-    there = set(ways.nodes)
-    ways.nodes += [node.name for node in old.nodes if node.name not in there]
+    there = [node.name for node in new.nodes]
+    there += {node.name: 0 for node in old.nodes if node.name not in set(there)}
+    ways = Ways(nodes=in_mixed_order(there))
     for first, last, before, after in runs(old, new):
         share = (last - first + 1) / SPACE
         living = [node for node in before if node not in lost]
