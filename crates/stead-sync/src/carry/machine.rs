@@ -26,9 +26,10 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::journal::Journal;
-use super::kind::{Kind, Node};
+use super::kind::{Done, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
+use super::protocol::Protocol;
 use super::route::Routes;
 use super::settings::Settings;
 use super::tally::{Show, Tally};
@@ -114,7 +115,7 @@ impl<'a> Machine<'a> {
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            let ready = self.kind.ready(&nodes);
+            let ready = self.retry(|| self.kind.ready(&nodes));
             ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
             if !self.push(&map)? {
                 continue;
@@ -151,7 +152,7 @@ impl<'a> Machine<'a> {
                 false => Step::Next,
             };
             if last {
-                nodes.iter().try_for_each(|node| self.clear(node))?;
+                nodes.iter().try_for_each(|node| self.clear(node, true))?;
             }
             self.step(step)?;
         }
@@ -177,11 +178,23 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn clear(&self, node: &Node) -> Result {
-        let cleared = self.kind.clear(node);
+    fn clear(&self, node: &Node, last: bool) -> Result {
+        let cleared = self.retry(|| self.kind.clear(node, last));
         cleared.map_err(|fault| {
             Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
         })
+    }
+
+    /// Tries something at a node again while it fails for a reason that may pass.
+    fn retry(&self, what: impl FnMut() -> Done) -> Done {
+        let protocol = Protocol {
+            kind: &*self.kind,
+            tries: self.settings.limits.tries,
+            stop: &AtomicBool::new(false),
+            #[cfg(test)]
+            without_step_3: false,
+        };
+        protocol.retry(what)
     }
 
     /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
@@ -284,7 +297,7 @@ impl<'a> Machine<'a> {
         journal.begin_pass(task.word(), map.epoch())?;
         for node in routes.touched() {
             // what a process left there that was killed
-            self.clear(&routes.nodes[node])?;
+            self.clear(&routes.nodes[node], false)?;
         }
         let (tally, stop) = (Tally::default(), AtomicBool::new(false));
         let story = journal.story();
