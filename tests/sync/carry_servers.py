@@ -150,9 +150,11 @@ class Sql:
         return dict(row.split("=") for row in rows)
 
     def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
         self.process.kill()
+        # what was not sent is of no use any more
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
         self.process.wait()
 
 

@@ -142,13 +142,15 @@ class Carry:
     # what applications are
     app = App
 
-    def __init__(self, site, keys, old=("a", "b", "c"), more="", limits=""):
+    def __init__(
+        self, site, keys, old=("a", "b", "c"), more="", limits="", attributes=""
+    ):
         self.site, self.place = site, site.place
         self.roots = self.place / "nodes"
         self.anna = site.operator()
-        self.nodes, self.more = list(old), more
+        self.nodes, self.more, self.attributes = list(old), more, attributes
         self.make_roots(old)
-        self.anna.apply(*old, more=more)
+        self.anna.apply(*old, more=more, attributes=attributes)
         assert self.anna.push().returncode == 0
         self.ledger = Ledger(keys)
         self.apps = []
@@ -199,7 +201,9 @@ class Carry:
         """Makes the next map, with a carry, and the roots of new nodes."""
         self.make_roots(nodes)
         self.nodes = list(nodes)
-        self.anna.apply(*nodes, options=("--carry",), more=self.more)
+        self.anna.apply(
+            *nodes, options=("--carry",), more=self.more, attributes=self.attributes
+        )
 
     def run(self, *options):
         """Carries, and returns the finished process."""

@@ -20,10 +20,13 @@ class Operator:
         self.map = self.directory / "members.map"
 
     def apply(self, *nodes, options=(), more="", attributes=""):
-        """Makes the next epoch with these nodes."""
+        """Makes the next epoch with these nodes. The attributes are text, or a function
+        of the node that returns it.
+        """
         fleet = self.directory / "fleet.toml"
         # a table of the fleet stands behind its plain keys
-        lines = "".join(f"[[node]]\nname = '{n}'\n{attributes}" for n in nodes)
+        of_node = attributes if callable(attributes) else lambda _: attributes
+        lines = "".join(f"[[node]]\nname = '{n}'\n{of_node(n)}" for n in nodes)
         fleet.write_text(f"name = 'members'\n{more}\n{lines}")
         done = self.site.run("stead", "apply", fleet, self.map, *options, who=self.name)
         assert done.returncode == 0, done.stderr

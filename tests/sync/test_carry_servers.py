@@ -66,7 +66,7 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
         keys, *_ = carry.judge()
         ledger = carry.ledger
         assert min(ledger.looks, ledger.writes, ledger.deletes) > 50, carry.told()
-        assert len(states) >= 3 and killed >= 8, states
+        assert len(states) >= 3 and killed >= 5, states
         assert carry.waited > 0, "nobody noticed that the server was away"
         found = carry.copies()
         assert any("c" in nodes for nodes in found.values())

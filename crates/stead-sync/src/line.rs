@@ -267,6 +267,15 @@ pub enum CarryTask {
     Status(CarryStatus),
     /// Turn round: back to where the data was. Possible before the state new
     Reverse(CarryReverse),
+    /// Do the work at this machine for a carrier at another one
+    ///
+    /// `stead-sync carry run` starts it by ssh, where the root of a node is HOST:PATH. It reads
+    /// questions from standard input, and ends when that does.
+    #[command(after_help = "\
+Exit codes:
+  0   done
+  74  the connection to the carrier broke off")]
+    Agent,
 }
 
 /// Copy, verify, switch over, remove the old copies: all that is left to do
@@ -387,7 +396,7 @@ mod tests {
         for verb in carry.get_subcommands_mut() {
             helps.push(verb.render_long_help().to_string());
         }
-        assert_eq!(helps.len(), 11);
+        assert_eq!(helps.len(), 12);
         for help in helps {
             let wide = help.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None);

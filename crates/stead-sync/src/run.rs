@@ -11,6 +11,7 @@ use stead::store::{self, Accept, KEEP};
 use stead::Store;
 
 use crate::access::Access;
+use crate::carry::files::agent::serve;
 use crate::carry::machine::{count, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
@@ -201,6 +202,8 @@ fn run_carry(task: &CarryTask) -> Result {
                 None => Ok(()),
             }
         }
+        CarryTask::Agent => serve(io::stdin(), io::stdout())
+            .map_err(|error| Failure::io("the line to the carrier", &error)),
         CarryTask::Reverse(task) => {
             let settings = Settings::read(&task.file)?;
             let hub = hub(&settings.url, &task.access)?;

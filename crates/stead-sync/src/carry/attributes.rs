@@ -1,5 +1,5 @@
-//! Copies the extended attributes of a file or directory, and with them its ACLs, which Linux keeps
-//! in such attributes.
+//! The extended attributes of a file or directory, and with them its ACLs, which Linux keeps in
+//! such attributes.
 
 use std::fs::File;
 use std::io;
@@ -7,6 +7,8 @@ use std::os::fd::AsFd;
 
 use rustix::fs::{fgetxattr, flistxattr, fremovexattr, fsetxattr, XattrFlags};
 use rustix::io::Errno;
+
+use super::base64_bytes::Bytes;
 
 /// Linux's limit of a list of names, and of a value: XATTR_LIST_MAX and XATTR_SIZE_MAX.
 const MOST: usize = 1 << 16;
@@ -21,18 +23,30 @@ fn is_kept(name: &str) -> bool {
         )
 }
 
-/// Gives a new file or directory the attributes of another one, and takes away those that it got
-/// from the directory it was made in.
-pub fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
-    let (wanted, present) = (names(from)?, names(to)?);
-    for name in &present {
-        if !wanted.contains(name) {
-            fremovexattr(to.as_fd(), name).map_err(|error| failed(name, error))?;
+/// An attribute: its name and its value.
+pub type Attribute = (String, Bytes);
+
+/// Returns the attributes of a file or directory.
+pub fn attributes(file: &File) -> io::Result<Vec<Attribute>> {
+    let names = names(file)?.into_iter();
+    let each = names.map(|name| {
+        let value = whole(|buffer| fgetxattr(file.as_fd(), &name, buffer));
+        let value = value.map_err(|error| failed(&name, error))?;
+        Ok((name, Bytes(value)))
+    });
+    each.collect()
+}
+
+/// Gives a new file or directory these attributes, and takes away those that it got from the
+/// directory it was made in.
+pub fn set_attributes(file: &File, wanted: &[Attribute]) -> io::Result<()> {
+    for name in names(file)? {
+        if wanted.iter().all(|(other, _)| *other != name) {
+            fremovexattr(file.as_fd(), &name).map_err(|error| failed(&name, error))?;
         }
     }
-    for name in &wanted {
-        let value = value(from, name).map_err(|error| failed(name, error))?;
-        fsetxattr(to.as_fd(), name, &value, XattrFlags::empty())
+    for (name, value) in wanted {
+        fsetxattr(file.as_fd(), name, &value.0, XattrFlags::empty())
             .map_err(|error| failed(name, error))?;
     }
     Ok(())
@@ -50,10 +64,6 @@ fn names(file: &File) -> io::Result<Vec<String>> {
         .filter(|name| is_kept(name))
         .map(str::to_owned)
         .collect())
-}
-
-fn value(file: &File, name: &str) -> Result<Vec<u8>, Errno> {
-    whole(|buffer| fgetxattr(file.as_fd(), name, buffer))
 }
 
 /// Reads what has at most 64 KiB.
@@ -107,18 +117,20 @@ mod tests {
         set(&from, "user.empty", b"").unwrap();
         set(&from, "system.posix_acl_access", &acl()).unwrap();
         set(&to, "user.inherited", b"x").unwrap();
-        copy_attributes(&from, &to).unwrap();
-        let mut found = names(&to).unwrap();
-        found.sort();
+        set_attributes(&to, &attributes(&from).unwrap()).unwrap();
+        let sorted = |file: &File| {
+            let mut found = attributes(file).unwrap();
+            found.sort();
+            found
+        };
+        let names: Vec<String> = sorted(&to).into_iter().map(|(name, _)| name).collect();
         assert_eq!(
-            found,
+            names,
             ["system.posix_acl_access", "user.empty", "user.note"]
         );
-        for name in found {
-            assert_eq!(value(&to, &name), value(&from, &name), "{name}");
-        }
-        copy_attributes(&file("plain"), &to).unwrap();
-        assert_eq!(names(&to).unwrap(), [] as [&str; 0]);
+        assert_eq!(sorted(&to), sorted(&from));
+        set_attributes(&to, &attributes(&file("plain")).unwrap()).unwrap();
+        assert!(sorted(&to).is_empty());
     }
 
     #[test]
@@ -132,8 +144,9 @@ mod tests {
         let name = "system.posix_acl_default";
         match fsetxattr(from.as_fd(), name, &acl(), XattrFlags::empty()) {
             Ok(()) => {
-                copy_attributes(&from, &to).unwrap();
-                assert_eq!(value(&to, name).unwrap(), acl());
+                set_attributes(&to, &attributes(&from).unwrap()).unwrap();
+                let found = attributes(&to).unwrap();
+                assert_eq!(found, [(name.to_owned(), Bytes(acl()))]);
             }
             Err(_) => eprintln!("skipped: the file system of temporary files has no ACLs"),
         }

@@ -50,6 +50,8 @@
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
+use serde::{Deserialize, Serialize};
+
 /// A node, as the kinds see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
@@ -143,7 +145,7 @@ pub fn told(bytes: &[u8]) -> String {
 pub struct Version(pub Vec<u8>);
 
 /// Why something could not be done.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fault {
     /// What is wrong, where, and what to do, in one line.
     pub line: String,
@@ -213,8 +215,8 @@ pub trait Kind: Send + Sync {
     fn ready(&self, nodes: &[&Node]) -> Done;
 
     /// Clears away what the kind itself needs at a node: what a process that was killed left there,
-    /// and at the end of a carry everything.
-    fn clear(&self, _node: &Node) -> Done {
+    /// and at the end of a carry, with `last`, everything.
+    fn clear(&self, _node: &Node, _last: bool) -> Done {
         Ok(())
     }
 

@@ -26,7 +26,7 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::journal::Journal;
-use super::kind::{Kind, Node};
+use super::kind::{Done, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
@@ -123,7 +123,8 @@ impl<'a> Machine<'a> {
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            self.ready(&nodes)?;
+            let ready = self.retry(|| self.kind.ready(&nodes));
+            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
             if !self.push(&map)? {
                 continue;
             }
@@ -159,7 +160,7 @@ impl<'a> Machine<'a> {
                 false => Step::Next,
             };
             if last {
-                nodes.iter().try_for_each(|node| self.clear(node))?;
+                nodes.iter().try_for_each(|node| self.clear(node, true))?;
             }
             self.step(&map, step)?;
         }
@@ -186,8 +187,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Looks whether the nodes can be used; a connection may break just then.
-    fn ready(&self, nodes: &[&Node]) -> Result {
+    fn clear(&self, node: &Node, last: bool) -> Result {
+        let cleared = self.retry(|| self.kind.clear(node, last));
+        cleared.map_err(|fault| {
+            Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
+        })
+    }
+
+    /// Tries something at a node again while it fails for a reason that may pass.
+    fn retry(&self, what: impl FnMut() -> Done) -> Done {
         let protocol = Protocol {
             kind: &*self.kind,
             tries: self.settings.limits.tries,
@@ -195,15 +203,7 @@ impl<'a> Machine<'a> {
             #[cfg(test)]
             without_step_3: false,
         };
-        let ready = protocol.retry(|| self.kind.ready(nodes));
-        ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))
-    }
-
-    fn clear(&self, node: &Node) -> Result {
-        let cleared = self.kind.clear(node);
-        cleared.map_err(|fault| {
-            Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
-        })
+        protocol.retry(what)
     }
 
     /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
         journal.begin_pass(task.word(), map.epoch())?;
         for node in routes.touched() {
             // what a process left there that was killed
-            self.clear(&routes.nodes[node])?;
+            self.clear(&routes.nodes[node], false)?;
         }
         let (tally, stop) = (Tally::default(), AtomicBool::new(false));
         let story = journal.story();

@@ -13,6 +13,7 @@
 //! docs/carry.md is the user's manual.
 
 mod attributes;
+pub mod base64_bytes;
 #[cfg(test)]
 mod fake;
 pub mod files;
@@ -43,4 +44,5 @@ pub mod standing;
 pub mod tally;
 pub mod throttle;
 mod walk;
-mod whole_file;
+pub mod whole_file;
+pub mod wire;

@@ -96,8 +96,10 @@ impl Kind for Several {
             .try_for_each(|(_, kind)| kind.ready(nodes))
     }
 
-    fn clear(&self, node: &Node) -> Done {
-        self.kinds.iter().try_for_each(|(_, kind)| kind.clear(node))
+    fn clear(&self, node: &Node, last: bool) -> Done {
+        self.kinds
+            .iter()
+            .try_for_each(|(_, kind)| kind.clear(node, last))
     }
 
     fn keys(
@@ -212,6 +214,8 @@ mod tests {
                 marker: None,
                 attributes: true,
                 owner: false,
+                ssh: vec![],
+                agent: String::new(),
             };
             Box::new(Files::new(options, &[1; 16]).unwrap())
         };

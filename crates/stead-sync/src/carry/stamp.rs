@@ -24,17 +24,12 @@ const LOOKS: usize = 40;
 pub struct Stamp {
     device: u64,
     inode: u64,
-    /// The length in bytes.
-    pub size: u64,
-    /// Type and permissions.
-    pub mode: u32,
+    size: u64,
+    mode: u32,
     owner: (u32, u32),
     written: (i64, i64),
     changed: (i64, i64),
 }
-
-/// The bits of the mode that say which type of file it is.
-const TYPE: u32 = 0o170_000;
 
 impl Stamp {
     /// Takes the stamp from what the system says.
@@ -98,11 +93,6 @@ impl Stamp {
             ..*stamp
         };
         same(self) == same(other)
-    }
-
-    /// Returns the type of the file, as in the mode.
-    pub fn kind(&self) -> u32 {
-        self.mode & TYPE
     }
 
     /// Returns the stamp as a version.

@@ -1,8 +1,10 @@
-//! Copies and compares one file or symbolic link: content, holes, owner, permissions, times.
+//! Reads one file or symbolic link to the end, and writes it anew: content, holes, owner,
+//! permissions, times, attributes. In between it may travel to another machine.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{symlink, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{
@@ -10,8 +12,11 @@ use rustix::fs::{
     RenameFlags, Timespec, Timestamps, Uid, CWD,
 };
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use super::attributes::copy_attributes;
+use super::attributes::{attributes, set_attributes, Attribute};
+use super::base64_bytes::Bytes;
 
 /// How much is read at once.
 const PIECE: usize = 128 << 10;
@@ -25,7 +30,162 @@ pub struct Keep {
     pub attributes: bool,
 }
 
-/// A file that is written beside its place, and known until it is closed.
+/// What a file or directory is, beside its content.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Looks {
+    /// Permissions, with setuid and its like.
+    mode: u32,
+    owner: u32,
+    group: u32,
+    /// Of the last access, and of the last change of the content: seconds and nanoseconds.
+    times: [(i64, i64); 2],
+    attributes: Vec<Attribute>,
+}
+
+impl Looks {
+    /// Takes the looks of a file or directory that is open, or of a link, which has no attributes.
+    pub fn of(meta: &Metadata, file: Option<&File>, keep: Keep) -> io::Result<Looks> {
+        Ok(Looks {
+            mode: meta.mode() & 0o7777,
+            owner: meta.uid(),
+            group: meta.gid(),
+            times: [
+                (meta.atime(), meta.atime_nsec()),
+                (meta.mtime(), meta.mtime_nsec()),
+            ],
+            attributes: match file {
+                Some(file) if keep.attributes => attributes(file)?,
+                _ => Vec::new(),
+            },
+        })
+    }
+
+    /// Gives a new file or directory these looks, but for the times.
+    pub fn give(&self, file: &File, keep: Keep) -> io::Result<()> {
+        if keep.owner {
+            let (owner, group) = (Uid::from_raw(self.owner), Gid::from_raw(self.group));
+            fchown(file, Some(owner), Some(group))?;
+        }
+        // after the owner, whose change takes the bits setuid and setgid away
+        file.set_permissions(fs::Permissions::from_mode(self.mode))?;
+        match keep.attributes {
+            true => set_attributes(file, &self.attributes),
+            false => Ok(()),
+        }
+    }
+
+    fn times(&self) -> Timestamps {
+        let [last_access, last_modification] = self.times.map(|(tv_sec, nanos)| Timespec {
+            tv_sec,
+            tv_nsec: nanos as _,
+        });
+        Timestamps {
+            last_access,
+            last_modification,
+        }
+    }
+}
+
+/// What stands before the content of a file that travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Head {
+    looks: Looks,
+    /// The text of a symbolic link; a file has none.
+    link: Option<Bytes>,
+    length: u64,
+}
+
+/// A piece of a file that is no hole: where it begins, and its bytes.
+pub type Piece = (u64, Vec<u8>);
+
+/// A file that is read.
+pub struct Reading {
+    /// What stands before the content.
+    pub head: Head,
+    file: Option<File>,
+    at: u64,
+    /// Where the present run of data ends, behind which a hole is.
+    end: u64,
+}
+
+impl Reading {
+    /// Opens a file or link.
+    pub fn open(path: &Path, keep: Keep) -> io::Result<Reading> {
+        let meta = path.symlink_metadata()?;
+        if meta.is_symlink() {
+            let text = fs::read_link(path)?.into_os_string().into_vec();
+            return Ok(Reading {
+                head: Head {
+                    looks: Looks::of(&meta, None, keep)?,
+                    length: text.len() as u64,
+                    link: Some(Bytes(text)),
+                },
+                file: None,
+                at: 0,
+                end: 0,
+            });
+        }
+        let file = open_regular(path)?;
+        let meta = file.metadata()?;
+        Ok(Reading {
+            head: Head {
+                looks: Looks::of(&meta, Some(&file), keep)?,
+                link: None,
+                length: meta.len(),
+            },
+            file: Some(file),
+            at: 0,
+            end: 0,
+        })
+    }
+
+    /// Returns the next piece; `None` at the end.
+    pub fn piece(&mut self) -> io::Result<Option<Piece>> {
+        let Some(file) = &mut self.file else {
+            return Ok(None);
+        };
+        if self.at >= self.end {
+            let Some((first, end)) = next_data(file, self.at, self.head.length)? else {
+                return Ok(None);
+            };
+            (self.at, self.end) = (first, end);
+            file.seek(SeekFrom::Start(first))?;
+        }
+        let most = PIECE.min((self.end - self.at) as usize);
+        let mut bytes = vec![0; most];
+        let n = fill(file, &mut bytes)?;
+        if n < most {
+            // the file became shorter: the version tells it
+            self.file = None;
+        }
+        bytes.truncate(n);
+        let first = self.at;
+        self.at += n as u64;
+        Ok((n > 0).then_some((first, bytes)))
+    }
+
+    /// Returns the digest of a file or link, of its type and its whole content.
+    pub fn digest(mut self) -> io::Result<Vec<u8>> {
+        let mut digest = Sha256::new();
+        match (&self.head.link, &mut self.file) {
+            (Some(text), _) => digest.update([&b"link"[..], &text.0].concat()),
+            (None, Some(file)) => {
+                digest.update(b"file");
+                let mut piece = vec![0; PIECE];
+                loop {
+                    match fill(file, &mut piece)? {
+                        0 => break,
+                        n => digest.update(&piece[..n]),
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+        Ok(digest.finalize().to_vec())
+    }
+}
+
+/// A file that was written beside its place, and is known until it is closed.
 pub struct Fresh {
     file: File,
     /// How many bytes of content it has.
@@ -39,6 +199,60 @@ impl Fresh {
     }
 }
 
+/// Writes a file or link, where nothing may be, and makes it durable.
+///
+/// Errors: the first one is one of `next`, the second one of the writing.
+pub fn write<E>(
+    path: &Path,
+    head: &Head,
+    next: &mut dyn FnMut() -> Result<Option<Piece>, E>,
+    keep: Keep,
+) -> Result<io::Result<Fresh>, E> {
+    if let Some(text) = &head.link {
+        return Ok(write_link(path, text, head, keep));
+    }
+    let mut options = OpenOptions::new();
+    let mut written = options.write(true).create_new(true).mode(0o600).open(path);
+    let mut bytes = 0;
+    // what travels is taken to its end, also after a failure
+    while let Some((first, piece)) = next()? {
+        bytes += piece.len() as u64;
+        if let Ok(file) = &written {
+            if let Err(error) = file.write_all_at(&piece, first) {
+                written = Err(error);
+            }
+        }
+    }
+    Ok(written.and_then(|file| {
+        file.set_len(head.length)?;
+        head.looks.give(&file, keep)?;
+        futimens(&file, &head.looks.times())?;
+        file.sync_all()?;
+        Ok(Fresh { file, bytes })
+    }))
+}
+
+fn write_link(path: &Path, text: &Bytes, head: &Head, keep: Keep) -> io::Result<Fresh> {
+    symlink(std::ffi::OsStr::from_bytes(&text.0), path)?;
+    let looks = &head.looks;
+    if keep.owner {
+        let (owner, group) = (Uid::from_raw(looks.owner), Gid::from_raw(looks.group));
+        chownat(
+            CWD,
+            path,
+            Some(owner),
+            Some(group),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?;
+    }
+    utimensat(CWD, path, &looks.times(), AtFlags::SYMLINK_NOFOLLOW)?;
+    let file = open(path, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
+    Ok(Fresh {
+        file: File::from(file),
+        bytes: text.0.len() as u64,
+    })
+}
+
 /// Opens a regular file, and no other.
 fn open_regular(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
@@ -50,80 +264,6 @@ fn open_regular(path: &Path) -> io::Result<File> {
         true => Ok(file),
         false => Err(io::Error::other("it is neither a file nor a symbolic link")),
     }
-}
-
-/// Copies the file or link at `from` to `to`, where nothing may be, and makes its content durable.
-pub fn copy(from: &Path, to: &Path, keep: Keep) -> io::Result<Fresh> {
-    let meta = from.symlink_metadata()?;
-    if meta.is_symlink() {
-        return copy_link(from, to, &meta, keep.owner);
-    }
-    let mut source = open_regular(from)?;
-    let meta = source.metadata()?;
-    let mut options = OpenOptions::new();
-    let mut target = options.write(true).create_new(true).mode(0o600).open(to)?;
-    let bytes = copy_content(&mut source, &mut target, meta.len())?;
-    if keep.owner {
-        fchown(
-            &target,
-            Some(Uid::from_raw(meta.uid())),
-            Some(Gid::from_raw(meta.gid())),
-        )?;
-    }
-    // after the owner, whose change takes the bits setuid and setgid away
-    target.set_permissions(fs::Permissions::from_mode(meta.mode() & 0o7777))?;
-    if keep.attributes {
-        copy_attributes(&source, &target)?;
-    }
-    futimens(&target, &times(&meta))?;
-    target.sync_all()?;
-    Ok(Fresh {
-        file: target,
-        bytes,
-    })
-}
-
-fn copy_link(from: &Path, to: &Path, meta: &Metadata, owner: bool) -> io::Result<Fresh> {
-    let text = fs::read_link(from)?;
-    std::os::unix::fs::symlink(&text, to)?;
-    if owner {
-        let (user, group) = (Uid::from_raw(meta.uid()), Gid::from_raw(meta.gid()));
-        chownat(CWD, to, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
-    }
-    utimensat(CWD, to, &times(meta), AtFlags::SYMLINK_NOFOLLOW)?;
-    let file = open(to, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
-    Ok(Fresh {
-        file: File::from(file),
-        bytes: text.as_os_str().len() as u64,
-    })
-}
-
-/// Copies what is no hole. Returns how many bytes this is.
-fn copy_content(source: &mut File, target: &mut File, length: u64) -> io::Result<u64> {
-    let mut piece = vec![0; PIECE];
-    let (mut at, mut bytes) = (0, 0);
-    while let Some((first, end)) = next_data(source, at, length)? {
-        source.seek(SeekFrom::Start(first))?;
-        target.seek(SeekFrom::Start(first))?;
-        at = first;
-        while at < end {
-            let most = piece.len().min((end - at) as usize);
-            let n = match source.read(&mut piece[..most]) {
-                Ok(0) => break,
-                Ok(n) => n,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            target.write_all(&piece[..n])?;
-            (at, bytes) = (at + n as u64, bytes + n as u64);
-        }
-        if at < end {
-            // the file became shorter: the version tells it
-            break;
-        }
-    }
-    target.set_len(length)?;
-    Ok(bytes)
 }
 
 /// Returns the next run of bytes that is no hole, from `at` on and before `length`.
@@ -140,17 +280,6 @@ fn next_data(file: &File, at: u64, length: u64) -> io::Result<Option<(u64, u64)>
     };
     let end = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(first))?;
     Ok((first < length).then_some((first, end.min(length))))
-}
-
-fn times(meta: &Metadata) -> Timestamps {
-    let time = |tv_sec, tv_nsec: i64| Timespec {
-        tv_sec,
-        tv_nsec: tv_nsec as _,
-    };
-    Timestamps {
-        last_access: time(meta.atime(), meta.atime_nsec()),
-        last_modification: time(meta.mtime(), meta.mtime_nsec()),
-    }
 }
 
 /// Renames a file to a place where nothing is. Returns whether it did; otherwise something is
@@ -171,30 +300,6 @@ pub fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether two files have the same content, or two links the same text.
-pub fn equal(first: &Path, second: &Path) -> io::Result<bool> {
-    let (a, b) = (first.symlink_metadata()?, second.symlink_metadata()?);
-    if a.is_symlink() || b.is_symlink() {
-        let both = a.is_symlink() && b.is_symlink();
-        return Ok(both && fs::read_link(first)? == fs::read_link(second)?);
-    }
-    let (mut one, mut other) = (open_regular(first)?, open_regular(second)?);
-    if one.metadata()?.len() != other.metadata()?.len() {
-        return Ok(false);
-    }
-    let (mut here, mut there) = (vec![0; PIECE], vec![0; PIECE]);
-    loop {
-        let n = fill(&mut one, &mut here)?;
-        let m = fill(&mut other, &mut there)?;
-        if here[..n] != there[..m] {
-            return Ok(false);
-        }
-        if n == 0 {
-            return Ok(true);
-        }
-    }
-}
-
 /// Reads until the buffer is full or the file ends.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut full = 0;
@@ -212,11 +317,23 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     const ALL: Keep = Keep {
         owner: true,
         attributes: true,
     };
+
+    fn copy(from: &Path, to: &Path) -> io::Result<Fresh> {
+        let mut reading = Reading::open(from, ALL)?;
+        let head = reading.head.clone();
+        write(to, &head, &mut || reading.piece(), ALL)?
+    }
+
+    fn equal(one: &Path, other: &Path) -> bool {
+        let digest = |path| Reading::open(path, ALL).unwrap().digest().unwrap();
+        digest(one) == digest(other)
+    }
 
     #[test]
     fn content_holes_mode_and_times_are_copied() {
@@ -238,27 +355,27 @@ mod tests {
             last_modification: time,
         };
         futimens(&file, &times).unwrap();
-        let fresh = copy(&one, &other, ALL).unwrap();
+        let fresh = copy(&one, &other).unwrap();
         assert!(fresh.bytes < 1 << 20, "{} bytes", fresh.bytes);
-        assert!(equal(&one, &other).unwrap());
+        assert!(equal(&one, &other));
         let meta = fs::metadata(&other).unwrap();
         assert_eq!(meta.mode() & 0o7777, 0o640);
         assert_eq!((meta.mtime(), meta.mtime_nsec()), (1_000_000_000, 5));
         assert!(meta.blocks() * 512 < 1 << 20, "{} blocks", meta.blocks());
-        assert!(copy(&one, &other, ALL).is_err(), "nothing is replaced");
+        assert!(copy(&one, &other).is_err(), "nothing is replaced");
     }
 
     #[test]
     fn a_link_stays_a_link() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (directory.path().join("1"), directory.path().join("2"));
-        std::os::unix::fs::symlink("nowhere/at all", &one).unwrap();
-        copy(&one, &other, ALL).unwrap();
+        symlink("nowhere/at all", &one).unwrap();
+        copy(&one, &other).unwrap();
         assert_eq!(fs::read_link(&other).unwrap(), Path::new("nowhere/at all"));
-        assert!(equal(&one, &other).unwrap());
+        assert!(equal(&one, &other));
         fs::remove_file(&other).unwrap();
         fs::write(&other, "nowhere/at all").unwrap();
-        assert!(!equal(&one, &other).unwrap());
+        assert!(!equal(&one, &other));
     }
 
     #[test]
@@ -274,15 +391,15 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_compared_byte_by_byte() {
+    fn contents_of_several_pieces_are_copied_and_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (directory.path().join("1"), directory.path().join("2"));
         let mut bytes = vec![3; 3 * PIECE + 17];
         fs::write(&one, &bytes).unwrap();
-        fs::write(&other, &bytes).unwrap();
-        assert!(equal(&one, &other).unwrap());
+        assert_eq!(copy(&one, &other).unwrap().bytes, bytes.len() as u64);
+        assert!(equal(&one, &other) && fs::read(&other).unwrap() == bytes);
         *bytes.last_mut().unwrap() = 4;
         fs::write(&other, &bytes).unwrap();
-        assert!(!equal(&one, &other).unwrap());
+        assert!(!equal(&one, &other));
     }
 }

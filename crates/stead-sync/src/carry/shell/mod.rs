@@ -168,8 +168,8 @@ impl Shell {
         items.iter().map(alone).collect()
     }
 
-    /// Runs a command for all keys of a batch. A command that fails as a whole has done only what it
-    /// says.
+    /// Runs a command for all keys of a batch. A command that fails as a whole has done only what
+    /// it says.
     fn batch(&self, name: &str, command: Command, items: &[&Item]) -> Vec<Done<Ended>> {
         let keys: Vec<&[u8]> = items.iter().map(|item| &item.key[..]).collect();
         let run = || {

@@ -1,0 +1,328 @@
+//! A root at another machine, which is reached by ssh: see `agent.rs` for what is said there, and
+//! `own.rs` for the tokens.
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{mpsc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::de::DeserializeOwned;
+
+use crate::carry::base64_bytes::Bytes;
+use crate::carry::kind::{Added, Done, Fault, Item, Version};
+use crate::carry::whole_file::Piece;
+use crate::carry::wire::{hear, say, say_piece, sent, Ask, Hello, Sent};
+
+use super::agent::{Arrived, Page, Pieces};
+use super::root::{Left, Opening, Taking};
+
+/// How much of what ssh writes to standard error is shown.
+const SAID: u64 = 500;
+
+/// The exit code of a shell for a program that is not there.
+const NO_PROGRAM: i32 = 127;
+
+/// A line to an agent.
+struct Line {
+    child: Child,
+    input: BufWriter<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Line {
+    fn ask<T: DeserializeOwned>(&mut self, ask: &Ask) -> io::Result<Done<T>> {
+        say(&mut self.input, ask)?;
+        self.input.flush()?;
+        hear(&mut self.output)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The token that agents must have, and whether the root knows it.
+struct Fence {
+    token: String,
+    is_set: bool,
+}
+
+impl Fence {
+    fn new() -> Fence {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let nanos = now.map_or(0, |now| now.as_nanos());
+        let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        Fence {
+            token: format!("{process}-{nanos}-{number}"),
+            is_set: false,
+        }
+    }
+}
+
+/// A root at another machine.
+pub struct Far {
+    host: String,
+    ssh: Vec<String>,
+    hello: Hello,
+    idle: Mutex<Vec<Line>>,
+    fence: Mutex<Fence>,
+}
+
+/// What is done with a line. The first error is one of the line.
+type Said<T> = io::Result<Done<T>>;
+
+impl Far {
+    /// Returns the root at a host, which is reached by the words `ssh` and the name of the host.
+    pub fn new(host: String, ssh: Vec<String>, hello: Hello) -> Far {
+        Far {
+            host,
+            ssh,
+            hello,
+            idle: Mutex::default(),
+            fence: Mutex::new(Fence::new()),
+        }
+    }
+
+    fn open(&self) -> Done<Line> {
+        let mut words = self.ssh.iter();
+        let mut command = Command::new(words.next().map_or("ssh", String::as_str));
+        command.args(words).arg("--").arg(&self.host);
+        command.arg(format!("{} carry agent", self.hello.options.agent));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.stderr(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| {
+            Fault::final_one(format_args!("cannot start {:?}: {error}", self.ssh))
+        })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Fault::final_one("ssh has no pipes"));
+        };
+        let mut line = Line {
+            child,
+            input: BufWriter::new(input),
+            output: BufReader::new(output),
+        };
+        let mut greet = || {
+            say(&mut line.input, &self.hello)?;
+            line.input.flush()?;
+            hear::<Done>(&mut line.output)
+        };
+        match greet() {
+            Ok(Ok(())) => Ok(line),
+            Ok(Err(fault)) => Err(self.at(fault)),
+            Err(error) => Err(self.no_line(line, &error)),
+        }
+    }
+
+    /// Says why no agent has answered: what ssh or the shell there has written.
+    fn no_line(&self, mut line: Line, error: &io::Error) -> Fault {
+        let ended = matches!(
+            error.kind(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe
+        );
+        if !ended {
+            let _ = line.child.kill();
+        }
+        let code = line.child.wait().ok().and_then(|status| status.code());
+        let (send, said) = mpsc::channel();
+        let errors = line.child.stderr.take();
+        // a connection that ssh shares may keep this pipe open
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            let read = errors.map(|errors| errors.take(SAID).read_to_end(&mut text));
+            let _ = send.send((read, text));
+        });
+        let said = said.recv_timeout(Duration::from_secs(1)).ok();
+        let said = said.map(|(_, text)| String::from_utf8_lossy(&text).trim().to_owned());
+        let said = match said.filter(|said| ended && !said.is_empty()) {
+            None => error.to_string(),
+            Some(said) => said.replace(['\r', '\n'], " "),
+        };
+        let help = match code {
+            Some(NO_PROGRAM) => "; install stead-sync there, or name it by `agent`",
+            _ => "",
+        };
+        Fault {
+            line: format!("{}: no agent answers: {said}{help}", self.host),
+            passes: ended && code != Some(NO_PROGRAM),
+        }
+    }
+
+    fn at(&self, fault: Fault) -> Fault {
+        Fault {
+            line: format!("{}: {}", self.host, fault.line),
+            ..fault
+        }
+    }
+
+    fn line(&self) -> Done<Line> {
+        let idle = lock(&self.idle).pop();
+        idle.map_or_else(|| self.open(), Ok)
+    }
+
+    /// Says something on a line that nobody uses. A line that is lost is closed, and others with
+    /// it, because they may have the same fate; what its agent still does is fenced off.
+    fn with<T>(&self, work: impl FnOnce(&mut Line, &str) -> Said<T>) -> Done<T> {
+        let token = self.token()?;
+        let mut line = self.line()?;
+        match work(&mut line, &token) {
+            Ok(done) => {
+                lock(&self.idle).push(line);
+                done.map_err(|fault| self.at(fault))
+            }
+            Err(error) => {
+                let mut fence = lock(&self.fence);
+                if fence.token == token {
+                    *fence = Fence::new();
+                }
+                lock(&self.idle).clear();
+                Err(self.at(Fault::passing(format_args!("the line was lost: {error}"))))
+            }
+        }
+    }
+
+    /// Returns the token, which the root knows.
+    fn token(&self) -> Done<String> {
+        let mut fence = lock(&self.fence);
+        if !fence.is_set {
+            let mut line = self.line()?;
+            let ask = Ask::Fence {
+                token: fence.token.clone(),
+            };
+            let lost = |error| Fault::passing(format_args!("the line was lost: {error}"));
+            let set = line.ask::<()>(&ask).map_err(lost).and_then(|done| done);
+            set.map_err(|fault| self.at(fault))?;
+            lock(&self.idle).push(line);
+            fence.is_set = true;
+        }
+        Ok(fence.token.clone())
+    }
+
+    fn ask<T: DeserializeOwned>(&self, ask: impl FnOnce(String) -> Ask) -> Done<T> {
+        self.with(|line, token| line.ask(&ask(token.to_owned())))
+    }
+
+    /// [`Root::ready`](super::root::Root::ready) there: it writes nothing, so it needs no token.
+    pub fn ready(&self) -> Done<String> {
+        let mut line = self.line()?;
+        let ready = line.ask(&Ask::Ready);
+        let ready = ready.map_err(|error| Fault::passing(error.to_string()));
+        let ready = ready
+            .and_then(|done| done)
+            .map_err(|fault| self.at(fault))?;
+        lock(&self.idle).push(line);
+        Ok(ready)
+    }
+
+    /// `Own::clear` there.
+    pub fn clear(&self, last: bool) -> Done {
+        self.ask::<()>(|token| Ask::Clear {
+            token: (!last).then_some(token),
+        })?;
+        lock(&self.fence).is_set = !last;
+        Ok(())
+    }
+
+    /// Asks something about an item.
+    pub fn about<T: DeserializeOwned>(
+        &self,
+        item: &Item,
+        ask: impl FnOnce(Sent) -> Ask,
+    ) -> Done<T> {
+        self.ask(|_| ask(item.into()))
+    }
+
+    /// `Root::keys` there.
+    pub fn keys(
+        &self,
+        after: Option<&[u8]>,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(Item) -> bool,
+    ) -> Done<Option<Left>> {
+        let after = after.map(|after| Bytes(after.to_vec()));
+        // a line of its own, which is closed where the listing is broken off
+        let mut line = self.open()?;
+        let lost = |error| self.at(Fault::passing(format_args!("the line was lost: {error}")));
+        let mut page = line.ask::<Page>(&Ask::Keys { after }).map_err(lost)?;
+        loop {
+            match page.map_err(|fault| self.at(fault))? {
+                Page::End(left) => return Ok(Some(left)),
+                Page::Items(items) => {
+                    for item in items {
+                        if stop.load(Ordering::Relaxed) || !each(item.into()) {
+                            return Ok(None);
+                        }
+                    }
+                }
+            }
+            page = hear(&mut line.output).map_err(lost)?;
+        }
+    }
+
+    /// Sends a file from there to where `take` puts it.
+    pub fn give(&self, item: &Item, above: bool, take: &mut Taking<'_>) -> Done<Added> {
+        self.with(|line, _| {
+            let item = item.into();
+            let opening = line.ask::<Option<Opening>>(&Ask::Give { item, above })?;
+            let opening = match opening {
+                Ok(Some(opening)) => opening,
+                none => return Ok(none.map(|_| Added::Gone)),
+            };
+            let mut pieces = Pieces::new(&mut line.output);
+            let added = take(&opening, &mut || pieces.piece());
+            pieces.finish()?;
+            Ok(added)
+        })
+    }
+
+    /// `Root::take` there.
+    pub fn take(
+        &self,
+        item: &Item,
+        opening: &Opening,
+        next: &mut dyn FnMut() -> Done<Option<Piece>>,
+    ) -> Done<Added> {
+        self.with(|line, token| {
+            let token = token.to_owned();
+            let item = item.into();
+            say(&mut line.input, &Ask::Take { item, token })?;
+            say(&mut line.input, opening)?;
+            let end = loop {
+                match next() {
+                    Ok(Some(piece)) => say_piece(&mut line.input, &piece)?,
+                    Ok(None) => break Ok(()),
+                    Err(fault) => break Err(fault),
+                }
+            };
+            say(&mut line.input, &end)?;
+            line.input.flush()?;
+            let arrived: Done<Arrived> = hear(&mut line.output)?;
+            Ok(end.and(arrived).map(|arrived| match arrived {
+                Arrived::Present => Added::Present,
+                Arrived::There { wrote, bytes } => Added::Copied {
+                    read: Version(opening.read.0.clone()),
+                    wrote: Version(wrote.0),
+                    bytes,
+                },
+            }))
+        })
+    }
+
+    /// `Root::remove` there.
+    pub fn remove(&self, item: &Item, version: &Version) -> Done<bool> {
+        self.ask(|token| Ask::Remove {
+            item: item.into(),
+            version: sent(version),
+            token,
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

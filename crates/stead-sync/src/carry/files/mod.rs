@@ -1,0 +1,417 @@
+//! Files: the kind of data whose items are the files below a root for each node.
+//!
+//! ```text
+//! ROOT/38/37/60/frank            an item
+//! ROOT/.stead-carry.ID/4711-3    being written, or on its way out; ID is that of the map
+//! ```
+//!
+//! A file is written under a temporary name and renamed to where nothing is. To remove one version
+//! and no other, the file is first renamed away, then looked at, and put back if it is another one.
+//! Applications must write files in the same way: a new file, renamed to its place.
+//!
+//! Each file below a directory `{key}/...` is an item of its own. Directories are made as they are
+//! needed, with owner and permissions of those at the source. Empty ones are not carried.
+//!
+//! A root is at this machine, or at another one, which is reached by ssh. The same code works at
+//! both: `root.rs`.
+
+pub mod agent;
+mod far;
+pub mod options;
+mod own;
+mod root;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::base64_bytes::Bytes;
+use super::kind::{told, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::pattern::Pattern;
+use super::walk::OWN;
+use super::whole_file::Piece;
+use super::wire::{Ask, Hello};
+use crate::hub::hex;
+
+use far::Far;
+pub use options::FilesOptions;
+use own::fault;
+use root::{Opening, Room, Root, Seen, Taking};
+
+/// Where the root of a node is.
+enum Spot {
+    /// At this machine.
+    Here(Root),
+    /// At another one.
+    There(Far),
+}
+
+impl Spot {
+    fn room(&self, item: &Item) -> Done<Room> {
+        match self {
+            Spot::Here(root) => root.room(item),
+            Spot::There(far) => far.about(item, |item| Ask::Room { item }),
+        }
+    }
+
+    fn version(&self, item: &Item) -> Done<Option<Bytes>> {
+        match self {
+            Spot::Here(root) => root.version(item),
+            Spot::There(far) => far.about(item, |item| Ask::Version { item }),
+        }
+    }
+
+    fn look(&self, item: &Item) -> Done<Option<Seen>> {
+        match self {
+            Spot::Here(root) => root.look(item),
+            Spot::There(far) => far.about(item, |item| Ask::Look { item }),
+        }
+    }
+
+    fn give(&self, item: &Item, above: bool, take: &mut Taking<'_>) -> Done<Added> {
+        match self {
+            Spot::Here(root) => {
+                let Some((opening, mut reading)) = root.open(item, above)? else {
+                    return Ok(Added::Gone);
+                };
+                let path = PathBuf::from(item.told());
+                let failed = |error| fault("cannot read", &path, &error);
+                take(&opening, &mut || reading.piece().map_err(failed))
+            }
+            Spot::There(far) => far.give(item, above, take),
+        }
+    }
+
+    fn take(
+        &self,
+        item: &Item,
+        opening: &Opening,
+        next: &mut dyn FnMut() -> Done<Option<Piece>>,
+    ) -> Done<Added> {
+        match self {
+            Spot::Here(root) => root.take(item, opening, next, None),
+            Spot::There(far) => far.take(item, opening, next),
+        }
+    }
+}
+
+/// The kind.
+pub struct Files {
+    options: FilesOptions,
+    /// the name of the directory of temporary files in each root
+    own: String,
+    /// by node
+    spots: Mutex<BTreeMap<usize, Arc<Spot>>>,
+    /// by node: how many paths were left alone, and one of them
+    left: Mutex<BTreeMap<usize, (u64, Bytes)>>,
+}
+
+impl Files {
+    /// Returns the kind, for a carry of the map of an id.
+    ///
+    /// Errors: what is wrong with the options.
+    pub fn new(options: FilesOptions, map_id: &[u8]) -> Result<Files, String> {
+        Pattern::parse(&options.pattern)?;
+        if options.ssh.is_empty() {
+            return Err("files.ssh is empty; write the words that reach a machine".to_owned());
+        }
+        Ok(Files {
+            own: format!("{OWN}.{}", hex(map_id)),
+            options,
+            spots: Mutex::default(),
+            left: Mutex::default(),
+        })
+    }
+
+    fn spot(&self, node: &Node) -> Done<Arc<Spot>> {
+        if let Some(spot) = lock(&self.spots).get(&node.number) {
+            return Ok(Arc::clone(spot));
+        }
+        let text = node.fill(&self.options.root)?;
+        let far = text
+            .split_once(":/")
+            .filter(|(host, _)| !host.contains('/'));
+        let spot = match far {
+            Some((host, path)) => Spot::There(Far::new(
+                host.to_owned(),
+                self.options.ssh.clone(),
+                Hello {
+                    program: agent::PROGRAM.to_owned(),
+                    options: self.options.clone(),
+                    own: self.own.clone(),
+                    node: node.name.clone(),
+                    root: format!("/{path}"),
+                },
+            )),
+            None => {
+                let root = Root::new(PathBuf::from(text), &self.options, &self.own);
+                Spot::Here(root.map_err(Fault::final_one)?)
+            }
+        };
+        let spot = Arc::new(spot);
+        lock(&self.spots).insert(node.number, Arc::clone(&spot));
+        Ok(spot)
+    }
+}
+
+impl Kind for Files {
+    fn ready(&self, nodes: &[&Node]) -> Done {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for node in nodes {
+            let place = match &*self.spot(node)? {
+                Spot::Here(root) => root.ready(&node.name)?,
+                Spot::There(far) => far.ready()?,
+            };
+            if let Some(other) = seen.insert(place, &node.name) {
+                return Err(Fault::final_one(format_args!(
+                    "the nodes {other} and {} have the same root {}; give each its own",
+                    node.name,
+                    node.fill(&self.options.root)?
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn clear(&self, node: &Node, last: bool) -> Done {
+        match &*self.spot(node)? {
+            // no agent works for a carrier at this machine
+            Spot::Here(root) => root.own.clear(None),
+            Spot::There(far) => far.clear(last),
+        }
+    }
+
+    fn keys(
+        &self,
+        node: &Node,
+        after: Option<&[u8]>,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(Item) -> bool,
+    ) -> Done {
+        let left = match &*self.spot(node)? {
+            Spot::Here(root) => Some(root.keys(after, stop, each)?),
+            Spot::There(far) => far.keys(after, stop, each)?,
+        };
+        // only a walk through all of it counts all
+        if let (Some((count, Some(example))), None) = (left, after) {
+            lock(&self.left).insert(node.number, (count, example));
+        }
+        Ok(())
+    }
+
+    fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
+        let version = self.spot(node)?.version(item)?;
+        Ok(version.map(|version| Version(version.0)))
+    }
+
+    fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {
+        let (source, target) = (self.spot(from)?, self.spot(to)?);
+        if source.version(item)?.is_none() {
+            return Ok(Added::Gone);
+        }
+        let above = match target.room(item)? {
+            Room::Taken => return Ok(Added::Present),
+            room => room == Room::NoDirectory,
+        };
+        source.give(item, above, &mut |opening, next| {
+            target.take(item, opening, next)
+        })
+    }
+
+    fn compare(&self, first: &Node, second: &Node, item: &Item) -> Done<Compared> {
+        let one = self.spot(first)?.look(item)?;
+        let other = self.spot(second)?.look(item)?;
+        let value = |seen: &Option<Seen>| seen.as_ref().map(|seen| seen.value.clone());
+        let version = |seen: Option<Seen>| seen.map(|seen| Version(seen.version.0));
+        Ok(Compared {
+            equal: value(&one) == value(&other),
+            first: version(one),
+            second: version(other),
+        })
+    }
+
+    fn remove(&self, node: &Node, item: &Item, version: &Version) -> Done<bool> {
+        match &*self.spot(node)? {
+            Spot::Here(root) => root.remove(item, version, None),
+            Spot::There(far) => far.remove(item, version),
+        }
+    }
+
+    fn flush(&self, node: &Node) -> Done {
+        match &*self.spot(node)? {
+            Spot::Here(root) => root.flush(),
+            // an agent does so before it answers
+            Spot::There(_) => Ok(()),
+        }
+    }
+
+    fn tidy(&self, node: &Node, item: &Item) -> Done {
+        match &*self.spot(node)? {
+            Spot::Here(root) => root.tidy(item),
+            Spot::There(far) => far.about(item, |item| Ask::Tidy { item }),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let left = lock(&self.left);
+        let count: u64 = left.values().map(|(count, _)| count).sum();
+        let Some((_, example)) = left.values().next() else {
+            return Vec::new();
+        };
+        vec![format!(
+            "{count} paths do not fit the pattern {} and were left alone, such as {}",
+            self.options.pattern,
+            told(&example.0)
+        )]
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    struct Two {
+        directory: tempfile::TempDir,
+        kind: Files,
+        nodes: [Node; 2],
+    }
+
+    impl Two {
+        fn new(pattern: &str) -> Two {
+            let directory = tempfile::tempdir().unwrap();
+            let root = directory.path().join("{node}");
+            let options = FilesOptions {
+                root: root.to_str().unwrap().to_owned(),
+                pattern: pattern.to_owned(),
+                marker: None,
+                owner: true,
+                attributes: true,
+                ssh: vec!["ssh".to_owned()],
+                agent: String::new(),
+            };
+            let kind = Files::new(options, &[1; 16]);
+            let nodes = ["a", "b"].map(|name| Node {
+                number: usize::from(name == "b"),
+                name: name.to_owned(),
+                attributes: vec![],
+            });
+            for node in &nodes {
+                fs::create_dir(directory.path().join(&node.name)).unwrap();
+            }
+            Two {
+                directory,
+                kind: kind.unwrap(),
+                nodes,
+            }
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.directory.path().join(path)
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn items(&self, node: usize) -> Vec<Item> {
+            let mut items = Vec::new();
+            let stop = AtomicBool::new(false);
+            let mut each = |item| {
+                items.push(item);
+                true
+            };
+            let node = &self.nodes[node];
+            self.kind.keys(node, None, &stop, &mut each).unwrap();
+            items
+        }
+    }
+
+    #[test]
+    fn a_file_is_added_where_none_is_and_only_that_version_is_removed() {
+        let two = Two::new("{x}/{key}/...");
+        let [a, b] = &two.nodes;
+        two.write("a/1/k/deep/f", "text");
+        fs::set_permissions(two.path("a/1/k"), fs::Permissions::from_mode(0o751)).unwrap();
+        let items = two.items(0);
+        assert_eq!(items.len(), 1);
+        assert_eq!(items[0].key, b"k");
+        let item = &items[0];
+        let Added::Copied { read, wrote, bytes } = two.kind.add(a, b, item).unwrap() else {
+            panic!("not copied")
+        };
+        two.kind.flush(b).unwrap();
+        assert_eq!(bytes, 4);
+        assert_eq!(two.kind.version(a, item).unwrap(), Some(read.clone()));
+        assert_eq!(two.kind.version(b, item).unwrap(), Some(wrote.clone()));
+        let mode = fs::metadata(two.path("b/1/k")).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o751);
+        assert!(two.kind.compare(a, b, item).unwrap().equal);
+        assert_eq!(two.kind.add(a, b, item).unwrap(), Added::Present);
+        // an application writes: this version stays
+        two.write("b/1/k/deep/f", "newer");
+        assert!(!two.kind.remove(b, item, &wrote).unwrap());
+        assert!(!two.kind.compare(a, b, item).unwrap().equal);
+        let now = two.kind.version(b, item).unwrap().unwrap();
+        assert!(two.kind.remove(b, item, &now).unwrap());
+        two.kind.tidy(b, item).unwrap();
+        assert!(!two.path("b/1/k").exists() && two.path("b/1").exists());
+        assert!(two.kind.remove(b, item, &now).unwrap());
+        // the control: a version that is the present one is removed at the source, too
+        assert!(two.kind.remove(a, item, &read).unwrap());
+        assert_eq!(two.kind.add(a, b, item).unwrap(), Added::Gone);
+        // another map over the same roots keeps what it is about to write
+        let mine = two.path("b").join(&two.kind.own);
+        let other = Files::new(two.kind.options.clone(), &[2; 16]).unwrap();
+        let theirs = two.path("b").join(&other.own);
+        assert!(mine != theirs && mine.is_dir());
+        fs::create_dir(&theirs).unwrap();
+        two.kind.clear(b, true).unwrap();
+        assert!(!mine.exists() && theirs.exists());
+    }
+
+    #[test]
+    fn a_root_that_is_missing_or_that_of_another_node_is_refused() {
+        let mut two = Two::new("{key}");
+        two.kind.options.marker = Some(".node".into());
+        let ready = |two: &Two| {
+            let nodes: Vec<&Node> = two.nodes.iter().collect();
+            two.kind.ready(&nodes).map_err(|fault| fault.line)
+        };
+        assert!(ready(&two).unwrap_err().contains("has no marker .node"));
+        two.write("a/.node", "a\n");
+        two.write("b/.node", "a\n");
+        assert!(ready(&two).unwrap_err().contains("another node"));
+        two.write("b/.node", "b\n");
+        assert_eq!(ready(&two), Ok(()));
+        fs::remove_dir_all(two.path("b")).unwrap();
+        assert!(ready(&two).unwrap_err().contains("mount it"));
+        std::os::unix::fs::symlink("a", two.path("b")).unwrap();
+        two.kind.options.marker = None;
+        lock(&two.kind.spots).clear();
+        assert!(ready(&two).unwrap_err().contains("same root"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_nothing_behind() {
+        let two = Two::new("{x}/{key}");
+        two.write("a/1/k", "text");
+        two.write("b/1", "a file where a directory should be");
+        let item = &two.items(0)[0];
+        let fault = two
+            .kind
+            .add(&two.nodes[0], &two.nodes[1], item)
+            .unwrap_err();
+        assert!(fault.line.contains("b/1"), "{fault:?}");
+        let own = two.path("b").join(&two.kind.own);
+        assert_eq!(fs::read_dir(own).unwrap().count(), 0);
+    }
+}

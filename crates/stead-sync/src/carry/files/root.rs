@@ -1,0 +1,421 @@
+//! What is done with the items below one root of this machine. A carrier does it itself, or an
+//! agent does it for a carrier at another machine.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::carry::base64_bytes::Bytes;
+use crate::carry::kind::{Added, Done, Fault, Item, Version};
+use crate::carry::pattern::Pattern;
+use crate::carry::stamp::{is_absent, Stamp};
+use crate::carry::walk::Walk;
+use crate::carry::whole_file::{
+    rename_without_replacing, write, Head, Keep, Looks, Piece, Reading,
+};
+use crate::carry::wire::sent;
+
+use super::options::FilesOptions;
+use super::own::{absent_is_fine, fault, Own};
+
+/// What is at the place of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Room {
+    /// Something.
+    Taken,
+    /// Nothing.
+    Free,
+    /// Nothing, and the directory is not there either.
+    NoDirectory,
+}
+
+/// An item as it was seen: its version, and what its value is told by.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Seen {
+    /// The version.
+    pub version: Bytes,
+    /// A digest of the value, which is the same at every root.
+    pub value: Bytes,
+}
+
+/// What travels before the pieces of a file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Opening {
+    /// The version that is read.
+    pub read: Bytes,
+    /// The looks of the directories above, from the root on, where they are needed.
+    above: Vec<Option<Looks>>,
+    head: Head,
+}
+
+/// What puts a file that travels in its place, given what stands before it and its pieces.
+pub type Taking<'a> =
+    dyn FnMut(&Opening, &mut dyn FnMut() -> Done<Option<Piece>>) -> Done<Added> + 'a;
+
+/// How many paths a listing left alone, and one of them.
+pub type Left = (u64, Option<Bytes>);
+
+/// A root.
+pub struct Root {
+    path: PathBuf,
+    pattern: Pattern,
+    marker: Option<String>,
+    keep: Keep,
+    /// the directory of temporary files
+    pub own: Own,
+    /// the directories that have names which are not durable yet
+    touched: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Root {
+    /// Returns a root, with temporary files in its directory `own`.
+    ///
+    /// Errors: a pattern that is none.
+    pub fn new(path: PathBuf, options: &FilesOptions, own: &str) -> Result<Root, String> {
+        Ok(Root {
+            own: Own::new(path.join(own)),
+            path,
+            pattern: Pattern::parse(&options.pattern)?,
+            marker: options.marker.clone(),
+            keep: Keep {
+                owner: options.owner,
+                attributes: options.attributes,
+            },
+            touched: Mutex::default(),
+        })
+    }
+
+    fn place(&self, item: &Item) -> PathBuf {
+        self.path.join(OsStr::from_bytes(&item.name))
+    }
+
+    /// Checks that this is the root of a node. Returns what tells it from all others.
+    pub fn ready(&self, node: &str) -> Done<String> {
+        let wrong = |problem: &str| {
+            Fault::final_one(format_args!(
+                "node {node}: its root {} {problem}",
+                self.path.display()
+            ))
+        };
+        if !self.path.is_absolute() {
+            return Err(wrong("is not an absolute path; write it from / on"));
+        }
+        let meta = match fs::metadata(&self.path) {
+            Ok(meta) if meta.is_dir() => meta,
+            Ok(_) => return Err(wrong("is not a directory")),
+            Err(error) => {
+                return Err(wrong(&format!(
+                    "cannot be used: {error}; mount it, or make it if the node is new"
+                )))
+            }
+        };
+        if let Some(marker) = &self.marker {
+            let text = fs::read_to_string(self.path.join(marker)).map_err(|error| {
+                wrong(&format!(
+                    "has no marker {marker} ({error}); is it mounted? a new node needs this file, \
+                     with the name of the node in it"
+                ))
+            })?;
+            if text.trim() != node {
+                let text: String = text.trim().chars().take(80).collect();
+                return Err(wrong(&format!(
+                    "is that of another node: its marker {marker} says {text:?}"
+                )));
+            }
+        }
+        let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        Ok(format!("{} {} {}", machine.trim(), meta.dev(), meta.ino()))
+    }
+
+    /// Calls `each` for the items, until it returns `false`. Returns what was left alone, where the
+    /// listing has begun at the start.
+    pub fn keys(
+        &self,
+        after: Option<&[u8]>,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(Item) -> bool,
+    ) -> Done<Left> {
+        let mut walk = Walk::new(&self.path, &self.pattern, self.marker.as_deref(), after)
+            .map_err(|error| fault("cannot list", &self.path, &error))?;
+        while !stop.load(Ordering::Relaxed) {
+            let item = walk
+                .next()
+                .map_err(|(path, error)| fault("cannot list", &path, &error))?;
+            let goes_on = item.is_some_and(&mut *each);
+            if !goes_on {
+                break;
+            }
+        }
+        Ok((walk.left, walk.example.map(Bytes)))
+    }
+
+    /// Returns the version of an item.
+    pub fn version(&self, item: &Item) -> Done<Option<Bytes>> {
+        let path = self.place(item);
+        let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
+        Ok(stamp.map(|stamp| sent(&stamp.version())))
+    }
+
+    /// Returns whether an item can be added.
+    pub fn room(&self, item: &Item) -> Done<Room> {
+        Ok(match self.version(item)? {
+            Some(_) => Room::Taken,
+            None if self.place(item).parent().is_some_and(Path::is_dir) => Room::Free,
+            None => Room::NoDirectory,
+        })
+    }
+
+    /// Returns the version and the digest of an item.
+    pub fn look(&self, item: &Item) -> Done<Option<Seen>> {
+        let path = self.place(item);
+        let look = |error| fault("cannot look at", &path, &error);
+        let Some(stamp) = Stamp::settled(&path).map_err(look)? else {
+            return Ok(None);
+        };
+        match Reading::open(&path, NOTHING).and_then(Reading::digest) {
+            Ok(value) => Ok(Some(Seen {
+                version: sent(&stamp.version()),
+                value: Bytes(value),
+            })),
+            // gone meanwhile
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(fault("cannot read", &path, &error)),
+        }
+    }
+
+    /// Opens an item that is to travel, if there is one. With `above`, the looks of its directories
+    /// come along.
+    pub fn open(&self, item: &Item, above: bool) -> Done<Option<(Opening, Reading)>> {
+        let path = self.place(item);
+        let look = |error| fault("cannot look at", &path, &error);
+        let Some(stamp) = Stamp::settled(&path).map_err(look)? else {
+            return Ok(None);
+        };
+        let reading = match Reading::open(&path, self.keep) {
+            Err(error) if is_absent(&error) => return Ok(None),
+            reading => reading.map_err(|error| fault("cannot read", &path, &error))?,
+        };
+        let opening = Opening {
+            read: sent(&stamp.version()),
+            above: match above {
+                true => self.above(item),
+                false => Vec::new(),
+            },
+            head: reading.head.clone(),
+        };
+        Ok(Some((opening, reading)))
+    }
+
+    /// Returns the looks of the directories above an item. One that is gone has none; then the item
+    /// is gone, too.
+    fn above(&self, item: &Item) -> Vec<Option<Looks>> {
+        let mut directory = self.path.clone();
+        let looks = |name| {
+            directory.push(name);
+            let file = File::open(&directory).ok();
+            let meta = fs::metadata(&directory).ok()?;
+            Looks::of(&meta, file.as_ref(), self.keep).ok()
+        };
+        levels(item).into_iter().map(looks).collect()
+    }
+
+    /// Writes an item that travels here, if nothing is in its place.
+    pub fn take(
+        &self,
+        item: &Item,
+        opening: &Opening,
+        next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        token: Option<&str>,
+    ) -> Done<Added> {
+        let beside = self.own.beside()?;
+        let added = self.take_by(item, opening, next, token, &beside);
+        if !matches!(added, Ok(Added::Copied { .. })) {
+            // absent when it was never made
+            let _ = fs::remove_file(&beside);
+        }
+        added
+    }
+
+    /// Writes an item to `beside`, and renames it to its place.
+    fn take_by(
+        &self,
+        item: &Item,
+        opening: &Opening,
+        next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        token: Option<&str>,
+        beside: &Path,
+    ) -> Done<Added> {
+        let target = self.place(item);
+        let failed = |error| fault("cannot write", &target, &error);
+        let fresh = write(beside, &opening.head, next, self.keep)?.map_err(failed)?;
+        self.make_directories(item, &opening.above)?;
+        let _passed = self.own.passed(token)?;
+        if !rename_without_replacing(beside, &target).map_err(failed)? {
+            return Ok(Added::Present);
+        }
+        self.touch(target.parent());
+        let wrote = fresh.metadata().map_err(failed)?;
+        Ok(Added::Copied {
+            read: Version(opening.read.0.clone()),
+            wrote: Stamp::of(&wrote).version(),
+            bytes: fresh.bytes,
+        })
+    }
+
+    /// Makes the directories above an item, like those where it comes from.
+    fn make_directories(&self, item: &Item, above: &[Option<Looks>]) -> Done {
+        let mut target = self.path.clone();
+        for (name, looks) in levels(item).into_iter().zip(above) {
+            let parent = target.clone();
+            target.push(name);
+            match DirBuilder::new().mode(0o700).create(&target) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(fault("cannot make", &target, &error)),
+            }
+            if let Some(looks) = looks {
+                let given = File::open(&target).and_then(|file| looks.give(&file, self.keep));
+                given.map_err(|error| {
+                    fault("cannot set the owner and permissions of", &target, &error)
+                })?;
+            }
+            self.touch(Some(&parent));
+        }
+        Ok(())
+    }
+
+    /// Removes an item if it has this version. Returns whether it is gone.
+    pub fn remove(&self, item: &Item, version: &Version, token: Option<&str>) -> Done<bool> {
+        let path = self.place(item);
+        let look = |error| fault("cannot look at", &path, &error);
+        let Some(stamp) = Stamp::at(&path).map_err(look)? else {
+            return Ok(true);
+        };
+        if stamp.version() != *version {
+            return Ok(false);
+        }
+        let away = self.own.beside()?;
+        let _passed = self.own.passed(token)?;
+        match fs::rename(&path, &away) {
+            Ok(()) => {}
+            Err(error) if is_absent(&error) => return Ok(true),
+            Err(error) => return Err(fault("cannot rename", &path, &error)),
+        }
+        let taken = Stamp::at(&away).map_err(|error| fault("cannot look at", &away, &error))?;
+        let is_that = taken.is_none_or(|taken| taken.is_renamed(&stamp));
+        if !is_that {
+            // an application wrote another one in between: it goes back, unless a newer one is
+            // there
+            rename_without_replacing(&away, &path)
+                .map_err(|error| fault("cannot put back", &path, &error))?;
+        }
+        let removed = fs::remove_file(&away).or_else(absent_is_fine);
+        removed.map_err(|error| fault("cannot remove", &away, &error))?;
+        self.touch(path.parent());
+        Ok(is_that)
+    }
+
+    fn touch(&self, directory: Option<&Path>) {
+        lock(&self.touched).extend(directory.map(Path::to_owned));
+    }
+
+    /// Makes durable what was added and removed.
+    pub fn flush(&self) -> Done {
+        let directories = std::mem::take(&mut *lock(&self.touched));
+        for directory in directories {
+            let synced = File::open(&directory).and_then(|file| file.sync_all());
+            let synced = synced.or_else(absent_is_fine);
+            synced.map_err(|error| fault("cannot sync", &directory, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the directories that only held an item that is gone.
+    pub fn tidy(&self, item: &Item) -> Done {
+        let mut names: Vec<&[u8]> = item.name.split(|b| *b == b'/').collect();
+        // the directories above hold other keys
+        while names.len() > self.pattern.shared_levels() + 1 {
+            names.pop();
+            let path = self.path.join(OsStr::from_bytes(&names.join(&b'/')));
+            if fs::remove_dir(path).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// For digests, which need no looks.
+const NOTHING: Keep = Keep {
+    owner: false,
+    attributes: false,
+};
+
+/// Returns the names of the directories above an item.
+fn levels(item: &Item) -> Vec<&OsStr> {
+    let parent = Path::new(OsStr::from_bytes(&item.name)).parent();
+    parent.map_or_else(Vec::new, |parent| parent.iter().collect())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(path: &Path) -> Root {
+        let options = FilesOptions {
+            root: String::new(),
+            pattern: "{key}".to_owned(),
+            marker: None,
+            owner: false,
+            attributes: false,
+            ssh: vec![],
+            agent: String::new(),
+        };
+        Root::new(path.to_owned(), &options, ".stead-carry.1").unwrap()
+    }
+
+    #[test]
+    fn an_agent_that_nobody_listens_to_any_more_does_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        fs::create_dir(&to).unwrap();
+        fs::write(from.join("k"), "old").unwrap();
+        let (source, target) = (root(&from), root(&to));
+        let item = Item::of_key("k");
+        let take = |token: &str| {
+            let (opening, mut reading) = source.open(&item, true).unwrap().unwrap();
+            let mut next = || Ok(reading.piece().unwrap());
+            target.take(&item, &opening, &mut next, Some(token))
+        };
+        // nobody has cleared the way
+        assert!(take("one").is_err());
+        target.own.clear(Some("one")).unwrap();
+        assert!(matches!(take("one"), Ok(Added::Copied { .. })));
+        let version = Version(target.version(&item).unwrap().unwrap().0);
+        // the line is lost, the carrier opens another one, and the agent goes on
+        target.own.fence("two").unwrap();
+        assert!(target.remove(&item, &version, Some("one")).is_err());
+        assert!(to.join("k").exists());
+        assert_eq!(target.remove(&item, &version, Some("two")), Ok(true));
+        assert!(take("one").unwrap_err().passes);
+        assert!(!to.join("k").exists());
+        // a new carrier throws away what was arriving, and so does the end
+        target.own.clear(Some("three")).unwrap();
+        assert_eq!(fs::read_dir(to.join(".stead-carry.1")).unwrap().count(), 1);
+        target.own.clear(None).unwrap();
+        assert!(!to.join(".stead-carry.1").exists() && take("three").is_err());
+    }
+}
