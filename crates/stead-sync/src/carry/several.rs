@@ -214,7 +214,7 @@ mod tests {
                 marker: None,
                 attributes: true,
                 owner: false,
-                ssh: vec![],
+                ssh: vec!["ssh".to_owned()],
                 agent: String::new(),
             };
             Box::new(Files::new(options, &[1; 16]).unwrap())
