@@ -115,7 +115,9 @@ impl Carry {
     fn confirm(&self, epoch: u64) -> Result {
         let line = match self.confirmed {
             Some(confirmed) if confirmed == epoch => return Ok(()),
-            Some(confirmed) => format!("this is epoch {epoch} now, and not {confirmed}; every host"),
+            Some(confirmed) => {
+                format!("this is epoch {epoch} now, and not {confirmed}; every host")
+            }
             None => "every host".to_owned(),
         };
         Err(Failure::new(

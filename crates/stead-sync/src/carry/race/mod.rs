@@ -39,6 +39,9 @@ const KEYS: usize = 12;
 /// How many steps a world takes before its operators only end what they have begun.
 const STEPS: usize = 4000;
 
+/// What begins the finding that nobody gets on.
+const ENDLESS: &str = "it never ends";
+
 /// Which rule is broken, for a control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Broken {
@@ -182,7 +185,7 @@ impl World {
     /// Lets everybody end what they have begun, and judges what is left.
     fn end(&mut self) {
         let mut map = None;
-        for turn in 0..100_000 {
+        for turn in 0..5_000 {
             for operator in 0..OPERATORS {
                 if self.operators[operator].is_carrying() {
                     self.operators[operator].step(&self.baton, false, &mut self.counts);
@@ -210,7 +213,7 @@ impl World {
             let hosts = hosts.iter().map(|one| (&one.report.host, one.report.epoch));
             let hosts: Vec<_> = hosts.collect();
             let operators: Vec<_> = self.operators.iter().map(Operator::told).collect();
-            let told = format!("it never ends: {operators:#?}, hosts {hosts:?}");
+            let told = format!("{ENDLESS}: {operators:#?}, hosts {hosts:?}");
             self.found.wrong.push(told);
             return;
         };
@@ -286,11 +289,14 @@ fn each_broken_rule_is_found() {
     for (broken, seed) in [
         (Broken::NoWait, 2),
         (Broken::NoDrain, 35),
-        (Broken::Forced, 0),
+        (Broken::Forced, 10),
     ] {
         let mut counts = Counts::new();
-        let first =
-            (seed..seed + 100).find(|seed| !play(*seed, broken, &mut counts).wrong.is_empty());
+        let mut is_lost = |seed: &u64| {
+            let found = play(*seed, broken, &mut counts).wrong;
+            found.iter().any(|wrong| !wrong.starts_with(ENDLESS))
+        };
+        let first = (seed..seed + 100).find(&mut is_lost);
         println!("{broken:?}: found in world {first:?}");
         assert!(first.is_some(), "{broken:?} was not found");
     }
