@@ -24,7 +24,8 @@ use crate::text::wrapped;
 ///
 /// Before next and close, every host must have the present epoch, and must have ended what it began
 /// under an older one: only then are hosts at most one state apart. This program does not know the
-/// hosts, so --confirmed says which epoch they have. `stead-sync carry` does all this, and copies the data, by itself.
+/// hosts, so --confirmed says which epoch they have. `stead-sync carry` does all this, and copies
+/// the data, by itself.
 #[derive(Args)]
 #[command(after_help = "\
 Example: add a node, and copy the data before it is read there

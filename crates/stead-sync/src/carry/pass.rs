@@ -689,8 +689,8 @@ impl Pass<'_> {
 }
 
 /// Returns numbers of nodes in an order in which neighbours are far from each other. A plan gives a
-/// new node its keys from neighbours: in the order of the numbers, all that are listed at once would
-/// fill the same node, and the others would wait.
+/// new node its keys from neighbours: in the order of the numbers, all that are listed at once
+/// would fill the same node, and the others would wait.
 fn in_mixed_order(nodes: BTreeSet<usize>) -> Vec<usize> {
     let mut nodes: Vec<usize> = nodes.into_iter().collect();
     // 2^32 by the golden ratio: multiples of it are spread evenly

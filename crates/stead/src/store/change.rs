@@ -31,13 +31,13 @@ impl Store {
         self.replace(newest, next.map_err(|error| error.in_file(self.path()))?)
     }
 
-    /// Takes a step of the carry that is open in `newest`, and publishes it. Returns the map that is
-    /// then in place.
+    /// Takes a step of the carry that is open in `newest`, and publishes it. Returns the map that
+    /// is then in place.
     ///
     /// Before `Next` and `Close`, every host must have confirmed the epoch of `newest`, and must
     /// have ended what it began under an older one. This is not checked here; `stead-sync carry`
-    /// does. So `newest` must be the very map that the hosts were asked about: when there is a newer
-    /// one now, `Conflict` is returned, and nothing has changed.
+    /// does. So `newest` must be the very map that the hosts were asked about: when there is a
+    /// newer one now, `Conflict` is returned, and nothing has changed.
     ///
     /// Errors: `Invalid` when no carry is open, or when this is not a step that can follow;
     /// `Identity` when the history has another map than that where the data was; those of

@@ -80,8 +80,9 @@ impl Store {
     /// before the map is in place. Where `accept` lets the map leave the line of the present one,
     /// epochs of the history that are not ancestors of the new map are renamed to `EPOCH.DIGEST`.
     ///
-    /// Errors: `Identity` when the maps have other names or ids, or when the map has a carry open and
-    /// the map where the data was is missing; `Guarded` when `accept` does not permit it; `Conflict` when another process is publishing right now; `Uncertain` as in
+    /// Errors: `Identity` when the maps have other names or ids, or when the map has a carry open
+    /// and the map where the data was is missing; `Guarded` when `accept` does not permit it;
+    /// `Conflict` when another process is publishing right now; `Uncertain` as in
     /// [`Store::publish`]. After any error but `Uncertain` the map has not changed.
     pub fn install(&self, arrival: Arrival, accept: Accept) -> Result<Standing> {
         self.refuse_symlink()?;
