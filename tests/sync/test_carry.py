@@ -416,15 +416,16 @@ def test_two_kinds_go_together_also_when_killed(programs, place, record_property
         files = f"[files]\nroot = '{carry.roots}/{{node}}'\npattern = '{PATTERN}'\n"
         command = COMMANDS.replace("ROOTS", str(boxes))
         carry.write_file(kind=files + command, limits="items_per_second = 60")
-        while killed < 8:
+        journal = f"{carry.anna.map}.carry"
+        while carry.state() or os.path.exists(journal):
             running = carry.start_run()
             try:
-                running.communicate(timeout=rng.uniform(0.1, 0.7))
-                break
+                # the last process ends by itself
+                most = rng.uniform(0.1, 0.7) if killed < 8 else None
+                _, said = running.communicate(timeout=most)
+                assert running.returncode == 0, said
             except subprocess.TimeoutExpired:
                 killed += kill(running)
-        done = carry.run("--json")
-        assert done.returncode == 0, done.stderr
         carry.stop()
         keys, *_ = carry.judge()
         app = App(carry, carry.anna.map, carry.ledger, 0)
@@ -432,7 +433,7 @@ def test_two_kinds_go_together_also_when_killed(programs, place, record_property
             there = [path.parts[-3] for path in boxes.glob(f"*/*/{key}")]
             assert there == app.lists(key), key
         moved = len(list((boxes / "d").glob("*/*")))
-    assert killed == 8 and moved > 10
+    assert killed >= 3 and moved > 10
     record_property(
         "two kinds:", f"killed {killed} times; {keys} keys, {moved} boxes moved"
     )
