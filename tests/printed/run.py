@@ -110,6 +110,12 @@ KNOWN = [
         "it takes minutes; tests/site runs the demo",
     ),
     (
+        "docs/scale.md",
+        "Your own site",
+        "",
+        "it measures or plays for minutes; benches/scale has its tests",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",
@@ -138,12 +144,6 @@ LEFT_OUT = {
 TABLES = [
     ("README.md", "In your language", "install"),
     ("docs/install.md", "Languages", "how"),
-    (
-        "docs/scale.md",
-        "Your own site",
-        "",
-        "it measures or plays for minutes; benches/scale has its tests",
-    ),
 ]
 # languages of these tables whose cells have no commands
 NO_COMMANDS = {
