@@ -137,7 +137,7 @@ def sections(asked):
     yield (
         "Real carries on this machine gave the costs of a row, of a transaction and of a row "
         "that is only listed: each with one node at a time and one worker, and rows of 1 KB. "
-        "The load was about 5, as others worked on the same two processors."
+        "The load was below 2, on two processors."
     )
     yield ""
     yield from costs()
