@@ -142,7 +142,7 @@ def test_a_shard_is_added_and_nobody_notices(environment, tmp_path, record_prope
     assert ZEROS in demo.said
     for language in ("php", "perl", "python"):
         assert f"({language})" in demo.said, demo.said
-    # counted by reading the shards: a quarter of them, within what chance allows
+    # the count reads the shards; db4 must have a quarter of the keys, give or take chance
     rows, photos = (demo.number(rf"([\d,]+) of [\d,]+ {w}") for w in ("rows", "photos"))
     assert 1500 / 4 * 0.7 < rows < 1650 / 4 * 1.3, demo.said
     assert 1500 / 4 * 0.5 < photos < 1650 / 4 * 1.3, demo.said

@@ -348,7 +348,7 @@ def test_a_limit_on_the_size_of_files_fails_only_larger_ones(programs, place):
         app = App(carry, carry.anna.map, carry.ledger, 9)
         app.put(large, "x" * 2_000_000)
         carry.ledger.values[large] = "x" * 2_000_000
-        # in blocks of 512 bytes: enough for the journal
+        # ulimit counts blocks of 512 bytes; 2,000 of them are enough for the journal
         command = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"]
         limited = subprocess.run(
             [*command, programs["stead-sync"], "carry", "run", carry.file, "--json"],
@@ -407,7 +407,7 @@ def test_two_kinds_go_together_also_when_killed(programs, place, record_property
     with local(programs, place) as site:
         carry = Carry(site, KEYS[:120])
         carry.fill()
-        # the same keys have a box, too, which a command carries and nobody writes
+        # each key also has a box: a command carries the boxes, and no application writes them
         boxes = place / "boxes"
         shutil.copytree(carry.roots, boxes)
         carry.start(1)

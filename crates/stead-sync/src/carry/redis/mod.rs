@@ -56,7 +56,8 @@ impl Redis {
         self.pool.with(node, open, work)
     }
 
-    /// Reads keys: all at once, and one by one if that fails, so that no key holds up the others.
+    /// Reads all keys at once. If that fails, reads one key after the other, so that a key that
+    /// cannot be read does not hold up the others.
     fn read(&self, node: &Node, items: &[&Item], goal: Goal) -> Vec<Done<Option<Held>>> {
         each_or_all(items.len(), |range| {
             let keys: Vec<&[u8]> = items[range].iter().map(|item| &item.key[..]).collect();
