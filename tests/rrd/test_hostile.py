@@ -597,7 +597,8 @@ def test_a_batch_in_which_all_fails_leaves_no_memory_behind(cluster, record_prop
         "memory",
         f"{[size // 1024 for size in before]} KiB, before and after {lines} failures each",
     )
-    assert max(before) < before[0] + 16 * MIB, before
+    # what glibc keeps settles at 20 MiB; the texts of a million lines would be over 48
+    assert max(before) < before[0] + 32 * MIB, before
 
 
 def test_clients_that_fetch_much_and_never_read_are_not_waited_for(cluster):
