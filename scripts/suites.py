@@ -407,7 +407,8 @@ RUNNING = set()
 
 def finish(command, out):
     """Runs a command in a process group of its own, and ends the whole group if it takes
-    too long. Returns whether it ended in time, and its exit code.
+    too long. Returns whether it ended in time, its exit code, and the seconds of CPU that
+    it and the processes that it waited for have used.
     """
     child = subprocess.Popen(
         command,
@@ -419,13 +420,15 @@ def finish(command, out):
         start_new_session=True,
     )
     RUNNING.add(child.pid)
-    try:
-        return True, child.wait(LONGEST)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return False, child.wait()
-    finally:
-        RUNNING.discard(child.pid)
+    late = threading.Timer(LONGEST, os.killpg, (child.pid, signal.SIGKILL))
+    late.daemon = True
+    late.start()
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    RUNNING.discard(child.pid)
+    in_time = late.is_alive()
+    late.cancel()
+    return in_time, child.returncode, used.ru_utime + used.ru_stime
 
 
 def stop(number, _):
@@ -436,12 +439,14 @@ def stop(number, _):
 
 
 def run(name, command, counter, needs, log_dir):
-    """Runs one suite; returns its count, what to print about it, and whether it failed."""
+    """Runs one suite; returns its count, what to print about it, whether it failed, and the
+    seconds of CPU.
+    """
     if needs and not has(*needs[0]):
-        return Count(skipped=1), needs[1], False
+        return Count(skipped=1), needs[1], False, 0
     log = os.path.join(log_dir, re.sub(r"\W+", "-", name) + ".log")
     with open(log, "w+b") as out:
-        in_time, code = finish(command, out)
+        in_time, code, used = finish(command, out)
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
     if not in_time:
@@ -449,7 +454,7 @@ def run(name, command, counter, needs, log_dir):
     if code == 0:
         count = (counter or closing_counts)(text)
         if count.passed == 0 and count.failed == 0:
-            return Count(failed=1), "no test ran\n" + text[-2000:], True
+            return Count(failed=1), "no test ran\n" + text[-2000:], True, used
     else:
         count = (
             counter(text)
@@ -458,7 +463,7 @@ def run(name, command, counter, needs, log_dir):
         )
         count.failed = max(1, count.failed)
     reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.MULTILINE))))
-    return count, text if count.failed else reasons, bool(count.failed)
+    return count, text if count.failed else reasons, bool(count.failed), used
 
 
 # Each of these runs beside the suites that follow it: they wait (for servers, disks, a
@@ -492,7 +497,7 @@ def main():
 
         def go(name, command, counter, needs):
             start = time.monotonic()
-            count, said, failed = run(name, command, counter, needs, log_dir)
+            count, said, failed, used = run(name, command, counter, needs, log_dir)
             with speaking:
                 if failed:
                     print(said, flush=True)
@@ -506,7 +511,7 @@ def main():
                 done[name] = (
                     f"{name:<30} {count.passed:>6} passed {count.failed:>3} failed "
                     f"{count.skipped:>3} skipped "
-                    f"{time.monotonic() - start:>6.1f} s{note}"
+                    f"{time.monotonic() - start:>6.1f} s {used:>6.1f} s of CPU{note}"
                 )
                 print(done[name], flush=True)
 

@@ -236,6 +236,9 @@ def measure(options, programs, name, text, rate, place):
     else:
         system = Routed(programs, place / "s", "tcp", text)
     with system:
+        if options.nice and name != DIRECT:
+            for thread in os.listdir(f"/proc/{system.router.pid}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(thread), options.nice)
         system.place_files([f"{name}.rrd" for name in names], template)
         begin, all_before = time.monotonic(), busy()
         if options.client == "load":
@@ -298,6 +301,12 @@ def command_line():
         default=60,
         metavar="SECONDS",
         help="how long the values that are late may take after the end (%(default)s)",
+    )
+    add(
+        "--nice",
+        type=int,
+        default=0,
+        help="the nice value of the router, as Nice= in its unit (%(default)s)",
     )
     add("--client", choices=["collectd", "load"], default="collectd")
     add("--only", metavar="NAME,NAME", help=f"some of '{DIRECT}' and the variants")

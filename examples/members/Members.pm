@@ -1,65 +1,45 @@
 package Members;
 
-# Finds a member's photo and rows. Create a Members object for each request: it costs a stat or two,
-# and sees the newest maps.
+# Finds, writes and removes a member's photo, and says where her rows are. Create a Members object for
+# each request: it sees the newest maps, and the state of a carry.
 #
 #     perl Members.pm DIRECTORY USER...      USER<TAB>photo<TAB>database
 
 use v5.14;
 use warnings;
 
-use Encode qw(encode_utf8);
-use Errno  qw(ENOENT);
+use Encode         qw(encode_utf8);
+use Errno          qw(ENOENT);
+use File::Basename qw(dirname);
+use File::Path     qw(make_path);
 use Stead;
+use Sys::Hostname qw(hostname);
 
-# opens the maps of a directory: photos.map, shards.map and, while files move, photos.map.before
+# opens the maps of a directory: photos.map and shards.map
 sub new {
     my ( $class, $directory ) = @_;
-    return bless( { directory => $directory }, $class )->_open;
+    my %pairs = map { $_ => Stead::Pair->open("$directory/$_.map") } qw(photos shards);
+    return bless \%pairs, $class;
 }
 
-# the database that has the member's rows
+# the database in which to read the member's rows
 sub shard {
     my ( $self, $user ) = @_;
-    my $shards = Stead::Map->open("$self->{directory}/shards.map");
-    return encode_utf8( $shards->attribute( $shards->locate($user), 'dsn' ) );
+    my ($node) = $self->{shards}->reads($user);
+    return encode_utf8( $self->{shards}->attribute( $node, 'dsn' ) );
 }
 
-# the file where the member's photo belongs; an upload is written under a temporary name, then
-# renamed to this one
+# the file in which to read the member's photo
 sub photo {
     my ( $self, $user ) = @_;
-    return _place( $self->{now}, $user );
-}
-
-# the files in which to look for the photo, in this order; only one, unless the photo moves
-sub places {
-    my ( $self, $user ) = @_;
-    my ( $new,  $old )  = map { _place( $_, $user ) } @$self{qw(now before)};
-    return $new eq $old ? ($new) : ( $new, $old, $new );
+    my ($node) = $self->{photos}->reads($user);
+    return $self->file( $node, $user );
 }
 
 # the member's photo; undef if there is none
 sub look {
     my ( $self, $user ) = @_;
-    while (1) {
-        for my $path ( $self->places($user) ) {
-            my $photo = slurp($path);
-            return $photo if defined $photo;
-        }
-
-# a request that began before the move looks only in the old place; a photo is missing only if it is
-# missing under the newest maps
-        my $digests = join '', map { $_->digest } @$self{qw(now before)};
-        $self->_open;
-        return undef
-          if $digests eq join '', map { $_->digest } @$self{qw(now before)};
-    }
-}
-
-# the bytes of a file; undef if it does not exist
-sub slurp {
-    my ($path) = @_;
+    my $path = $self->photo($user);
     my $file;
     if ( !open $file, '<:raw', $path ) {
         return undef if $! == ENOENT;
@@ -69,23 +49,42 @@ sub slurp {
     return <$file> // '';
 }
 
-sub _open {
-    my ($self) = @_;
-    $self->{now} = Stead::Map->open("$self->{directory}/photos.map");
-    $self->{before} =
-      eval { Stead::Map->open("$self->{directory}/photos.map.before") };
-    if ( !$self->{before} ) {
-        die $@ if !ref $@ || !$@->isa('Stead::Error::NotFound');
-        $self->{before} = $self->{now};
+# Writes the photo to every place, in this order. Each is written under another name and renamed, so
+# that nobody sees half of it. Whoever gets an error repeats the upload.
+sub upload {
+    my ( $self, $user, $photo ) = @_;
+    for my $node ( $self->{photos}->writes($user) ) {
+        my $path  = $self->file( $node, $user );
+        my $fresh = $self->mount($node) . '/.upload-' . hostname() . "-$$";
+        make_path( dirname($path) );
+        open my $file, '>:raw', $fresh or die "$fresh: $!\n";
+        ( print {$file} $photo and close $file and rename $fresh, $path )
+          or die "$path: $!\n";
     }
-    return $self;
 }
 
-# the file of a member's photo, under one map
-sub _place {
-    my ( $map, $user ) = @_;
-    my $mount = $map->attribute( $map->locate($user), 'mount' );
-    return encode_utf8($mount) . '/' . Stead::path($user);
+# removes the photo from every place, in this order
+sub remove {
+    my ( $self, $user ) = @_;
+    for my $node ( $self->{photos}->writes($user) ) {
+        my $path = $self->file( $node, $user );
+        unlink $path or $! == ENOENT or die "$path: $!\n";
+    }
+}
+
+# The directory of a NAS. One that is not mounted looks like one without photos, so a file in it says
+# whose it is.
+sub mount {
+    my ( $self, $node ) = @_;
+    my $mount = encode_utf8( $self->{photos}->attribute( $node, 'mount' ) );
+    -e "$mount/.node" or die "$mount is not mounted\n";
+    return $mount;
+}
+
+# the file of the photo at a NAS
+sub file {
+    my ( $self, $node, $user ) = @_;
+    return $self->mount($node) . '/' . Stead::path($user);
 }
 
 if ( !caller ) {

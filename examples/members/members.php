@@ -4,99 +4,92 @@ declare(strict_types=1);
 
 namespace Site;
 
-// Finds a member's photo and rows. Create a Members object for each request: it costs a stat or
-// two, and sees the newest maps.
+// Finds, writes and removes a member's photo, and says where her rows are. Create a Members object
+// for each request: it sees the newest maps, and the state of a carry.
 //
 //     php members.php DIRECTORY USER...      USER<TAB>photo<TAB>database
 
-use Stead\Exception\NotFoundException;
-use Stead\Map;
+use RuntimeException;
+use Stead\Pair;
 use Stead\Path;
 
 // with composer: require 'vendor/autoload.php'
 require_once __DIR__ . '/../../php/autoload.php';
 
-/** The maps of a directory: photos.map, shards.map and, while files move, photos.map.before. */
+/** The maps of a directory: photos.map and shards.map. */
 final class Members
 {
-    private Map $now;
-    private Map $before;
+    private Pair $photos;
+    private Pair $shards;
 
-    public function __construct(private readonly string $directory)
+    public function __construct(string $directory)
     {
-        $this->open();
+        $this->photos = Pair::open("$directory/photos.map");
+        $this->shards = Pair::open("$directory/shards.map");
     }
 
-    /** The database that has the member's rows. */
+    /** The database in which to read the member's rows. */
     public function shard(string $user): string
     {
-        $shards = Map::open("$this->directory/shards.map");
-        return $shards->attribute($shards->locate($user), 'dsn');
+        return $this->shards->attribute($this->shards->reads($user)[0], 'dsn');
     }
 
-    /**
-     * The file where the member's photo belongs. An upload is written under a temporary name, then
-     * renamed to this one.
-     */
+    /** The file in which to read the member's photo. */
     public function photo(string $user): string
     {
-        return self::place($this->now, $user);
-    }
-
-    /**
-     * The files in which to look for the photo, in this order; only one, unless the photo moves.
-     *
-     * @return list<string>
-     */
-    public function places(string $user): array
-    {
-        [$new, $old] = [self::place($this->now, $user), self::place($this->before, $user)];
-        return $new === $old ? [$new] : [$new, $old, $new];
+        return $this->file($this->photos->reads($user)[0], $user);
     }
 
     /** The member's photo; null if there is none. */
     public function look(string $user): ?string
     {
-        do {
-            foreach ($this->places($user) as $path) {
-                $photo = self::read($path);
-                if ($photo !== null) {
-                    return $photo;
-                }
-            }
-            // a request that began before the move looks only in the old place; a photo is missing
-            // only if it is missing under the newest maps
-            $digests = $this->now->digest() . $this->before->digest();
-            $this->open();
-        } while ($this->now->digest() . $this->before->digest() !== $digests);
-        return null;
-    }
-
-    /** The bytes of a file; null if it does not exist. */
-    public static function read(string $path): ?string
-    {
+        $path = $this->photo($user);
         error_clear_last();
-        $bytes = @file_get_contents($path);
-        if ($bytes === false && !str_contains(error_get_last()['message'] ?? '', 'No such file')) {
-            throw new \RuntimeException(error_get_last()['message'] ?? "$path cannot be read");
+        $photo = @file_get_contents($path);
+        if ($photo === false && !str_contains(error_get_last()['message'] ?? '', 'No such file')) {
+            throw new RuntimeException("$path cannot be read");
         }
-        return $bytes === false ? null : $bytes;
+        return $photo === false ? null : $photo;
     }
 
-    private function open(): void
+    /**
+     * Writes the photo to every place, in this order. Each is written under another name and renamed,
+     * so that nobody sees half of it. Whoever gets an error repeats the upload.
+     */
+    public function upload(string $user, string $photo): void
     {
-        $this->now = Map::open("$this->directory/photos.map");
-        try {
-            $this->before = Map::open("$this->directory/photos.map.before");
-        } catch (NotFoundException) {
-            $this->before = $this->now;
+        foreach ($this->photos->writes($user) as $node) {
+            $path = $this->file($node, $user);
+            $fresh = $this->photos->attribute($node, 'mount') . '/.upload-' . php_uname('n') . '-' . getmypid();
+            is_dir(dirname($path)) || @mkdir(dirname($path), recursive: true);
+            if (@file_put_contents($fresh, $photo) !== strlen($photo) || !rename($fresh, $path)) {
+                throw new RuntimeException("$path cannot be written");
+            }
         }
     }
 
-    /** The file of a member's photo, under one map. */
-    private static function place(Map $map, string $user): string
+    /** Removes the photo from every place, in this order. */
+    public function remove(string $user): void
     {
-        return $map->attribute($map->locate($user), 'mount') . '/' . Path::of($user);
+        foreach ($this->photos->writes($user) as $node) {
+            $path = $this->file($node, $user);
+            if (!@unlink($path) && file_exists($path)) {
+                throw new RuntimeException("$path cannot be removed");
+            }
+        }
+    }
+
+    /**
+     * The file of the photo at a NAS. One that is not mounted looks like one without photos, so a file
+     * in it says whose it is.
+     */
+    private function file(string $node, string $user): string
+    {
+        $mount = $this->photos->attribute($node, 'mount');
+        if (!file_exists("$mount/.node")) {
+            throw new RuntimeException("$mount is not mounted");
+        }
+        return "$mount/" . Path::of($user);
     }
 }
 

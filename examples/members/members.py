@@ -1,77 +1,70 @@
-"""Finds a member's photo and rows. Create a Members object for each request: it costs a
-stat or two, and sees the newest maps.
+"""Finds, writes and removes a member's photo, and says where her rows are. Create a
+Members object for each request: it sees the newest maps, and the state of a carry.
 
     python3 members.py DIRECTORY USER...      USER<TAB>photo<TAB>database
 """
 
-import functools
 import os
 import sys
 
 import stead
 
 
-@functools.lru_cache(maxsize=8)  # maps with the same digest are equal
-def attributes(map, name):
-    """Returns {node: value of the attribute}."""
-    return {node.name: node.attributes[name] for node in map.nodes}
-
-
-def place(map, user):
-    """Returns the file of a member's photo, under one map."""
-    return f"{attributes(map, 'mount')[map.locate(user)]}/{stead.path(user)}"
-
-
 class Members:
-    """The maps of a directory: photos.map, shards.map and, while files move,
-    photos.map.before. A user is bytes, or a str, which stands for its UTF-8.
+    """The maps of a directory: photos.map and shards.map. A user is bytes, or a str,
+    which stands for its UTF-8.
     """
 
     def __init__(self, directory):
-        self._directory = directory
-        self._maps = self._open()
-
-    def _open(self):
-        now = stead.Map.open(os.path.join(self._directory, "photos.map"))
-        try:
-            return now, stead.Map.open(
-                os.path.join(self._directory, "photos.map.before")
-            )
-        except stead.NotFoundError:
-            return now, now
+        self.photos = stead.Pair.open(os.path.join(directory, "photos.map"))
+        self.shards = stead.Pair.open(os.path.join(directory, "shards.map"))
 
     def shard(self, user):
-        """The database that has the member's rows."""
-        shards = stead.Map.open(os.path.join(self._directory, "shards.map"))
-        return attributes(shards, "dsn")[shards.locate(user)]
+        """The database in which to read the member's rows."""
+        return self.shards.attribute(self.shards.reads(user)[0], "dsn")
 
     def photo(self, user):
-        """The file where the member's photo belongs. An upload is written under a
-        temporary name, then renamed to this one.
-        """
-        return place(self._maps[0], user)
+        """The file in which to read the member's photo."""
+        return self.file(self.photos.reads(user)[0], user)
 
-    def places(self, user):
-        """The files in which to look for the photo, in this order; only one, unless the
-        photo moves.
+    def file(self, node, user):
+        """The file of the photo at a NAS. One that is not mounted looks like one
+        without photos, so a file in it says whose it is.
         """
-        new, old = (place(map, user) for map in self._maps)
-        return [new] if new == old else [new, old, new]
+        mount = self.photos.attribute(node, "mount")
+        if not os.path.exists(f"{mount}/.node"):
+            raise OSError(f"{mount} is not mounted")
+        return f"{mount}/{stead.path(user)}"
 
     def look(self, user):
         """The member's photo; None if there is none."""
-        while True:
-            for path in self.places(user):
-                try:
-                    with open(path, "rb") as file:
-                        return file.read()
-                except FileNotFoundError:
-                    pass
-            # a request that began before the move looks only in the old place; a photo
-            # is missing only if it is missing under the newest maps
-            before, self._maps = self._maps, self._open()
-            if self._maps == before:
-                return None
+        try:
+            with open(self.photo(user), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def upload(self, user, photo):
+        """Writes the photo to every place, in this order. Each is written under another
+        name and renamed, so that nobody sees half of it. Whoever gets an error repeats
+        the upload.
+        """
+        for node in self.photos.writes(user):
+            path = self.file(node, user)
+            mount = self.photos.attribute(node, "mount")
+            fresh = f"{mount}/.upload-{os.uname().nodename}-{os.getpid()}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(fresh, "wb") as file:
+                file.write(photo)
+            os.rename(fresh, path)
+
+    def remove(self, user):
+        """Removes the photo from every place, in this order."""
+        for node in self.photos.writes(user):
+            try:
+                os.unlink(self.file(node, user))
+            except FileNotFoundError:
+                pass
 
 
 def main(directory, *users):

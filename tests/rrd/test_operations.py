@@ -5,7 +5,6 @@ socket, its stop, and the units of systemd.
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import stat
@@ -14,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import units
 from rrd_servers import LIMIT, Client, Rrdcached, free_port, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -652,27 +652,7 @@ def test_systemd_hears_when_clients_can_come_and_when_it_ends(cluster):
 
 
 def test_the_units_are_what_systemd_takes(programs, place):
-    if not shutil.which("systemd-analyze"):
-        pytest.skip("systemd-analyze is not installed")
-    for source in sorted((ROOT / "packaging" / "systemd").glob("stead-rrd*.service")):
-        unit = place / source.name
-        text = source.read_text()
-        assert "ExecStart=/usr/local/bin/stead-rrd " in text
-        text = text.replace("/usr/local/bin/stead-rrd", programs["stead-rrd"])
-        for wrong, line in ((False, ""), (True, "ProtectSystme=strict\n")):
-            unit.write_text(text.replace("[Service]\n", f"[Service]\n{line}"))
-            done = subprocess.run(
-                ["systemd-analyze", "verify", "--man=no", unit],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert (source.name in done.stderr) == wrong, done.stderr
-        # the program has these options
-        verb, *words = re.search(r"^ExecStart=\S+ (.*)$", text, re.MULTILINE)[1].split()
-        _, usage, _ = stead_rrd(programs, verb, "--help")
-        options = [word for word in words if word.startswith("--")]
-        assert options and all(f"{option} " in usage for option in options), options
+    units.check("stead-rrd*.service", "stead-rrd", programs["stead-rrd"], place)
 
 
 def options(programs, verb):

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+import units
 from sync_servers import Nginx, wait_for
 from sync_site import Site, epoch, verify
 
@@ -255,3 +256,8 @@ def test_a_web_server_serves_what_a_directory_has(programs, place):
         host.wait_said("digest")
         assert host.epoch() == 3
         assert site.pull(here, url=web).returncode == 65
+
+
+def test_the_unit_is_what_systemd_takes(programs, place):
+    program = str(programs["stead-sync"])
+    units.check("stead-sync*.service", "stead-sync", program, place)
