@@ -18,7 +18,8 @@ use Sys::Hostname qw(hostname);
 # opens the maps of a directory: photos.map and shards.map
 sub new {
     my ( $class, $directory ) = @_;
-    my %pairs = map { $_ => Stead::Pair->open("$directory/$_.map") } qw(photos shards);
+    my %pairs =
+      map { $_ => Stead::Pair->open("$directory/$_.map") } qw(photos shards);
     return bless \%pairs, $class;
 }
 

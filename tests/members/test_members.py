@@ -169,11 +169,11 @@ class Members(unittest.TestCase):
             cls.users = ODD + file.read().split(b"\n")[:-1]
         site.apply(1, 2, 3, 4)
         site.plant(cls.users)
-        map = site.path("photos.map")
-        watch = [PROGRAMS["stead-sync"], "watch", site.url, map, "--host", "web1"]
+        here = site.path("photos.map")
+        watch = [PROGRAMS["stead-sync"], "watch", site.url, here, "--host", "web1"]
         with open(site.path("watch.log"), "wb") as log:
             cls.child(watch, stdout=log, stderr=log)
-        until(lambda: os.path.exists(map))
+        until(lambda: os.path.exists(here))
 
         cls.visitors = {}
         for number, (language, (command, env)) in enumerate(COMMANDS.items()):
