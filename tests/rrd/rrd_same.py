@@ -55,6 +55,13 @@ DIFFERENT = [
     ),
     # paths
     (
+        "no name before a carriage return",
+        "it is the name of the base directory there",
+        rb"\w+ +\r",
+        rb"-1 No such file: .*",
+        rb"-1 Usage: .*",
+    ),
+    (
         "control characters",
         "no file of ours has one in its name",
         rb".*[\x01-\x1f\x7f].*",
