@@ -156,11 +156,15 @@ SUITES = [
     ),
     (
         "site in a box (PHP, Perl, Python)",
-        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/site"],
+        # two at once: each is a site with all its servers
+        [
+            *(VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("-n", "2", "--dist", "worksteal", "tests/site"),
+        ],
         pytest_counts,
         (
-            (VENV, "-c", "import pytest, stead"),
-            "pytest or stead is not in .venv",
+            (VENV, "-c", "import pytest, stead, xdist"),
+            "pytest, xdist or stead is not in .venv",
         ),
     ),
     (
@@ -472,6 +476,7 @@ BESIDE = {
     "rings against their programs",
     "RRD router before rrdcached",
     "maps to every host (etcd, nginx)",
+    "site in a box (PHP, Perl, Python)",
     "install",
     "Python module",
     "PHP under php-fpm",

@@ -2,7 +2,8 @@
 PHP, Perl and Python, visitors, and a shard that is added while they work. `make
 demo-site` runs it.
 
-    python3 run.py [--members N] [--seconds N] [--no-page] [--keep-open] [--break]
+    python3 run.py [--members N] [--seconds N] [--no-page] [--dir PATH] [--keep-open]
+                   [--break]
 
 All of it is real, runs on this machine only, in a temporary directory, and is gone at
 the end. The exit code is 1 when a count is not 0.
@@ -194,6 +195,7 @@ def main():
     add("--members", type=whole, default=6000, help="how many members; 6000")
     add("--seconds", type=whole, default=30, help="about how long it works; 30")
     add("--no-page", action="store_true", help="without the page for a browser")
+    add("--dir", default="/tmp", help="where its directory is made; /tmp")
     add(
         "--keep-open", action="store_true", help="goes on showing the page until Ctrl-C"
     )
@@ -219,7 +221,7 @@ def main():
         page = Page()
         if not options.no_page:
             terminal.say(f"the page: {page.url}")
-        place = tempfile.mkdtemp(prefix="stead-site-", dir="/tmp")
+        place = tempfile.mkdtemp(prefix="stead-site-", dir=options.dir)
         os.chmod(place, 0o755)  # PostgreSQL does not run as root
         site = Site(place, terminal, options.breaks)
         try:

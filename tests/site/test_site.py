@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -53,11 +54,21 @@ def environment(tmp_path_factory):
     return dict(os.environ, STEAD_PARTS=str(place))
 
 
-class Demo:
-    """A context manager that runs the demo, and checks that it leaves nothing behind."""
+@pytest.fixture
+def room():
+    """Makes a directory for the directories of demos, with a short name: the paths of
+    their sockets have at most 107 bytes.
+    """
+    with tempfile.TemporaryDirectory(prefix="stead-", dir="/tmp") as made:
+        os.chmod(made, 0o755)  # PostgreSQL does not run as root
+        yield Path(made)
 
-    def __init__(self, environment, *options):
-        command = [sys.executable, str(EXAMPLE / "run.py"), *options]
+
+class Demo:
+    """A context manager that runs the demo, with its directory in a room."""
+
+    def __init__(self, environment, room, *options):
+        command = [sys.executable, str(EXAMPLE / "run.py"), "--dir", room, *options]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -99,20 +110,15 @@ class Demo:
         return int(found[1].replace(",", ""))
 
 
-def places():
-    """The directories of demos."""
-    return set(Path("/tmp").glob("stead-site-*"))
-
-
-def processes(directories):
-    """The processes that have a directory in their command."""
+def processes(room):
+    """The processes of the demo in a room, without the demo itself."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().decode(errors="replace")
         except OSError:
             continue
-        found += [command for place in directories if str(place) in command]
+        found += [command] * (f"{room}/stead-site-" in command)
     return found
 
 
@@ -124,15 +130,15 @@ def until(condition, what):
         time.sleep(0.1)
 
 
-def test_a_shard_is_added_and_nobody_notices(environment, tmp_path, record_property):
-    before = places()
+def test_a_shard_is_added_and_nobody_notices(
+    environment, room, tmp_path, record_property
+):
     if not site_browser.find():
         record_property("without the page:", "chromium-headless-shell is not installed")
-    with Demo(environment, "--members", "1500", "--seconds", "15") as demo:
+    with Demo(environment, room, "--members", "1500", "--seconds", "15") as demo:
         url = demo.read_until(r"the page: (http://127\.0\.0\.1:\d+/)")[1]
         demo.read_until("stead-sync carry run")
-        (here,) = places() - before
-        assert len(processes([here])) > 10
+        assert len(processes(room)) > 10
         if site_browser.find():
             look_at_the_page(url, tmp_path)
         code = demo.end()
@@ -147,7 +153,7 @@ def test_a_shard_is_added_and_nobody_notices(environment, tmp_path, record_prope
     assert 1500 / 4 * 0.7 < rows < 1650 / 4 * 1.3, demo.said
     assert 1500 / 4 * 0.5 < photos < 1650 / 4 * 1.3, demo.said
     assert "the plan said 25.00 %" in demo.said
-    assert (places() - before, processes([here])) == (set(), [])
+    assert (list(room.iterdir()), processes(room)) == ([], [])
     record_property("judged:", f"{judged} requests, {rows} rows, {photos} photos moved")
 
 
@@ -178,9 +184,9 @@ def look_at_the_page(url, tmp_path):
         wide.picture(pictures / "site-end.png")
 
 
-def test_without_pairs_members_are_missed_and_lost(environment, record_property):
+def test_without_pairs_members_are_missed_and_lost(environment, room, record_property):
     with Demo(
-        environment, "--members", "600", "--seconds", "6", "--no-page", "--break"
+        environment, room, "--members", "600", "--seconds", "6", "--no-page", "--break"
     ) as demo:
         code = demo.end()
     assert code == 1, demo.said
@@ -191,11 +197,12 @@ def test_without_pairs_members_are_missed_and_lost(environment, record_property)
     record_property("the control:", f"{misses} misses, {lost} lost")
 
 
-def test_connections_that_break_make_no_miss(environment, record_property):
-    before = places()
-    with Demo(environment, "--members", "900", "--seconds", "20", "--no-page") as demo:
+def test_connections_that_break_make_no_miss(environment, room, record_property):
+    with Demo(
+        environment, room, "--members", "900", "--seconds", "20", "--no-page"
+    ) as demo:
         demo.read_until("old: the old place")
-        (here,) = places() - before
+        (here,) = room.iterdir()
         broken = 0
         while demo.read_until(r"requests/s|new: ")[0] != "new: ":
             broken += break_connections(here)
@@ -227,12 +234,10 @@ def break_connections(here):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_when_it_is_stopped_it_leaves_nothing_behind(environment, number):
-    before = places()
-    with Demo(environment, "--members", "600", "--no-page") as demo:
+def test_when_it_is_stopped_it_leaves_nothing_behind(environment, room, number):
+    with Demo(environment, room, "--members", "600", "--no-page") as demo:
         demo.read_until("stead-sync carry run")
-        (here,) = places() - before
         demo.process.send_signal(number)
         assert demo.end() == 130, demo.said
     assert "Traceback" not in demo.said, demo.said
-    assert (places() - before, processes([here])) == (set(), [])
+    assert (list(room.iterdir()), processes(room)) == ([], [])
