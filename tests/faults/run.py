@@ -28,6 +28,7 @@ import checking
 import scenes
 import strace
 import verdict
+import writers
 
 SEED = 23
 # faults of each kind and scene in the short form
@@ -91,11 +92,11 @@ def tried(scene, stead, scratch, fault):
     return effect, code, wrong and f"{what} ({said.strip()})"
 
 
-def calls(tally, stead, store, scratch, options):
+def calls(tally, stead, all_scenes, scratch, options):
     """The campaign of system calls."""
     chance = random.Random(options.seed)
     codes = Counter()
-    for scene in scenes.made(scratch, stead, store):
+    for scene in all_scenes:
         if options.only not in scene.name:
             continue
         copy = os.path.join(scratch, "calls")
@@ -143,11 +144,14 @@ def main():
         stead, store, why = programs(scratch)
         if not store:
             tally.without("save and publish of the library", why)
+        all_scenes = scenes.made(scratch, stead, store)
         reason = strace.why_not()
         if reason:
             tally.without("faults at system calls", reason)
         else:
-            calls(tally, stead, store, scratch, options)
+            calls(tally, stead, all_scenes, scratch, options)
+        # the last one has an old map, a new map, and no history
+        writers.campaign(tally, stead, store, all_scenes[-1], scratch, options.long)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 

@@ -1,5 +1,5 @@
-// The library's save and publish, as the campaign runs them. Each ends with the exit
-// code that the program `stead` has for the same end.
+// The library's save and publish, as the campaign runs them. Each ends with the
+// exit code that the program `stead` has for the same end.
 //
 //   store save FROM TO
 //   store publish NEW PREVIOUS MAP
@@ -57,7 +57,8 @@ static void *saver(void *argument) {
 }
 
 static int save_by_threads(char **words) {
-  struct savers all = {words[2], {opened(words[3]), opened(words[4])}, atoi(words[6])};
+  struct savers all = {
+      words[2], {opened(words[3]), opened(words[4])}, atoi(words[6])};
   int count = atoi(words[5]);
   pthread_t threads[64];
   for (int i = 0; i < count; i++)
@@ -91,8 +92,8 @@ int main(int count, char **words) {
   if (count == 4 && !strcmp(verb, "save"))
     return code_of(stead_map_save(opened(words[2]), words[3], &error), &error);
   if (count == 5 && !strcmp(verb, "publish"))
-    return code_of(stead_map_publish(opened(words[2]), opened(words[3]), words[4],
-                                     NULL, &error),
+    return code_of(stead_map_publish(opened(words[2]), opened(words[3]),
+                                     words[4], NULL, &error),
                    &error);
   if (count == 7 && !strcmp(verb, "savers"))
     return save_by_threads(words);
