@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True
 
 import built
 import checking
+import disks
 import scenes
 import strace
 import verdict
@@ -151,6 +152,7 @@ def main():
         else:
             calls(tally, stead, all_scenes, scratch, options)
         # the last one has an old map, a new map, and no history
+        disks.campaign(tally, stead, all_scenes, scratch)
         writers.campaign(tally, stead, store, all_scenes[-1], scratch, options.long)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0

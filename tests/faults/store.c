@@ -6,6 +6,7 @@
 //   store savers TO A B THREADS ROUNDS    threads save A and B by turns
 //   store reader TO A B STOP              opens TO until the file STOP is there
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,9 @@ static int read_until(char **words) {
 }
 
 int main(int count, char **words) {
+  // a limit of the file size is then an error of write, as in the program
+  // `stead`
+  signal(SIGXFSZ, SIG_IGN);
   stead_error error;
   const char *verb = count > 1 ? words[1] : "";
   if (count == 4 && !strcmp(verb, "save"))
