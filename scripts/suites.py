@@ -238,6 +238,7 @@ SUITES = [
     ("one history in every language", [PYTHON, "tests/history/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
+    ("faults while maps are written", [PYTHON, "tests/faults/run.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
     (

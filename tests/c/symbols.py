@@ -10,7 +10,7 @@ from checking import Done, compiled, declared, has, new_directory
 # the libraries that libstead may need: libm, libpthread and libdl only where they are
 # separate from the C library
 NEEDED = re.compile(
-    r"libgcc_s\.so\.1|libc\.so\.6|ld-linux[\w-]*\.so\.\d|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2"
+    r"libgcc_s\.so\.1|libc\.so\.6|ld(?:-linux[\w-]*|64)\.so\.\d|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2"
 )
 FOR_TESTS = {"stead_test_arm", "stead_test_guarded"}
 

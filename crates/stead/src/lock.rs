@@ -49,11 +49,16 @@ impl Lock {
                     "not a regular file",
                 ));
             }
-            if created && meta.mode() & 0o020 == 0 {
-                file.set_permissions(Permissions::from_mode(0o600))?;
-            }
+            let narrowed = match created && meta.mode() & 0o020 == 0 {
+                true => file.set_permissions(Permissions::from_mode(0o600)),
+                false => Ok(()),
+            };
             try_lock(&file)?;
             let lock = Lock { file, created };
+            if let Err(e) = narrowed {
+                lock.undo(path);
+                return Err(e);
+            }
             // between the opening and the lock, its last holder may have removed the file
             if lock.is_at(path) {
                 return Ok(lock);

@@ -76,7 +76,7 @@ fn cause(file: &Path) -> Option<(PathBuf, Metadata)> {
 }
 
 /// Returns the effective user of this process.
-fn us() -> Option<u32> {
+pub(crate) fn us() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()

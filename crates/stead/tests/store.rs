@@ -348,6 +348,40 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
 }
 
 #[test]
+fn a_history_that_is_no_directory_of_ours_is_refused_and_nothing_is_written_there() {
+    let (directory, path) = place();
+    let map = apply(&path, 1);
+    let (history, away) = (
+        path.with_extension("map.history"),
+        directory.path().join("away"),
+    );
+    fs::rename(&history, &away).unwrap();
+    std::os::unix::fs::symlink(&away, &history).unwrap();
+    let before = names(&away);
+    let publish = || {
+        let new = build(&fleet(2), Some(&map)).unwrap();
+        Store::new(&path, 1).publish(Some(&map), &new)
+    };
+    let error = publish().unwrap_err().to_string();
+    assert!(error.contains("symbolic link"), "{error}");
+    assert_eq!(names(&away), before);
+    fs::remove_file(&history).unwrap();
+    fs::write(&history, "").unwrap();
+    let error = publish().unwrap_err().to_string();
+    assert!(error.contains("this is none"), "{error}");
+    fs::remove_file(&history).unwrap();
+    fs::rename(&away, &history).unwrap();
+    // only root can give it to somebody else
+    if std::os::unix::fs::chown(&history, Some(65_534), None).is_ok() {
+        let error = publish().unwrap_err().to_string();
+        assert!(error.contains("belongs to user 65534"), "{error}");
+        std::os::unix::fs::chown(&history, Some(0), None).unwrap();
+    }
+    publish().unwrap();
+    assert_eq!(Map::open_uncached(&path).unwrap().epoch(), 2);
+}
+
+#[test]
 fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
     let (_directory, path) = place();
     apply(&path, 1);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::descent::hex;
 use super::log::{self, Entry};
 use super::story::changes;
+use super::trust;
 use super::whole::{
     directory_of, refuse_symlink, remove_leftovers, sync_directory, Access, Temporary,
 };
@@ -36,6 +37,33 @@ pub struct Store {
     note: Option<String>,
     back_to: Option<u64>,
     pub(super) carrying: bool,
+}
+
+/// The turn of one publisher, who holds the lock. Dropping it before its end, which a panic does
+/// too, removes what was not there before: a publish that failed leaves nothing.
+pub(super) struct Turn<'a> {
+    store: &'a Store,
+    lock: Option<Lock>,
+    had_history: bool,
+}
+
+impl Turn<'_> {
+    /// Ends the turn of a publish that succeeded.
+    pub(super) fn end(mut self) {
+        self.lock = None;
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(lock) = self.lock.take() {
+            if !self.had_history {
+                // an epoch in it keeps it there
+                let _ = fs::remove_dir(self.store.history_dir());
+            }
+            lock.undo(&self.store.with_suffix(".lock"));
+        }
+    }
 }
 
 impl Store {
@@ -136,17 +164,21 @@ impl Store {
     /// `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
-        let lock = self.lock()?;
-        let had_history = self.history_dir().exists();
+        let turn = self.turn()?;
         let published = self.publish_locked(base, new);
-        // a publish that failed leaves nothing that was not there before
-        if !matches!(published, Ok(()) | Err(Error::Uncertain { .. })) {
-            if !had_history {
-                let _ = fs::remove_dir(self.history_dir());
-            }
-            lock.undo(&self.with_suffix(".lock"));
+        if matches!(published, Ok(()) | Err(Error::Uncertain { .. })) {
+            turn.end();
         }
         published
+    }
+
+    /// Waits for nobody: takes the lock of the map, or says that somebody else has it.
+    pub(super) fn turn(&self) -> Result<Turn<'_>> {
+        Ok(Turn {
+            lock: Some(self.lock()?),
+            had_history: self.history_dir().exists(),
+            store: self,
+        })
     }
 
     fn publish_locked(&self, base: Option<&Map>, new: &Map) -> Result<()> {
@@ -389,12 +421,14 @@ impl Store {
 
     /// Returns `Invalid` when the path of the map is a directory or a symbolic link: renaming over
     /// a link would replace the link and leave its target unchanged, and the target's history is
-    /// not beside the link. `publish` checks this itself.
+    /// not beside the link. The history must be a directory, too, of somebody who may replace the
+    /// map. `publish` checks this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
-        refuse_symlink(&self.map)
+        refuse_symlink(&self.map)?;
+        trust::check_history(&self.history_dir(), &self.map)
     }
 
-    pub(super) fn lock(&self) -> Result<Lock> {
+    fn lock(&self) -> Result<Lock> {
         let path = self.with_suffix(".lock");
         Lock::try_exclusive(&path).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => {

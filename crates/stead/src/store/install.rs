@@ -86,14 +86,10 @@ impl Store {
     /// [`Store::publish`]. After any error but `Uncertain` the map has not changed.
     pub fn install(&self, arrival: Arrival, accept: Accept) -> Result<Standing> {
         self.refuse_symlink()?;
-        let lock = self.lock()?;
-        let had_history = self.history_dir().exists();
+        let turn = self.turn()?;
         let installed = self.install_locked(arrival, accept);
-        if !matches!(installed, Ok(_) | Err(Error::Uncertain { .. })) {
-            if !had_history {
-                let _ = fs::remove_dir(self.history_dir());
-            }
-            lock.undo(&self.with_suffix(".lock"));
+        if matches!(installed, Ok(_) | Err(Error::Uncertain { .. })) {
+            turn.end();
         }
         installed
     }

@@ -24,6 +24,7 @@ mod log;
 mod progress;
 mod saved;
 mod story;
+mod trust;
 mod whole;
 
 pub use back::Back;
