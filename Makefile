@@ -44,7 +44,7 @@ help:
 	@echo 'make test-spark    places a million keys in Spark, which it installs into .venv-spark (0.9 GB, needs java)'
 	@echo 'make test-kernels  runs the kernels for processors with AVX-512 (in Bochs) and for 64-bit ARM (under QEMU)'
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
-	@echo 'make kills         kills stead-sync carry 52 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
+	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once (a minute)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
@@ -202,7 +202,7 @@ test-spark: wheel
 
 kills:
 	@scripts/setup --tests
-	@STEAD_KILLS=13 .venv/bin/python -m pytest -q -p no:cacheprovider tests/sync/test_carry_servers.py
+	@STEAD_KILLS=25 .venv/bin/python -m pytest -q -p no:cacheprovider tests/sync/test_carry_servers.py
 
 faults:
 	@scripts/setup --tests

@@ -2,7 +2,7 @@
 applications on two hosts read, write and delete it, the carrier is killed again and
 again, and the new server once.
 
-    make kills            the same with 52 kills of the carrier for each kind
+    make kills            the same with over 50 kills of the carrier for each kind
 """
 
 import os
