@@ -1,13 +1,16 @@
 //! The kind memcached, with real servers.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use stead_sync::carry::kind::{Added, Item};
 
 use crate::carrier::{copy, items, kind, node};
 use crate::servers::{self, Server};
-use crate::trial::{self, Client};
+use crate::trial::{self, Client, Numbers, Stop};
 
 /// A client of the plain text protocol, as applications use it.
 struct Text(BufReader<TcpStream>);
@@ -154,6 +157,41 @@ fn flags_the_time_left_and_every_byte_travel() {
     }
     let binary = new.ask(b"mg YSAA/w== b v\r\n");
     assert_eq!(binary, "VA 3");
+}
+
+#[test]
+fn no_key_is_left_out_while_keys_are_written_and_read() {
+    const ALL: u64 = 20_000;
+    let Some(server) = servers::memcached(&[]) else {
+        return;
+    };
+    let mut first = Text::open(&server.address);
+    for number in 0..ALL {
+        first.set(&format!("k{number}"), 0, 0, b"x");
+    }
+    let (kind, node) = (kind("memcached"), node(0, &server.address));
+    kind.ready(&[&node]).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for writer in 1..3 {
+            let (stop, mut text) = (&stop, Text::open(&server.address));
+            scope.spawn(move || {
+                let mut numbers = Numbers(writer);
+                while !stop.load(Ordering::SeqCst) {
+                    let key = format!("k{}", numbers.below(ALL));
+                    match numbers.below(2) {
+                        0 => text.set(&key, 0, 0, b"y"),
+                        _ => assert!(text.look(&key).is_some()),
+                    }
+                }
+            });
+        }
+        let _stop = Stop(&stop);
+        for _ in 0..4 {
+            let listed: HashSet<Item> = items(&*kind, &node).unwrap().into_iter().collect();
+            assert_eq!(listed.len() as u64, ALL);
+        }
+    });
 }
 
 #[test]

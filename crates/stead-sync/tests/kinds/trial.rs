@@ -57,7 +57,7 @@ impl Count {
 }
 
 /// Stops the writers, also when a test fails: otherwise it would wait for them for ever.
-struct Stop<'a>(&'a AtomicBool);
+pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {

@@ -104,9 +104,16 @@ impl Connection {
         self.send(b"mn\r\n")?;
         let answer = self.line()?;
         if answer != "MN" {
-            return Err(
-                self.refused("it does not know the meta commands; stead-sync needs memcached 1.6")
-            );
+            return Err(self
+                .refused("it does not know the meta commands; stead-sync needs memcached 1.6.9"));
+        }
+        self.send(b"version\r\n")?;
+        let version = self.line()?;
+        if !lists_by_hash(&version) {
+            return Err(self.refused(format_args!(
+                "it is {version:?}, which cannot list its keys without leaving some out; \
+                 stead-sync needs memcached 1.6.9"
+            )));
         }
         self.send(b"stats settings\r\n")?;
         let mut refused = None;
@@ -201,9 +208,12 @@ impl Connection {
     }
 
     /// Calls `each` with every key of the server, in no order, until it returns `false`. A key that
-    /// is stored meanwhile may be left out.
+    /// is stored for the first time meanwhile may be left out.
+    ///
+    /// The server walks its hash table: a walk along its lists of items by age leaves out those
+    /// that a write or a read moves from one list to another meanwhile.
     pub fn keys(&mut self, mut each: impl FnMut(Vec<u8>) -> bool) -> Done {
-        self.send(b"lru_crawler metadump all\r\n")?;
+        self.send(b"lru_crawler metadump hash\r\n")?;
         loop {
             let line = self.line()?;
             if line == "END" {
@@ -311,6 +321,13 @@ fn now() -> i64 {
     since.map_or(0, |since| since.as_secs() as i64)
 }
 
+/// Returns whether a server that gives this version can list its keys by walking its hash table.
+fn lists_by_hash(version: &str) -> bool {
+    let numbers = version.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u32> = numbers.filter_map(|n| n.parse().ok()).take(3).collect();
+    numbers[..] >= [1, 6, 9][..]
+}
+
 /// Returns the key that a listing names: bytes may be written as `%` and two digits.
 fn plain(text: &str) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(text.len());
@@ -330,6 +347,23 @@ fn plain(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_servers_that_list_every_key_are_taken() {
+        for taken in [
+            "1.6.9",
+            "1.6.18",
+            "1.6.9-rc1",
+            "1.7.0",
+            "1.6.21_13_gdf54d8b",
+            "2.0",
+        ] {
+            assert!(lists_by_hash(&format!("VERSION {taken}")), "{taken}");
+        }
+        for refused in ["1.6.8", "1.6", "1.5.22", "UNKNOWN", ""] {
+            assert!(!lists_by_hash(&format!("VERSION {refused}")), "{refused}");
+        }
+    }
 
     #[test]
     fn a_listed_key_is_its_bytes() {
