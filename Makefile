@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
 	@echo 'make bench-batch   measures placing many keys at once, by kernel, against the md-5 and sha1 crates and a binary search'
 	@echo 'make bench-single  measures locate, the lookup within it, and prefer, against the md-5 crate and a binary search'
+	@echo 'make bench-flood   measures what it costs to find keys that all live on one node, and what they do to a cluster with a secret'
 	@echo 'make bench-open    measures opening maps of up to a million slices, against reading and digesting them, and their memory'
 	@echo 'make bench-count   measures stead locate --count and stead survey of many names: CPU, time and memory (COUNT=1000000000, ARGS=--help)'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
@@ -142,6 +143,9 @@ bench-batch: setup
 
 bench-single: setup
 	@$(CARGO) run --release --locked -q -p stead --example single_cost
+
+bench-flood: setup
+	@$(CARGO) run --release --locked -q -p stead --example flood $(ARGS)
 
 bench-open: setup
 	@$(CARGO) run --release --locked -q -p stead --example open_cost

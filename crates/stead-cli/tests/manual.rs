@@ -1,5 +1,5 @@
-//! README.md, docs/tour.md, docs/operations.md and docs/cli.md are true: the tests run their
-//! sessions and compare the output with the page.
+//! README.md, docs/tour.md, docs/operations.md, docs/security.md and docs/cli.md are true: the
+//! tests run their sessions and compare the output with the page.
 
 mod common;
 
@@ -115,6 +115,11 @@ fn every_session_of_the_tour_is_what_the_program_says_today() {
 #[test]
 fn every_session_of_the_day_to_day_page_is_what_the_program_says_today() {
     assert_true("docs/operations.md", 25);
+}
+
+#[test]
+fn every_session_of_the_page_on_security_is_what_the_program_says_today() {
+    assert_true("docs/security.md", 9);
 }
 
 #[test]
