@@ -115,6 +115,23 @@ fn a_file_above_64_mib_is_refused_and_one_of_64_mib_is_read() {
 }
 
 #[test]
+fn the_name_of_a_secret_file_does_not_flood_the_message() {
+    let said = |length: usize| {
+        let file = "x".repeat(length);
+        let text = format!("name = 'm'\nhash = 'siphash'\nsecret_file = '{file}'\nnode = []");
+        Fleet::parse(&text, "m.toml").unwrap_err().to_string()
+    };
+    // what exists may have to be found, and so is shown in full
+    assert!(said(200).contains(&"x".repeat(200)), "{}", said(200));
+    let long = said(5_000);
+    assert!(long.len() < 400, "{long}");
+    assert!(
+        long.contains("secret_file xxx") && long.contains("File name too long"),
+        "{long}"
+    );
+}
+
+#[test]
 fn a_secret_file_stands_beside_the_fleet() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();

@@ -26,6 +26,9 @@ pub(super) struct Secrets {
 /// from an endless device.
 const LARGEST: u64 = 4096;
 
+/// The number of bytes of a path that a message shows in full.
+const LONGEST_SHOWN: usize = 1024;
+
 /// Returns the hash, or `None` when the fleet names none or a mistake was noted.
 pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     let Secrets {
@@ -128,13 +131,17 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     Some(Hash::SipHash(secret))
 }
 
-/// Shows a path in one line but in full, because the user has to find the file.
+/// Shows a path in one line. It is shown in full, because the user has to find the file; only a
+/// path that hardly anybody has is cut.
 fn shown_path(path: &Path) -> String {
-    path.display()
-        .to_string()
-        .chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
+    let text = path.display().to_string();
+    match text.len() {
+        0..=LONGEST_SHOWN => text
+            .chars()
+            .map(|c| if c.is_control() { '?' } else { c })
+            .collect(),
+        _ => shown(&text),
+    }
 }
 
 /// Reads a secret. The error says why it could not, in words that follow the file's name.
