@@ -39,6 +39,8 @@ def judged(scene, stead, directory, code, fault):
     if code not in AS_IT_WAS | {DONE, IN_PLACE, KILLED}:
         return f"exit {code}, which is not documented"
     wrong = left(scene, directory, code, fault)
+    if code == DONE and not wrong:
+        wrong = missing(scene, directory)
     return wrong or goes_on(scene, stead, directory, is_new)
 
 
@@ -51,6 +53,13 @@ def left(scene, directory, code, fault):
         return ""
     more = sorted(set(os.listdir(directory)) - set(scene.before))
     return f"exit {code}, and it left {', '.join(more)}" if more else ""
+
+
+def missing(scene, directory):
+    """Returns which copy of the new map the history lacks after a success."""
+    copies = {name for name, content in scene.end.items() if content == scene.new}
+    lacks = copies - set(kept(directory))
+    return f"exit {DONE}, and the history lacks {', '.join(lacks)}" if lacks else ""
 
 
 def goes_on(scene, stead, directory, is_new):

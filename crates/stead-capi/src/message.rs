@@ -156,6 +156,7 @@ mod tests {
                 Error::Uncertain {
                     file: long.clone(),
                     epoch: 7,
+                    unkept: false,
                     source: full(),
                 },
                 "it may be lost in a power cut; do not apply again, sync the disk",

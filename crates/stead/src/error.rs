@@ -153,12 +153,15 @@ pub enum Error {
         /// Which carry it is, its state, and what to do.
         problem: String,
     },
-    /// The new epoch is in place, but its directory could not be made durable.
+    /// The new epoch is in place, but its directory could not be made durable, or the history lacks
+    /// it.
     Uncertain {
         /// The map file.
         file: PathBuf,
         /// The epoch that is in place.
         epoch: u64,
+        /// Whether it is the history that lacks the epoch.
+        unkept: bool,
         /// What the operating system said.
         source: io::Error,
     },
@@ -333,6 +336,18 @@ impl fmt::Display for Error {
             Error::Uncertain {
                 file,
                 epoch,
+                unkept: true,
+                source,
+            } => write!(
+                f,
+                "{}: epoch {epoch} is in place, but could not be put into its history ({source}); \
+                 do not apply again, the next change puts it there",
+                file.display()
+            ),
+            Error::Uncertain {
+                file,
+                epoch,
+                unkept: false,
                 source,
             } => write!(
                 f,

@@ -160,8 +160,8 @@ impl Store {
     /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded`
     /// when the change does harm that the store does not allow ([`Store::allowing`]); `Carrying`
     /// when a carry is open and this is not its next step; `Uncertain`
-    /// when the new epoch is in place but its directory could not be synced. After any error but
-    /// `Uncertain` nothing has changed.
+    /// when the new epoch is in place but its directory could not be synced, or the history lacks
+    /// it. After any error but `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
         let turn = self.turn()?;
@@ -201,23 +201,42 @@ impl Store {
         // is only renames
         let spare = Temporary::write(&history, &self.map, new, access)?;
         Temporary::write(&directory, &self.map, new, access)?.rename(&self.map)?;
-        // MAP is in place. From here on only an unsynced directory is an error: the next publish
-        // repairs a history that lacks its epoch, and removes epochs that should be gone
+        // MAP is in place: from here on every error is `Uncertain`. The next publish repairs a
+        // history that lacks its epoch, and removes epochs that should be gone
         let synced = sync_directory(&directory);
-        if spare.rename(&history.join(new.epoch().to_string())).is_ok() {
+        let kept = spare.rename(&history.join(new.epoch().to_string()));
+        if kept.is_ok() {
             let _ = sync_directory(&history);
         }
         // the map is in place without its story, too
         let _ = self.tell(base, new, access);
-        synced.map_err(|source| Error::Uncertain {
-            file: self.map.clone(),
-            epoch: new.epoch(),
-            source,
-        })?;
+        self.certain(new, synced, kept)?;
         for path in outdated {
             let _ = fs::remove_file(path);
         }
         Ok(())
+    }
+
+    /// Returns `Uncertain` for a map that is in place when its directory was not synced, or when the
+    /// history lacks it.
+    pub(super) fn certain(
+        &self,
+        new: &Map,
+        synced: io::Result<()>,
+        kept: Result<()>,
+    ) -> Result<()> {
+        let (unkept, source) = match (synced, kept) {
+            (Ok(()), Ok(())) => return Ok(()),
+            (Err(source), _) => (false, source),
+            (Ok(()), Err(Error::Io { source, .. })) => (true, source),
+            (Ok(()), Err(error)) => (true, io::Error::other(error.to_string())),
+        };
+        Err(Error::Uncertain {
+            file: self.map.clone(),
+            epoch: new.epoch(),
+            unkept,
+            source,
+        })
     }
 
     /// Returns what a change from `base`, the newest epoch, to `new` does that a guard refuses,

@@ -134,15 +134,12 @@ impl Store {
             Temporary::write(&directory, &self.map, new, access)?.rename(&self.map)?;
             synced = sync_directory(&directory);
         }
-        if !self.has_copy(new) {
+        let kept = match self.has_copy(new) {
+            true => Ok(()),
             // the map is in place; the next installation completes the history
-            let _ = self.keep_copy(new, access);
-        }
-        synced.map_err(|source| Error::Uncertain {
-            file: self.map.clone(),
-            epoch: new.epoch(),
-            source,
-        })?;
+            false => self.keep_copy(new, access),
+        };
+        self.certain(new, synced, kept)?;
         for path in outdated {
             let _ = fs::remove_file(path);
         }

@@ -32,6 +32,7 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
     sync_directory(&directory).map_err(|source| Error::Uncertain {
         file: path.to_owned(),
         epoch: map.epoch(),
+        unkept: false,
         source,
     })
 }
