@@ -217,8 +217,8 @@ impl Store {
         Ok(())
     }
 
-    /// Returns `Uncertain` for a map that is in place when its directory was not synced, or when the
-    /// history lacks it.
+    /// Returns `Uncertain` for a map that is in place when its directory was not synced, or when
+    /// the history lacks it.
     pub(super) fn certain(
         &self,
         new: &Map,
