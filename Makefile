@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -47,6 +47,7 @@ help:
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once (a minute)'
+	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 18 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
@@ -211,6 +212,9 @@ kills:
 faults:
 	@scripts/setup --tests
 	@$(PYTHON) -B tests/faults/run.py --long
+
+fuzz:
+	@$(PYTHON) -B tests/fuzz/run.py $(ARGS)
 
 # The run prints its seed, so that a finding can be repeated: add the seed to SEEDS in
 # tests/rrd/test_hostile.py.

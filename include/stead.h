@@ -868,6 +868,7 @@ int32_t stead_plan_affects_many(const stead_plan *plan,
 int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
 // Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
+// A map that stead did not build may give points more copies than replicas; then it can be more.
 // stead_plan_report has the exact number of points.
 double stead_plan_fraction(const stead_plan *plan);
 

@@ -129,6 +129,7 @@ SUITES = [
     ("maps to every host (Rust)", rust("stead-sync"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
     ("house of every crate (Rust)", rust("layers"), cargo_counts, None),
+    ("fuzzed surfaces (Rust)", rust("fuzz"), cargo_counts, None),
     (
         "RRD router before rrdcached",
         [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WAITING, "tests/rrd"],

@@ -180,6 +180,7 @@ pub extern "C" fn stead_plan_amounts(
 }
 
 /// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
+/// A map that stead did not build may give points more copies than replicas; then it can be more.
 /// stead_plan_report has the exact number of points.
 #[no_mangle]
 pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {

@@ -72,7 +72,7 @@ impl Failure {
     pub fn io(what: impl Display, error: &io::Error) -> Failure {
         let code = match error.kind() {
             io::ErrorKind::PermissionDenied => PERMISSION,
-            io::ErrorKind::NotFound => NO_INPUT,
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NO_INPUT,
             _ => IO,
         };
         Failure::new(code, format_args!("{what}: {error}"))

@@ -15,8 +15,20 @@ use std::path::{Path, PathBuf};
 pub(crate) fn advice(file: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => missing(file),
+        io::ErrorKind::NotADirectory => through(file),
         io::ErrorKind::PermissionDenied => denied(file),
         _ => String::new(),
+    }
+}
+
+fn through(file: &Path) -> String {
+    let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|meta| !meta.is_dir());
+    match file.ancestors().skip(1).find(is_file) {
+        Some(path) => format!(
+            "; {} is a file, no directory: correct the path",
+            path.display()
+        ),
+        None => "; correct the path".to_owned(),
     }
 }
 
@@ -120,6 +132,13 @@ mod tests {
         assert_eq!(
             of(Path::new("/none/nope.map"), io::ErrorKind::NotFound),
             "; there is no directory /none"
+        );
+        assert_eq!(
+            of(
+                Path::new("/etc/passwd/a/nope.map"),
+                io::ErrorKind::NotADirectory
+            ),
+            "; /etc/passwd is a file, no directory: correct the path"
         );
     }
 

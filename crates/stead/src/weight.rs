@@ -42,7 +42,10 @@ impl fmt::Display for BadWeight {
             BadWeight::NotFinite => {
                 write!(f, "is not a finite number; weights go from 0 to 1000000")
             }
-            BadWeight::TooLarge => write!(f, "is above 1000000, the largest weight"),
+            BadWeight::TooLarge => write!(
+                f,
+                "is above 1000000, the largest weight; divide all weights by one number"
+            ),
             BadWeight::Places(n) => write!(f, "has {n} places; at most 6 are exact here"),
         }
     }

@@ -2,8 +2,10 @@
 //! "Gradual change".
 
 use proptest::prelude::*;
+use stead::format::encode;
 use stead::report::Report;
-use stead::{build, build_max_move, Error, Fleet, Map, Plan, Share};
+use stead::verdict::Verdict;
+use stead::{build, build_max_move, Error, Fleet, Map, Plan, Point, Share};
 
 /// A node: name, weight, zone.
 type Wanted = Vec<(usize, u32, u8)>;
@@ -230,5 +232,24 @@ fn max_slices_limits_the_target_slices() {
             }
         }
         assert!(map.base_count() <= 12);
+    }
+}
+
+#[test]
+fn a_stored_target_that_is_not_balanced_is_not_completed() {
+    let nodes = |count| (0..count).map(|n| (n, 1, n as u8 % 2)).collect();
+    for head in ["", "tolerance = '5%'\n", "max_slices = 40\n"] {
+        let first = build(&fleet(&nodes(4), 1, head), None).unwrap();
+        let wish = fleet(&nodes(5), 1, head);
+        let step = build_max_move(&wish, Some(&first), percent(500)).unwrap();
+        let end = build(&wish, Some(&step)).unwrap();
+        assert_eq!(Some(base(&end)), target(&step), "an honest target is kept");
+        let mut parts = step.to_parts();
+        let slices = &mut parts.target.as_mut().unwrap().slices;
+        slices[1].0 = Point(slices[1].0 .0 / 2);
+        let bent = Map::from_bytes(encode(&parts)).unwrap();
+        assert!(!Verdict::of(&bent, 1).is_sound());
+        let end = build(&wish, Some(&bent)).unwrap();
+        assert!(Verdict::of(&end, 1).is_sound(), "{head}");
     }
 }

@@ -109,3 +109,12 @@ fn a_refusal_names_a_limit_that_can_be_met() {
     // with coalescing alone the second sum was 125
     assert!(sum.0 <= 98 && sum.1 <= 122, "{sum:?}");
 }
+
+#[test]
+fn a_refusal_names_the_line_of_the_limit() {
+    let text = "name = 'm'\n\nmax_slices = 1\nnode = [{name = 'a'}, {name = 'b'}]\n";
+    let fleet = Fleet::parse(text, "f.toml").unwrap();
+    let error = build(&fleet, None).unwrap_err().to_string();
+    let wanted = "f.toml:3: max_slices = 1 cannot be met: ";
+    assert!(error.starts_with(wanted), "{error}");
+}

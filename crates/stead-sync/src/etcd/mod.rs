@@ -18,7 +18,7 @@
 mod calls;
 mod cluster;
 mod keys;
-mod record;
+pub mod record;
 mod stream;
 mod turn;
 

@@ -29,6 +29,8 @@ pub struct Fleet {
     pub key_rule: Option<KeyRule>,
     /// The largest number of base slices, if the fleet sets one.
     pub max_slices: Option<u32>,
+    /// The line of `max_slices`; 0 when the fleet does not set it or was not read from a text.
+    pub max_slices_line: usize,
     /// How far shares may be from their targets; `None` means that shares are exact.
     pub tolerance: Option<Tolerance>,
     /// How much one publish may move, as a part of all copies, if `[guard]` limits it. A map does

@@ -42,7 +42,8 @@ impl Reader<'_> {
         let TreeValue::Table(entries) = tree.value else {
             return self.wrong(start, || "a fleet is a table".to_owned());
         };
-        let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
+        let (mut name, mut replicas) = (None, At { at: tree.at, it: 1 });
+        let (mut max_slices, mut max_slices_line) = (None, 0);
         let mut spread = Vec::new();
         let mut secrets = Secrets::default();
         let (mut key_rule, mut tolerance, mut move_limit) = (None, None, None);
@@ -76,7 +77,8 @@ impl Reader<'_> {
                 }
                 "key" => key_rule = self.key_rule(tree),
                 "max_slices" => {
-                    max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX))
+                    max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX));
+                    max_slices_line = self.line(tree.at);
                 }
                 "tolerance" => tolerance = self.tolerance(tree),
                 "guard" => move_limit = self.guard(tree),
@@ -106,6 +108,7 @@ impl Reader<'_> {
             hash,
             key_rule,
             max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
+            max_slices_line,
             tolerance,
             move_limit,
             nodes,

@@ -33,6 +33,7 @@ impl Map {
             hash: Some(self.hash()).filter(named),
             key_rule: Some(self.key_rule()),
             max_slices: self.max_slices(),
+            max_slices_line: 0,
             tolerance: self.tolerance(),
             move_limit: None,
             nodes: self.stated_nodes(),

@@ -6,7 +6,7 @@ use super::piece::{loads, moved, Piece};
 use super::roster::Roster;
 use super::sets::Sets;
 use super::targets::targets;
-use super::tolerated::tolerated;
+use super::tolerated::{is_tolerated, tolerated};
 use super::{gradual, limit};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
@@ -123,13 +123,18 @@ fn pieces(
     aim: &Aim,
 ) -> Result<(Vec<Piece>, Option<Vec<Piece>>)> {
     let Some(map) = previous else {
-        let first = limit::first(sets, aim).map_err(|error| in_fleet(fleet, error))?;
+        let first = limit::first(sets, aim).map_err(|error| in_limit(fleet, error))?;
         return Ok((first, None));
     };
     let before = roster.pieces(map, map.base_slices(), sets)?;
-    let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
-        Some(slices) => roster.pieces(map, slices, sets)?,
-        None => rebalance(fleet, &before, sets, aim).map_err(|error| in_fleet(fleet, error))?,
+    let stored = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
+        Some(slices) => Some(roster.pieces(map, slices, sets)?),
+        None => None,
+    };
+    // a map that stead did not build may store anything
+    let target = match stored.filter(|stored| is_sound(fleet, stored, sets, aim)) {
+        Some(stored) => stored,
+        None => rebalance(fleet, &before, sets, aim).map_err(|error| in_limit(fleet, error))?,
     };
     let Some(part) = part else {
         return Ok((target, None));
@@ -143,6 +148,15 @@ fn pieces(
     );
     let target = (base != target).then_some(target);
     Ok((base, target))
+}
+
+/// Whether pieces are what a rebalance for this fleet may lead to.
+fn is_sound(fleet: &Fleet, pieces: &[Piece], sets: &Sets, aim: &Aim) -> bool {
+    pieces.len() <= limit::most(aim)
+        && match fleet.tolerance {
+            Some(tolerance) => is_tolerated(pieces, sets, aim, tolerance),
+            None => aim.prove(pieces, sets).is_ok(),
+        }
 }
 
 /// Rebalances within the tolerance of the fleet, if it has one. Where that would move more than the
@@ -190,6 +204,16 @@ fn in_fleet(fleet: &Fleet, error: Error) -> Error {
             problem: format!("{}: {problem}", fleet.file),
         },
         other => other,
+    }
+}
+
+/// Puts the line of `max_slices` in front of an `Impossible` error of the limit.
+fn in_limit(fleet: &Fleet, error: Error) -> Error {
+    match (error, fleet.max_slices_line) {
+        (Error::Impossible { problem }, line @ 1..) => Error::Impossible {
+            problem: format!("{}:{line}: {problem}", fleet.file),
+        },
+        (error, _) => in_fleet(fleet, error),
     }
 }
 

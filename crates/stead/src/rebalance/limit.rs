@@ -14,7 +14,7 @@ use super::trade::trade;
 use crate::error::{Error, Result};
 
 /// The largest number of pieces that the fleet allows.
-fn most(aim: &Aim) -> usize {
+pub(super) fn most(aim: &Aim) -> usize {
     aim.max_slices.map_or(usize::MAX, |most| most as usize)
 }
 

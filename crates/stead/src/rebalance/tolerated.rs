@@ -75,6 +75,15 @@ pub(super) fn tolerated(pieces: &[Piece], sets: &Sets, aim: &Aim, tolerance: Tol
     }
 }
 
+/// Whether every holder has a number of cells in its band, and every set keeps the caps.
+pub(super) fn is_tolerated(pieces: &[Piece], sets: &Sets, aim: &Aim, tolerance: Tolerance) -> bool {
+    let loads = role_loads(pieces, sets, aim.holders()).by_holder();
+    loads.iter().all(|(holder, cells)| {
+        let (least, most) = band(aim.targets[holder], tolerance, aim.cells);
+        (least..=most).contains(cells)
+    }) && pieces.iter().all(|piece| aim.fits(piece.set, sets))
+}
+
 /// The band around a target.
 fn band(target: u128, tolerance: Tolerance, cells: u128) -> (u128, u128) {
     const WHOLE: u128 = 1_000_000; // a target is below 2^72, so the products fit

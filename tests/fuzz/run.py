@@ -1,0 +1,239 @@
+"""Fuzzes what reads bytes of others, with libFuzzer and the targets of tools/fuzz. Started
+by `make fuzz`. It goes on from what earlier runs reached (target/fuzz/corpus).
+
+It first runs a control, which only a guided engine can make fail. A failing input is kept,
+and the last lines say how to see it again. Exit 1 when anything failed.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CARGO = os.environ.get("CARGO", "cargo")
+BUILD = os.path.join(ROOT, "target", "fuzz")
+COMMITTED = os.path.join(ROOT, "fuzz", "corpus")
+FAILED = os.path.join(ROOT, "fuzz", "failed")
+REACHED = os.path.join(BUILD, "corpus")
+FOUND = os.path.join(BUILD, "found")
+
+# What cargo-fuzz gives rustc, too: the counters that guide the engine. All of it works with
+# a stable compiler.
+COVERAGE = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+]
+
+# One input may take this long and this much memory (the program itself takes 60 MiB).
+SECONDS_EACH, MEMORY = 10, 1024
+
+# The control is found within some 100,000 executions.
+CONTROL_SECONDS = 120
+
+# The most inputs of a target, and the most bytes of one, that are committed.
+KEPT, KEPT_BYTES = 40, 2500
+
+
+def host():
+    """The target triple of this machine."""
+    rustc = os.environ.get("RUSTC", "rustc")
+    said = subprocess.run(
+        [rustc, "-vV"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    return re.search(r"^host: (\S+)", said, re.MULTILINE)[1]
+
+
+def build():
+    """Builds the program of the targets; returns its path."""
+    print("== building the targets (the first time some minutes)", flush=True)
+    triple = host()
+    # with --target, build scripts and macros are built without the counters
+    subprocess.run(
+        [CARGO, "build", "--release", "--locked", "-q", "--target", triple]
+        + ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", BUILD],
+        cwd=ROOT,
+        env={**os.environ, "RUSTFLAGS": " ".join(COVERAGE)},
+        check=True,
+    )
+    return os.path.join(BUILD, triple, "release", "target")
+
+
+def targets():
+    """{name: (directories of more seeds, the longest input)}, from the sources."""
+    with open(os.path.join(ROOT, "tools/fuzz/src/lib.rs"), encoding="utf-8") as file:
+        text = file.read()
+    found = {}
+    for seeds, name, longest in re.findall(
+        r'(?:seeds: &\[([^\]]*)\],\s*\.\.)?target\("(\w+)", [\w:]+, (\d+)\)', text
+    ):
+        found[name] = (re.findall(r'"([^"]+)"', seeds), int(longest))
+    return found
+
+
+def files(directory):
+    """The paths of the files of a directory; none where there is no such directory."""
+    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
+    return [os.path.join(directory, name) for name in names]
+
+
+def begins(path, wanted):
+    """Whether a file begins with these bytes."""
+    with open(path, "rb") as file:
+        return file.read(len(wanted)) == wanted
+
+
+class Run:
+    """One run of one target."""
+
+    def __init__(self, program, name, seconds, nice):
+        self.name = name
+        seeds, longest = targets()[name]
+        own = os.path.join(REACHED, name)
+        found = os.path.join(FOUND, name)
+        for place in (own, found):
+            os.makedirs(place, exist_ok=True)
+        read = [os.path.join(COMMITTED, name), os.path.join(FAILED, name)]
+        read += [os.path.join(ROOT, seed) for seed in seeds]
+        before = set(files(found))
+        began = time.monotonic()
+        done = subprocess.run(
+            ["nice", "-n", str(nice), program, f"-max_total_time={seconds}"]
+            + [f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MEMORY}"]
+            + [f"-max_len={longest}", f"-artifact_prefix={found}/"]
+            + ["-print_final_stats=1", "-reload=0", own]
+            + [place for place in read if os.path.isdir(place)],
+            cwd=ROOT,
+            env={**os.environ, "STEAD_FUZZ": name, "RUST_BACKTRACE": "1"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        self.seconds = time.monotonic() - began
+        self.said = done.stderr
+        self.failed = sorted(set(files(found)) - before)
+        self.ended_well = done.returncode == 0
+        last = re.findall(r"^#(\d+)\s.* cov: (\d+) ft: (\d+)", self.said, re.MULTILINE)
+        self.reached = int(last[-1][1]) if last else 0
+        stat = re.findall(r"^stat::(\w+):\s+(\d+)", self.said, re.MULTILINE)
+        stat = {name: int(value) for name, value in stat}
+        self.memory = stat.get("peak_rss_mb", 0)
+        self.slowest = stat.get("slowest_unit_time_sec", 0)
+        counted = stat.get("number_of_executed_units", int(last[-1][0]) if last else 0)
+        self.executions = counted
+
+    def line(self):
+        """What it did, in a line."""
+        each = self.executions / max(self.seconds, 0.001)
+        text = (
+            f"{self.name:16}{self.executions:>13,} executions {each:>9,.0f}/s "
+            f"{self.reached:>7,} edges {self.memory:>5} MiB"
+        )
+        return text if self.ended_well else text + "  FAILED"
+
+
+def minimize(program, names):
+    """Takes the fewest inputs that reach everything that was reached into fuzz/corpus: at
+    most KEPT of at most KEPT_BYTES each.
+    """
+    for name in names:
+        merged = os.path.join(BUILD, "merged", name)
+        shutil.rmtree(merged, ignore_errors=True)
+        os.makedirs(merged)
+        own, kept = os.path.join(REACHED, name), os.path.join(COMMITTED, name)
+        subprocess.run(
+            [program, "-merge=1", f"-max_len={KEPT_BYTES}", f"-timeout={SECONDS_EACH}"]
+            + [merged]
+            + [place for place in (kept, own) if os.path.isdir(place)],
+            cwd=ROOT,
+            env={**os.environ, "STEAD_FUZZ": name},
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        shutil.rmtree(kept, ignore_errors=True)
+        os.makedirs(kept)
+        # spread over the sizes: small ones reach the beginnings, large ones the rest
+        all_files = sorted(files(merged), key=os.path.getsize)
+        step = max(1, -(-len(all_files) // KEPT))
+        chosen = all_files[step - 1 :: step] or all_files
+        for path in chosen[:KEPT]:
+            shutil.copy(path, kept)
+        print(f"{name:16}{len(all_files):>6} inputs, {min(len(chosen), KEPT)} kept")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="default: all")
+    parser.add_argument(
+        "--seconds", type=int, default=60, help="for each target (%(default)s)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="targets at once (%(default)s)"
+    )
+    parser.add_argument("--nice", type=int, default=0, help="(%(default)s)")
+    parser.add_argument(
+        "--minimize",
+        action="store_true",
+        help="instead: write the fewest inputs that reach the most into fuzz/corpus",
+    )
+    parser.add_argument("--list", action="store_true", help="lists the targets")
+    options = parser.parse_args()
+    known = [name for name in targets() if name != "control"]
+    if options.list:
+        print("\n".join(known))
+        return
+    strange = set(options.targets) - set(known)
+    if strange:
+        sys.exit(f"there is no target {', '.join(sorted(strange))}; see --list")
+    names = options.targets or known
+    program = build()
+    if options.minimize:
+        minimize(program, names)
+        return
+    for place in (REACHED, FOUND):
+        shutil.rmtree(os.path.join(place, "control"), ignore_errors=True)
+    control = Run(program, "control", CONTROL_SECONDS, options.nice)
+    guided = any(begins(path, b"stead!") for path in control.failed)
+    word = "fails, as it must" if guided else "DOES NOT FAIL: the engine is not guided"
+    print(f"control: {word}, after {control.executions:,} executions", flush=True)
+    print(f"{len(names)} targets, {options.seconds} s each, {options.jobs} at once")
+    lock = threading.Lock()
+
+    def run(name):
+        done = Run(program, name, options.seconds, options.nice)
+        with lock:
+            print(done.line(), flush=True)
+        return done
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        runs = list(pool.map(run, names))
+    bad = [run for run in runs if not run.ended_well]
+    for one in bad:
+        print(f"\n== {one.name}")
+        said = [line for line in one.said.splitlines() if not line.startswith("#")]
+        print("\n".join(said[-30:]))
+        for path in one.failed:
+            path = os.path.relpath(path, ROOT)
+            print(f"see it again: STEAD_FUZZ={one.name} {program} {path}")
+            print(f"keep it:      cp {path} fuzz/failed/{one.name}/  (and mend it)")
+    total = sum(run.executions for run in runs)
+    seconds = sum(run.seconds for run in runs)
+    print(f"{total:,} executions in {seconds / 3600:.2f} hours of one processor")
+    failed = len(bad) + (not guided)
+    print(f"{len(runs) - len(bad) + guided} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+//! Lists of servers of other programs' rings: what can be drawn answers as the map of it does.
+
+use stead::ring::{Servers, Values, Weights, KINDS};
+use stead::{Fleet, Map};
+
+use crate::input::Input;
+
+/// A kind, its choices, and a list of servers.
+pub fn lists(data: &[u8]) {
+    let mut input = Input(data);
+    let kind = input.one_of(KINDS);
+    let mut set = Vec::new();
+    for choice in kind.choices {
+        let by = input.byte();
+        let value = match &choice.values {
+            _ if by % 4 != 0 => continue,
+            // large numbers only take longer
+            Values::Number { least, most, .. } => {
+                (least + u64::from(by / 4)).min(*most).to_string()
+            }
+            Values::OneOf(words) => (*input.one_of(words)).to_owned(),
+            Values::Text => String::from_utf8_lossy(input.bytes(3)).into_owned(),
+        };
+        set.push(format!("{}={value}", choice.name));
+    }
+    let bytes = input.0;
+    // a weight of a million makes a million points
+    if bytes
+        .split(|b| !b.is_ascii_digit())
+        .any(|digits| digits.len() > 4)
+        && !kind.name.contains("swift")
+    {
+        return;
+    }
+    let file = "servers";
+    let Ok(ring) = kind.draw(&Servers { bytes, file }, &set) else {
+        return;
+    };
+    let keys: [&[u8]; 4] = [b"", b"frank", b"{a}b", b"\xff"];
+    for weights in [Weights::Ring, Weights::Shares] {
+        let ring = ring.clone().with(weights);
+        let Ok(map) = ring.map("ring") else { continue };
+        Map::from_bytes(map.bytes().to_vec()).expect("a drawn map can be read");
+        for key in keys {
+            let node = map.locate(key);
+            let name = map.node(node).name();
+            let member = ring
+                .locate(key)
+                .and_then(|at| ring.members.get(at as usize));
+            assert_eq!(member.map(|m| m.name.as_str()), Some(name));
+        }
+        let text = ring.fleet("ring");
+        Fleet::parse(&text, "fleet.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    }
+}
