@@ -143,9 +143,9 @@ fn steps(fleet: &Fleet, old: &Map, whole: &Map, input: &mut Input<'_>) {
     if input.byte() % 4 != 0 {
         return;
     }
-    let part = Share(1 << (58 + input.below(5)));
+    let part = Share(1 << (60 + input.below(3)));
     let mut at: Option<Map> = None;
-    for _ in 0..40 {
+    for _ in 0..16 {
         let Ok(next) = build_max_move(fleet, Some(at.as_ref().unwrap_or(old)), part) else {
             return;
         };

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use stead::store::{line, SavedPlan, Store};
 use tempfile::TempDir;
 
-use crate::maps::{questions, seal};
+use crate::maps::{answers, seal};
 
 /// A directory in memory where there is one: it is written for each input.
 pub fn directory() -> TempDir {
@@ -46,7 +46,7 @@ pub fn saved_plans(data: &[u8]) {
     fs::write(&path, &bytes).expect("the plan is written");
     if let Ok(plan) = SavedPlan::read(&path) {
         assert!(SavedPlan::is_one(&bytes));
-        questions(&plan.new);
+        answers(&plan.new);
         fs::remove_file(&path).expect("the plan is removed");
         SavedPlan::write(&plan.new, &path).expect("a plan that was read can be written");
         assert_eq!(fs::read(&path).expect("it is there"), bytes, "to the byte");

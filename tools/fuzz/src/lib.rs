@@ -49,7 +49,12 @@ pub const TARGETS: &[Target] = &[
         seeds: &["tests/maps"],
         ..target("maps", maps::bytes, 8000)
     },
+    Target {
+        seeds: &["tests/maps"],
+        ..target("map_changes", maps::changed_bytes, 8000)
+    },
     target("parts", maps::parts, 400),
+    target("part_changes", maps::changed_parts, 400),
     target("fleets", fleets::texts, 4000),
     target("changes", changes::histories, 400),
     Target {

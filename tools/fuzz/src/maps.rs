@@ -19,17 +19,28 @@ use crate::input::Input;
 /// Where the digest stands in a map.
 const DIGEST: std::ops::Range<usize> = 96..128;
 
-/// The bytes of a map, whose digest is made right before they are read.
+/// The bytes of a map, whose digest is made right before they are read: it answers.
 pub fn bytes(data: &[u8]) {
+    if let Some(map) = of_bytes(data) {
+        questions(&map);
+    }
+}
+
+/// The same, and it is compared, reported, and gets successors.
+pub fn changed_bytes(data: &[u8]) {
+    if let Some(map) = of_bytes(data) {
+        successors(&map);
+    }
+}
+
+fn of_bytes(data: &[u8]) -> Option<Map> {
     let mut bytes = data.to_vec();
     seal(&mut bytes);
-    let Ok(map) = Map::from_bytes(bytes.clone()) else {
-        return;
-    };
+    let map = Map::from_bytes(bytes.clone()).ok()?;
     if map.understood().is_ok() {
         assert_eq!(encode(&map.to_parts()), bytes, "a map has one encoding");
     }
-    questions(&map);
+    Some(map)
 }
 
 /// Writes the digest of a map into it.
@@ -57,18 +68,30 @@ const FLEETS: [&str; 4] = [
      node = [{name = 'a'}, {name = 'b'}, {name = 'c'}, {name = 'd', weight = 0}]\n",
 ];
 
-/// The parts of maps, changed so that most rules are kept.
+/// The parts of maps, changed so that most rules are kept: what is accepted answers.
 pub fn parts(data: &[u8]) {
+    if let Some(map) = of_parts(data) {
+        questions(&map);
+    }
+}
+
+/// The same, and it is compared, reported, and gets successors.
+pub fn changed_parts(data: &[u8]) {
+    if let Some(map) = of_parts(data) {
+        successors(&map);
+    }
+}
+
+fn of_parts(data: &[u8]) -> Option<Map> {
     let mut input = Input(data);
     let parts = base(input.byte());
     let mut parts = parts.clone();
     while !input.is_over() {
         change(&mut parts, &mut input);
     }
-    if let Ok(map) = Map::from_bytes(encode(&parts)) {
-        assert_eq!(map.to_parts(), parts, "what is read is what was written");
-        questions(&map);
-    }
+    let map = Map::from_bytes(encode(&parts)).ok()?;
+    assert_eq!(map.to_parts(), parts, "what is read is what was written");
+    Some(map)
 }
 
 fn base(which: u8) -> &'static Parts {
@@ -101,7 +124,7 @@ fn change(parts: &mut Parts, input: &mut Input<'_>) {
     match input.below(18) {
         0 => parts.epoch = input.word() >> input.below(64),
         1 => parts.replicas = input.below(8) as u32,
-        2 => parts.max_slices = Some(input.below(1000) as u32),
+        2 => parts.max_slices = Some(1 + input.below(1000) as u32),
         3 => parts.tolerance = Tolerance::from_millionths(input.word() as u32 % 1_100_000),
         4 => {
             let at = input.below(nodes);
@@ -246,18 +269,22 @@ fn slices(slices: &mut Vec<(Point, PolicyId)>, policies: usize, input: &mut Inpu
     slices.dedup_by_key(|(_, policy)| *policy);
 }
 
-/// Asks a map everything that can be asked of one.
-pub fn questions(map: &Map) {
+/// Asks a map what can be asked of one alone.
+fn questions(map: &Map) {
     answers(map);
     let verdict = Verdict::of(map, 3);
     let _ = (verdict.is_sound(), verdict.has_targets());
-    if let Ok(report) = Report::of(None, map, true) {
-        serde_json::to_vec(&report).expect("a report as JSON");
-    }
     let node = NodeId(0);
     let outage = Outage::of(map, &[node]);
     assert!(outage.lost <= 1 << 64);
     let _ = Profile::of(map, node);
+}
+
+/// Compares, reports and changes a map.
+pub fn successors(map: &Map) {
+    if let Ok(report) = Report::of(None, map, true) {
+        serde_json::to_vec(&report).expect("a report as JSON");
+    }
     let amounts = Amounts::between(map, map);
     if let Ok(plan) = Plan::between(map, map) {
         assert!(plan.moves.is_empty(), "nothing moves from a map to itself");
@@ -279,7 +306,7 @@ pub fn questions(map: &Map) {
         if let Ok(next) = build(&fleet, Some(map)) {
             successor(map, &next);
         }
-        if let Ok(next) = build_max_move(&fleet, Some(map), Share(1 << 55)) {
+        if let Ok(next) = build_max_move(&fleet, Some(map), Share(1 << 58)) {
             successor(map, &next);
         }
     }

@@ -337,7 +337,7 @@ impl Story {
                 self.aside.remove(&of);
             }
             "total" => self.total = Some(number(0)?),
-            "done" => self.done += number(0)?,
+            "done" => self.done = self.done.saturating_add(number(0)?),
             _ => return None,
         }
         Some(())
