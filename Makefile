@@ -212,6 +212,7 @@ kills:
 faults:
 	@scripts/setup --tests
 	@$(PYTHON) -B tests/faults/run.py --long
+	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes
 
 fuzz:
 	@$(PYTHON) -B tests/fuzz/run.py $(ARGS)

@@ -18,9 +18,10 @@ mod maps;
 mod paths;
 mod rings;
 mod rrd;
+mod sweep;
 mod sync;
 
-pub use maps::seal as digest_right;
+pub use sweep::{sweep, Row};
 
 /// A surface.
 pub struct Target {

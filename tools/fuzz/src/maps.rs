@@ -274,14 +274,14 @@ fn questions(map: &Map) {
     answers(map);
     let verdict = Verdict::of(map, 3);
     let _ = (verdict.is_sound(), verdict.has_targets());
-    let node = NodeId(0);
-    let outage = Outage::of(map, &[node]);
-    assert!(outage.lost <= 1 << 64);
-    let _ = Profile::of(map, node);
 }
 
 /// Compares, reports and changes a map.
 pub fn successors(map: &Map) {
+    let node = NodeId(0);
+    let outage = Outage::of(map, &[node]);
+    assert!(outage.lost <= 1 << 64);
+    let _ = Profile::of(map, node);
     if let Ok(report) = Report::of(None, map, true) {
         serde_json::to_vec(&report).expect("a report as JSON");
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
-use stead_fuzz::{Target, TARGETS};
+use stead_fuzz::{sweep, Target, TARGETS};
 
 /// How many changed inputs are tried for each target.
 const CHANGED: usize = 300;
@@ -118,6 +118,16 @@ macro_rules! targets {
 targets! {
     paths rrd_lines rrd_replies rrd_files rrd_templates rrd_log rrd_agent rings maps map_changes parts part_changes fleets
     changes saved_plans history_logs journals carry_settings carry_frames hub_records
+}
+
+#[test]
+fn no_changed_byte_passes_for_a_map() {
+    let (mut tries, mut accepted) = (0, 0);
+    sweep(true, |row| {
+        assert_eq!(row.failed, 0, "{}", row.name);
+        (tries, accepted) = (tries + row.tries, accepted + row.accepted);
+    });
+    assert!(tries > 40_000 && accepted > 1000, "{tries} {accepted}");
 }
 
 #[test]
