@@ -152,7 +152,7 @@ fn a_fleet_that_cannot_be_met_is_refused() {
     refused(
         format!("spread = [{}]\n", labels.join(", ")) + &fleet(&["a", "b"]),
         78,
-        &["bad.toml:1: ", "more than 255 labels"],
+        &["bad.toml:1: ", "more than 16 labels"],
     );
 }
 

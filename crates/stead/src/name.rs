@@ -4,8 +4,9 @@
 pub const NAME_MAX: usize = 255;
 /// The longest label or attribute, name or value, in bytes.
 pub const TEXT_MAX: usize = 4095;
-/// The most label names of a spread.
-pub const SPREAD_MAX: usize = 255;
+/// The most label names of a spread. A report names each domain by its whole path, so with levels
+/// without end it would be many times as large as the map.
+pub const SPREAD_MAX: usize = 16;
 
 /// Why a text is refused as a name. The message is worded to follow the text itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -546,7 +546,7 @@ fn what_the_user_wrote_is_shown_short_and_in_one_line() {
 }
 
 #[test]
-fn spread_names_at_most_255_labels() {
+fn spread_names_at_most_16_labels() {
     let spread = |levels: usize| {
         let labels: Vec<String> = (0..levels).map(|i| format!("'l{i}',\n")).collect();
         let of_node: Vec<String> = (0..levels).map(|i| format!("l{i} = 'x'")).collect();
@@ -556,17 +556,14 @@ fn spread_names_at_most_255_labels() {
             of_node.join(", ")
         )
     };
-    let fleet = Fleet::parse(&spread(255).replace("NODE", "[[node]]\nname = 'a'\n"), "f").unwrap();
-    assert_eq!(
-        (fleet.spread.len(), fleet.spread[254].as_str()),
-        (255, "l254")
-    );
+    let fleet = Fleet::parse(&spread(16).replace("NODE", "[[node]]\nname = 'a'\n"), "f").unwrap();
+    assert_eq!((fleet.spread.len(), fleet.spread[15].as_str()), (16, "l15"));
     // the label that is one too many stands in its own line
     check(
-        &spread(256),
+        &spread(17),
         "f",
-        258,
-        "spread names more than 255 labels; name fewer",
+        19,
+        "spread names more than 16 labels; name fewer",
     );
 }
 

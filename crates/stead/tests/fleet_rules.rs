@@ -75,6 +75,7 @@ fn parse(text: &str, file: &str) -> Fleet {
 /// The fleet without its line numbers and the name of its file.
 fn bare(mut fleet: Fleet) -> Fleet {
     fleet.file.clear();
+    fleet.max_slices_line = 0;
     fleet.nodes.iter_mut().for_each(|node| node.line = 0);
     fleet.policies.iter_mut().for_each(|policy| policy.line = 0);
     fleet.pins.iter_mut().for_each(|pin| pin.line = 0);

@@ -5,6 +5,10 @@
 //! of this crate give them the committed seeds, every input that ever failed, and bytes that are
 //! changed at random. A function may refuse its bytes; it must not panic, hang, take memory out of
 //! proportion, or accept what breaks a rule.
+//!
+//! ```text
+//! input | maps | changes files fleets paths rings sweep | agent log rrd sync
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -99,7 +99,7 @@ pub fn sweep(is_short: bool, mut each: impl FnMut(Row)) {
 
 /// A map of about 64 KiB.
 fn large() -> Vec<u8> {
-    let nodes: String = (0..40)
+    let nodes: String = (0..12)
         .map(|n| format!("[[node]]\nname = 'n{n}'\nlabels = {{zone = '{}'}}\n", n % 4))
         .collect();
     let text = format!("name = 'large'\nreplicas = 3\nspread = ['zone']\n{nodes}");

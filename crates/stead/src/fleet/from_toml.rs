@@ -4,39 +4,95 @@
 //! first. It refuses syntax that TOML 1.0 does not have, so that every other TOML reader can read
 //! the fleet too, and text that is nested deeper than `DEEPEST`. When both the scan and the parser
 //! find a mistake, the one that is earlier in the text is reported.
+//!
+//! The parser gets a large text in blocks, whose trees are joined.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use toml_edit::{Document, InlineTable, Item, Key, Table, TomlError, Value as Toml};
 
+use super::toml_blocks::{Block, Outline};
 use super::tree::{shown, KeyedTree, Mistake, Tree, TreeValue, DEEPEST};
+
+/// The largest text that is parsed as a whole when it cannot be parsed in blocks.
+const WHOLE: usize = 8 << 20;
+
+/// More tables of one name than this are in no fleet: the rest is not read.
+const MOST_TABLES: usize = 1_000_001;
+const MOST_NODES: usize = 65_537;
 
 /// Reads a document.
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
-    let newer = match scan(text) {
-        Scan::TooDeep(at) => {
-            let problem = format!(
-                "arrays, tables and dotted keys are nested more than {DEEPEST} \
-                deep; a fleet needs 4"
-            );
-            return Err(Mistake::new(at, problem));
-        }
-        Scan::Passed(mistake) => mistake,
-    };
-    match Document::parse(text) {
-        Err(error) => Err(mistake(text, &error).or_earlier(newer)),
-        Ok(document) => match newer {
-            Some(newer) => Err(newer),
-            None => Ok(Tree {
-                at: 0,
-                value: TreeValue::Table(entries(text, document.as_table(), 0)),
-            }),
+    let (newer, blocks) = scan(text)?;
+    let read = match &blocks[..] {
+        [] => whole(text),
+        blocks => match joined(blocks) {
+            Ok(Some(entries)) => Ok(entries),
+            // what is wrong with a block may be right in the whole
+            _ if text.len() <= WHOLE => whole(text),
+            Ok(None) => {
+                let problem = "in a file of more than 8 MiB, a table such as [node.labels] must \
+                    follow its [[node]], and no table may be there twice; put them in order";
+                Err(Mistake::new(0, problem))
+            }
+            Err(mistake) => Err(mistake),
         },
+    };
+    let entries = read.map_err(|mistake| mistake.or_earlier(newer.clone()))?;
+    let value = TreeValue::Table(entries);
+    newer.map_or(Ok(Tree { at: 0, value }), Err)
+}
+
+fn whole(text: &str) -> Result<Vec<KeyedTree>, Mistake> {
+    let block = Block::whole(text);
+    let document = Document::parse(text).map_err(|error| mistake(&block, &error))?;
+    Ok(entries(&block, document.as_table(), 0))
+}
+
+/// Reads blocks one after the other. Returns `None` if a later one adds to a table of an earlier
+/// one: only the whole text tells whether that is right.
+fn joined(blocks: &[Block]) -> Result<Option<Vec<KeyedTree>>, Mistake> {
+    let mut all: Vec<KeyedTree> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for block in blocks {
+        let document = Document::parse(&*block.text).map_err(|error| mistake(block, &error))?;
+        let table = document.as_table();
+        for entry in entries(block, table, block.at(0)) {
+            let is_list = |name: &str| table.get(name).is_some_and(Item::is_array_of_tables);
+            let before = known.get(&entry.key).and_then(|place| all.get_mut(*place));
+            match (before, entry.tree.value) {
+                (None, value) => {
+                    known.insert(entry.key.clone(), all.len());
+                    let tree = Tree {
+                        value,
+                        ..entry.tree
+                    };
+                    all.push(KeyedTree { tree, ..entry });
+                }
+                (Some(before), TreeValue::Array(more)) if is_list(&entry.key) => {
+                    let TreeValue::Array(tables) = &mut before.tree.value else {
+                        return Ok(None);
+                    };
+                    tables.extend(more);
+                    let most = match &*entry.key {
+                        "node" | "policy" => MOST_NODES,
+                        _ => MOST_TABLES,
+                    };
+                    if tables.len() > most {
+                        return Ok(Some(all)); // the rules refuse them
+                    }
+                }
+                (Some(_), _) => return Ok(None),
+            }
+        }
     }
+    Ok(Some(all))
 }
 
 /// Turns the parser's message into one line that also says what to do.
-fn mistake(text: &str, error: &TomlError) -> Mistake {
+fn mistake(block: &Block, error: &TomlError) -> Mistake {
+    let text = &*block.text;
     let span = error.span().unwrap_or(text.len()..text.len());
     let written = || shown(text.get(span.clone()).unwrap_or_default());
     let problem = match error.message() {
@@ -53,27 +109,23 @@ fn mistake(text: &str, error: &TomlError) -> Mistake {
             shown_message(message)
         ),
     };
-    Mistake::new(span.start, problem)
+    Mistake::new(block.at(span.start), problem)
 }
 
 fn shown_message(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The result of the scan before the parser.
-enum Scan {
-    /// The text is nested deeper than the parser should follow.
-    TooDeep(usize),
-    /// The text is shallow enough, but may have something that TOML 1.0 does not have.
-    Passed(Option<Mistake>),
-}
-
 /// Walks over strings, comments and brackets. Text that is not TOML at all is left to the parser.
 ///
 /// The depth of a place is the number of brackets around it plus the dots of the dotted keys that
 /// lead there. The dot of a number counts as well; a number has at most one.
-fn scan(text: &str) -> Scan {
+///
+/// Returns the first thing that TOML 1.0 does not have, and the blocks of a large text. A text that
+/// is nested too deep, or contains too much, is an error.
+fn scan(text: &str) -> Result<(Option<Mistake>, Vec<Block<'_>>), Mistake> {
     let bytes = text.as_bytes();
+    let mut outline = Outline::new(text);
     let mut found = None;
     let mut note = |at, what: &str| {
         found.get_or_insert_with(|| {
@@ -93,6 +145,9 @@ fn scan(text: &str) -> Scan {
     while let Some(&byte) = bytes.get(at) {
         let here = at;
         at += 1;
+        if byte != b'#' {
+            outline.take(byte, here, open.len())?;
+        }
         match byte {
             b'#' => {
                 at = find(bytes, at, |b| b == b'\n');
@@ -132,13 +187,17 @@ fn scan(text: &str) -> Scan {
             _ => {}
         }
         if base + dots > DEEPEST {
-            return Scan::TooDeep(here);
+            let problem = format!(
+                "arrays, tables and dotted keys are nested more than {DEEPEST} \
+                deep; a fleet needs 4"
+            );
+            return Err(Mistake::new(here, problem));
         }
         if !byte.is_ascii_whitespace() {
             last = (byte, here);
         }
     }
-    Scan::Passed(found)
+    Ok((found, outline.blocks()))
 }
 
 fn find(bytes: &[u8], from: usize, what: impl Fn(u8) -> bool) -> usize {
@@ -180,27 +239,27 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
 
 /// Lowers a table and restores the order of the text: the parser lists a table where its parent
 /// first named it, even if its header comes later.
-fn entries(text: &str, table: &Table, fallback: usize) -> Vec<KeyedTree> {
+fn entries(block: &Block, table: &Table, fallback: usize) -> Vec<KeyedTree> {
     let items = table
         .iter()
         .map(|(name, item)| (name, table.key(name), item));
     sorted(items.map(|(name, key, item)| {
-        let at = start(key, fallback);
+        let at = start(block, key, fallback);
         KeyedTree {
             key: name.to_owned(),
             at,
-            tree: lower_item(text, item, at),
+            tree: lower_item(block, item, at),
         }
     }))
 }
 
-fn inline_entries(text: &str, table: &InlineTable, fallback: usize) -> Vec<KeyedTree> {
+fn inline_entries(block: &Block, table: &InlineTable, fallback: usize) -> Vec<KeyedTree> {
     sorted(table.iter().map(|(name, value)| {
-        let at = start(table.key(name), fallback);
+        let at = start(block, table.key(name), fallback);
         KeyedTree {
             key: name.to_owned(),
             at,
-            tree: lower(text, value, at),
+            tree: lower(block, value, at),
         }
     }))
 }
@@ -211,23 +270,24 @@ fn sorted(entries: impl Iterator<Item = KeyedTree>) -> Vec<KeyedTree> {
     entries
 }
 
-fn start(key: Option<&Key>, fallback: usize) -> usize {
-    key.and_then(Key::span).map_or(fallback, |span| span.start)
+fn start(block: &Block, key: Option<&Key>, fallback: usize) -> usize {
+    key.and_then(Key::span)
+        .map_or(fallback, |span| block.at(span.start))
 }
 
-fn lower_item(text: &str, item: &Item, fallback: usize) -> Tree {
-    let at = item.span().map_or(fallback, |span| span.start);
+fn lower_item(block: &Block, item: &Item, fallback: usize) -> Tree {
+    let at = item.span().map_or(fallback, |span| block.at(span.start));
     let value = match item {
-        Item::Value(value) => return lower(text, value, fallback),
-        Item::Table(table) => TreeValue::Table(entries(text, table, at)),
+        Item::Value(value) => return lower(block, value, fallback),
+        Item::Table(table) => TreeValue::Table(entries(block, table, at)),
         Item::ArrayOfTables(tables) => TreeValue::Array(
             tables
                 .iter()
                 .map(|table| {
-                    let at = table.span().map_or(at, |span| span.start);
+                    let at = table.span().map_or(at, |span| block.at(span.start));
                     Tree {
                         at,
-                        value: TreeValue::Table(entries(text, table, at)),
+                        value: TreeValue::Table(entries(block, table, at)),
                     }
                 })
                 .collect(),
@@ -237,26 +297,27 @@ fn lower_item(text: &str, item: &Item, fallback: usize) -> Tree {
     Tree { at, value }
 }
 
-fn lower(text: &str, value: &Toml, fallback: usize) -> Tree {
+fn lower(block: &Block, value: &Toml, fallback: usize) -> Tree {
     let span = value.span();
-    let at = span.clone().map_or(fallback, |span| span.start);
+    let at = span.clone().map_or(fallback, |span| block.at(span.start));
     let value = match value {
         Toml::String(string) => TreeValue::Text(string.value().clone()),
         Toml::Integer(_) | Toml::Float(_) => {
-            TreeValue::Number(written(text, span).replace('_', ""))
+            TreeValue::Number(written(block, span).replace('_', ""))
         }
         Toml::Boolean(boolean) => TreeValue::Bool(*boolean.value()),
         Toml::Datetime(_) => TreeValue::Other("a date or time"),
         Toml::Array(array) => {
-            TreeValue::Array(array.iter().map(|value| lower(text, value, at)).collect())
+            TreeValue::Array(array.iter().map(|value| lower(block, value, at)).collect())
         }
-        Toml::InlineTable(table) => TreeValue::Table(inline_entries(text, table, at)),
+        Toml::InlineTable(table) => TreeValue::Table(inline_entries(block, table, at)),
     };
     Tree { at, value }
 }
 
-fn written(text: &str, span: Option<Range<usize>>) -> &str {
-    span.and_then(|span| text.get(span)).unwrap_or_default()
+fn written<'b>(block: &'b Block, span: Option<Range<usize>>) -> &'b str {
+    span.and_then(|span| block.text.get(span))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -325,6 +386,117 @@ mod tests {
         }
         let names: String = found.iter().map(|key| &key[..1]).collect();
         assert_eq!(names, "abfcdenglhxyz");
+    }
+
+    #[test]
+    fn blocks_give_the_same_tree_as_the_whole() {
+        fn shown(tree: &[KeyedTree], out: &mut String) {
+            for KeyedTree { key, at, tree } in tree {
+                *out += &format!("{key}@{at}:");
+                value(tree, out);
+            }
+        }
+        fn value(tree: &Tree, out: &mut String) {
+            *out += &format!("{} ", tree.at);
+            match &tree.value {
+                TreeValue::Text(text) | TreeValue::Number(text) => *out += text,
+                TreeValue::Array(items) => items.iter().for_each(|item| value(item, out)),
+                TreeValue::Table(entries) => shown(entries, out),
+                TreeValue::Bool(is) => *out += &is.to_string(),
+                TreeValue::Other(what) => *out += what,
+            }
+        }
+        let node = |n: usize| {
+            format!(
+                "[[ node ]] # {n}\nname = 'n{n}'\nweight = {n}.5\ntext = '''\n[[x]]\n'''\n\
+                 [node.labels]\nzone = \"z\\\"[[y]]\"\nlist = [\n[1],\n# [[z]]\n2]\n"
+            )
+        };
+        let nodes: String = (0..4000).map(node).collect();
+        let comments = "# nothing [[n]]\n\n".repeat(3000);
+        let pins: String = (0..20_000)
+            .map(|n| format!("[[pin]]\nkey = 'k{n}'\n"))
+            .collect();
+        let head = "name = 'm'\n[guard]\nmove = '5%'\n";
+        for (text, in_blocks) in [
+            (format!("{head}{comments}{nodes}{pins}"), true),
+            (
+                format!("{comments}{head}{nodes}{comments}{pins}{comments}"),
+                true,
+            ),
+            (format!("{head}{comments}a = 1\n"), true),
+            (
+                format!("name = 'm'\n{nodes}{pins}[guard]\nmove = 1\n"),
+                true,
+            ),
+            // only the whole text tells whose labels these are
+            (format!("{head}{nodes}{pins}[node.more]\na = 1\n"), false),
+            (format!("{head}{nodes}{pins}[guard.more]\na = 1\n"), false),
+        ] {
+            let (newer, blocks) = scan(&text).ok().unwrap();
+            assert!(newer.is_none() && !blocks.is_empty());
+            let joined = joined(&blocks).ok().unwrap();
+            assert_eq!(joined.is_some(), in_blocks);
+            let TreeValue::Table(read) = tree(&text).ok().unwrap().value else {
+                panic!()
+            };
+            let (mut one, mut other) = (String::new(), String::new());
+            shown(&whole(&text).ok().unwrap(), &mut one);
+            shown(&joined.unwrap_or(read), &mut other);
+            assert!(one == other, "{}", &text[..40]);
+        }
+        // a mistake has its place, in whichever block it is
+        for wrong in [
+            "[[pin]]\nkey = \n",
+            "[[pin]]\nkey = 1\nkey = 2\n",
+            "[node]\n",
+            "name = 1",
+        ] {
+            let text = format!("{head}{comments}{nodes}{wrong}{pins}");
+            let expected = whole(&text).err().unwrap();
+            assert_eq!(problem(&text), (expected.at, expected.problem));
+        }
+    }
+
+    #[test]
+    fn texts_that_no_fleet_has_are_refused_before_they_are_parsed() {
+        for (text, words) in [
+            (
+                format!("spread = [{}]", "0,".repeat(400_000)),
+                "more than 300000 values",
+            ),
+            (
+                format!("a = [{}]", "[0,0],".repeat(400_000)),
+                "more than 300000 values",
+            ),
+            (
+                (0..400_000).map(|n| format!("k{n} = 1\n")).collect(),
+                "more than 300000 keys",
+            ),
+            (
+                format!("a = [{}]", "\n".repeat(5 << 20)),
+                "lines in one table",
+            ),
+        ] {
+            let (_, problem) = problem(&text);
+            assert!(problem.contains(words), "{problem}");
+        }
+        let TreeValue::Table(read) = tree(&"[[node]]\na = 1\n".repeat(400_000))
+            .ok()
+            .unwrap()
+            .value
+        else {
+            panic!()
+        };
+        let TreeValue::Array(nodes) = &read[0].tree.value else {
+            panic!()
+        };
+        assert!(
+            (65_537..100_000).contains(&nodes.len()),
+            "the rest is not read"
+        );
+        // comments and empty lines are no content
+        assert!(tree(&format!("a = 1\n{}b = 1", "#\n\n".repeat(2 << 20))).is_ok());
     }
 
     #[test]

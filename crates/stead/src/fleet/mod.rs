@@ -19,6 +19,7 @@ mod rules;
 mod secret;
 mod text;
 mod to_toml;
+mod toml_blocks;
 mod tree;
 
 pub use model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};

@@ -32,6 +32,7 @@ pub(super) struct KeyedTree {
 }
 
 /// A mistake at a byte of the text, described in one line.
+#[derive(Clone)]
 pub(super) struct Mistake {
     pub at: usize,
     pub problem: String,

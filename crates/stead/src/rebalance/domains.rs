@@ -1,7 +1,7 @@
 //! Fault domains: the tree of the spread labels, its caps, and which sets of copies keep them.
 //! Normative: docs/placement.md, "Fault domains and caps".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::holder::HolderId;
 use super::table::{Id, Lists, Table};
@@ -24,8 +24,8 @@ impl Id for DomainId {
 /// The holders that share the values of the first spread labels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domain {
-    /// The values of the labels, from the outside in. A domain at level j has j values.
-    pub path: Vec<String>,
+    /// How many labels its holders share.
+    pub level: usize,
     /// How many copies of one point the domain may hold.
     pub cap: u32,
     /// How many nodes in it can hold.
@@ -64,7 +64,8 @@ impl Domains {
     ///
     /// At one replica no cap binds, so the labels may be left out. Then there are no domains.
     pub fn new(holders: &[Option<Vec<&str>>], replicas: u32) -> Domains {
-        let (list, ids) = list(holders);
+        let holders = ranked(holders);
+        let (list, ids) = list(&holders);
         let mut domains = Domains {
             list,
             outermost: Inside::default(),
@@ -78,7 +79,7 @@ impl Domains {
             let whole = path.split_last().and_then(|(_, whole)| ids.get(whole));
             domains.inside_mut(whole.copied()).parts.push(*id);
         }
-        for path in holders {
+        for path in &holders {
             let holder = domains.can_hold.push(path.is_some());
             let prefixes = prefixes(path.as_deref().unwrap_or(&[]));
             let id = |path| ids.get(path).copied(); // `list` gave each prefix one
@@ -231,32 +232,47 @@ impl Domains {
         if self.are_apart(holders.clone()) {
             return None;
         }
+        // in the order of paths, the holders of a domain stand beside each other at every level
+        let mut order: Vec<(&[DomainId], usize)> =
+            holders.map(|holder| self.of(holder)).zip(0..).collect();
+        order.sort_unstable_by_key(|(around, _)| around.last());
         (0..self.levels).rev().find_map(|level| {
-            let domain = |holder: HolderId| self.of(holder).get(level).copied();
-            let count = |wanted: DomainId| {
-                holders
-                    .clone()
-                    .filter(|holder| domain(*holder) == Some(wanted))
-                    .count()
+            let domain = |(around, _): &(&[DomainId], usize)| around.get(level).copied();
+            let too_many = |alike: &&[(&[DomainId], usize)]| {
+                let domain = alike.first().and_then(domain);
+                domain.is_some_and(|domain| alike.len() > self.cap(domain) as usize)
             };
-            holders
-                .clone()
-                .filter_map(domain)
-                .find(|wanted| count(*wanted) > self.cap(*wanted) as usize)
+            let broken = order.chunk_by(|a, b| domain(a) == domain(b));
+            let broken = broken.filter(too_many);
+            // of several, the one of the holder that was named first
+            let first = |alike: &&[(&[DomainId], usize)]| alike.iter().map(|(_, at)| *at).min();
+            let broken = broken.min_by_key(first)?;
+            broken.first().and_then(domain)
         })
     }
 }
 
+/// The values of the labels as numbers in their order: a path of numbers takes less room, and less
+/// time to compare.
+fn ranked(holders: &[Option<Vec<&str>>]) -> Vec<Option<Vec<u32>>> {
+    let values: BTreeSet<&str> = holders.iter().flatten().flatten().copied().collect();
+    let ranks: HashMap<&str, u32> = values.into_iter().zip(0..).collect();
+    let rank = |value: &&str| ranks.get(value).copied().unwrap_or(0); // all are there
+    let path = |path: &Vec<&str>| path.iter().map(rank).collect();
+    holders
+        .iter()
+        .map(|holder| holder.as_ref().map(path))
+        .collect()
+}
+
 /// The domains of these paths, still without caps, and the id of each path.
-fn list<'a>(
-    holders: &'a [Option<Vec<&'a str>>],
-) -> (Table<DomainId, Domain>, BTreeMap<&'a [&'a str], DomainId>) {
+fn list(holders: &[Option<Vec<u32>>]) -> (Table<DomainId, Domain>, BTreeMap<&[u32], DomainId>) {
     let paths = holders.iter().flatten().flat_map(|path| prefixes(path));
-    let paths: BTreeSet<&[&str]> = paths.collect();
+    let paths: BTreeSet<&[u32]> = paths.collect();
     let mut list = Table::default();
-    let mut add = |path: &'a [&'a str]| {
+    let mut add = |path| {
         let id = list.push(Domain {
-            path: path.iter().map(|value| (*value).to_owned()).collect(),
+            level: <[u32]>::len(path),
             cap: 0,
             nodes: 0,
             inside: Inside::default(),
@@ -268,7 +284,7 @@ fn list<'a>(
 }
 
 /// All prefixes of a path, from the shortest one (one value) to the whole path.
-fn prefixes<'a, 'b>(path: &'b [&'a str]) -> impl Iterator<Item = &'b [&'a str]> {
+fn prefixes(path: &[u32]) -> impl Iterator<Item = &[u32]> {
     (1..=path.len()).filter_map(|depth| path.get(..depth))
 }
 
@@ -282,8 +298,13 @@ mod tests {
             .map(|h| (*h != "-").then(|| h.split('/').collect()))
             .collect();
         let domains = Domains::new(&paths, replicas);
-        let list = domains.list().values().iter();
-        list.map(|d| (d.path.join("/"), d.cap)).collect()
+        let prefixes = |path: &Vec<&str>| -> Vec<String> {
+            (1..=path.len()).map(|end| path[..end].join("/")).collect()
+        };
+        let names: BTreeSet<String> = paths.iter().flatten().flat_map(prefixes).collect();
+        assert_eq!(names.len(), domains.list().len());
+        let caps = domains.list().values().iter().map(|domain| domain.cap);
+        names.into_iter().zip(caps).collect()
     }
 
     fn named(list: &[(&str, u32)]) -> Vec<(String, u32)> {
@@ -322,6 +343,37 @@ mod tests {
             caps(&["a/1", "a/1", "a/1", "b/1"], 4),
             named(&[("a", 3), ("a/1", 3), ("b", 1), ("b/1", 1)])
         );
+    }
+
+    #[test]
+    fn the_broken_domain_is_the_one_that_counting_finds() {
+        let mut state = 1u64;
+        let mut random = |end: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % end
+        };
+        let mut found = [0, 0];
+        for _ in 0..300 {
+            let depth = 1 + random(4);
+            let values = ["a", "b", "c"];
+            let mut path = || (0..depth).map(|_| values[random(3) as usize]).collect();
+            let paths: Vec<Option<Vec<&str>>> = (0..12).map(|_| Some(path())).collect();
+            let domains = Domains::new(&paths, 2 + random(4) as u32);
+            let mut holders: Vec<HolderId> = (0..12).map(HolderId).collect();
+            (0..12).for_each(|at| holders.swap(at, random(12) as usize));
+            holders.truncate(1 + random(8) as usize);
+            let broken = (0..domains.levels).rev().find_map(|level| {
+                let of = |holder: &HolderId| domains.of(*holder).get(level).copied();
+                let count = |domain| holders.iter().filter(|h| of(h) == Some(domain)).count();
+                let mut all = holders.iter().filter_map(of);
+                all.find(|domain| count(*domain) > domains.cap(*domain) as usize)
+            });
+            assert_eq!(domains.broken(holders.iter().copied()), broken);
+            found[usize::from(broken.is_some())] += 1;
+        }
+        assert!(found.iter().all(|found| *found > 30), "{found:?}");
     }
 
     #[test]

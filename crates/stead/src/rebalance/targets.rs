@@ -167,7 +167,7 @@ impl<'a> Filling<'a> {
         let weights: Table<HolderId, u128> = weights.iter().map(millionths).collect();
         let list = domains.list();
         let mut inwards: Vec<DomainId> = list.ids().rev().collect();
-        inwards.sort_by_key(|id| list[*id].path.len());
+        inwards.sort_by_key(|id| list[*id].level);
         let mut filling = Filling {
             domains,
             inwards,

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 /// The shortest value in which two swapped letters or a missing one are looked for. Shorter values
 /// are often names that differ in one letter on purpose.
 const LONG: usize = 5;
+/// The longest such value: there are as many slips as letters. Longer values are not typed by hand.
+const LONGEST: usize = 64;
 /// The most pairs that are looked for among the values of one level. Nobody reads more, and a list
 /// of them stays cheap to search.
 const MOST: usize = 20;
@@ -39,7 +41,7 @@ fn meaning(value: &str) -> String {
 fn slips(value: &str) -> Vec<String> {
     let letters: Vec<char> = value.chars().collect();
     let mut slips = Vec::new();
-    if letters.len() < LONG {
+    if !(LONG..=LONGEST).contains(&letters.len()) {
         return slips;
     }
     for (i, pair) in letters.windows(2).enumerate() {
@@ -118,6 +120,12 @@ pub(super) fn alike<'a>(values: &BTreeMap<&'a str, usize>) -> Vec<(&'a str, &'a 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slips_are_looked_for_in_values_that_are_typed_by_hand() {
+        assert!(slips("rack").is_empty() && slips(&"ab".repeat(33)).is_empty());
+        assert_eq!(slips(&"ab".repeat(32)).len(), 63 + 62);
+    }
 
     fn pairs<'a>(values: &[(&'a str, usize)]) -> Vec<(&'a str, &'a str)> {
         alike(&values.iter().copied().collect())

@@ -1,0 +1,190 @@
+//! The blocks of a TOML text: parts of it that can be parsed one after the other, so that only one
+//! of them is in memory as the parser sees it, which takes 80 times as much as the text.
+//!
+//! A block begins at the header of an array of tables, such as `[[node]]`. Long runs of comments
+//! and empty lines belong to no block. Limits of what a block may contain keep the parser's memory
+//! low, whatever the text is.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::tree::Mistake;
+
+/// From this size on, the next header begins another block.
+const BLOCK: usize = 256 << 10;
+
+/// From this length on, a run of comments and empty lines is left out.
+const GAP: usize = 4096;
+
+/// The most values of an array, and the most keys between two headers.
+const MOST: usize = 300_000;
+
+/// The most commas, brackets, equals signs and line ends between two headers.
+const MOST_MARKS: usize = 4 << 20;
+
+/// What a scan of the text finds out about its blocks.
+pub(super) struct Outline<'a> {
+    text: &'a str,
+    /// where headers of arrays of tables begin
+    headers: Vec<usize>,
+    gaps: Vec<Range<usize>>,
+    /// where the line begins, and the comments and empty lines before it
+    line: usize,
+    quiet: Option<usize>,
+    /// since the last header
+    keys: usize,
+    marks: usize,
+    /// the commas in each open bracket
+    commas: Vec<usize>,
+}
+
+/// A part of the text, without its gaps.
+pub(super) struct Block<'a> {
+    pub text: Cow<'a, str>,
+    /// where the pieces of the text stand in the whole
+    pieces: Vec<Range<usize>>,
+}
+
+impl<'a> Outline<'a> {
+    pub(super) fn new(text: &'a str) -> Outline<'a> {
+        Outline {
+            text,
+            headers: Vec::new(),
+            gaps: Vec::new(),
+            line: 0,
+            quiet: Some(0),
+            keys: 0,
+            marks: 0,
+            commas: Vec::new(),
+        }
+    }
+
+    /// Takes a byte outside of strings and comments. `depth` is how many brackets are open before
+    /// it.
+    pub(super) fn take(&mut self, byte: u8, at: usize, depth: usize) -> Result<(), Mistake> {
+        if depth == 0 && byte == b'\n' {
+            self.line = at + 1;
+            self.quiet.get_or_insert(at + 1);
+        } else if depth == 0 && !byte.is_ascii_whitespace() {
+            self.begin(at);
+        }
+        let too_much = |problem: String| Err(Mistake::new(at, problem));
+        self.marks += usize::from(match byte {
+            b'\n' => depth > 0,
+            _ => matches!(byte, b',' | b'=' | b'[' | b']' | b'{' | b'}'),
+        });
+        match byte {
+            b'[' | b'{' => self.commas.push(0),
+            b']' | b'}' => {
+                self.commas.pop();
+            }
+            b',' => {
+                if let Some(commas) = self.commas.last_mut() {
+                    *commas += 1;
+                    if *commas > MOST {
+                        return too_much(format!(
+                            "an array or table of more than {MOST} values; write tables instead, \
+                             such as [[pin]]"
+                        ));
+                    }
+                }
+            }
+            b'=' if depth == 0 => self.keys += 1,
+            _ => {}
+        }
+        if self.keys > MOST {
+            return too_much(format!(
+                "a table with more than {MOST} keys; is this a fleet?"
+            ));
+        }
+        if self.marks > MOST_MARKS {
+            return too_much(format!(
+                "more than {MOST_MARKS} commas, brackets and lines in one table; is this a fleet?"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes the first byte of something outside of brackets.
+    fn begin(&mut self, at: usize) {
+        let Some(quiet) = self.quiet.take() else {
+            return; // the line has begun before
+        };
+        if self.line - quiet >= GAP {
+            self.gaps.push(quiet..self.line);
+        }
+        if self.text.get(at..).is_some_and(is_header) {
+            self.headers.push(self.line);
+            (self.keys, self.marks) = (0, 0);
+        }
+    }
+
+    /// Returns the blocks. One block that is the whole text is none.
+    pub(super) fn blocks(mut self) -> Vec<Block<'a>> {
+        let mut starts = vec![0];
+        for header in self.headers.drain(..) {
+            if starts.last().is_some_and(|last| header - last >= BLOCK) {
+                starts.push(header);
+            }
+        }
+        if starts.len() == 1 && self.gaps.is_empty() {
+            return Vec::new();
+        }
+        let ends = starts.iter().skip(1).copied().chain([self.text.len()]);
+        let mut gaps = self.gaps.iter().peekable();
+        let blocks = starts.iter().zip(ends).map(|(start, end)| {
+            let mut pieces = Vec::new();
+            let mut from = *start;
+            while let Some(gap) = gaps.next_if(|gap| gap.start < end) {
+                pieces.push(from..gap.start.max(from));
+                from = gap.end.min(end);
+            }
+            pieces.push(from..end);
+            pieces.retain(|piece| !piece.is_empty());
+            let texts = pieces
+                .iter()
+                .filter_map(|piece| self.text.get(piece.clone()));
+            let text = match &pieces[..] {
+                [piece] => Cow::Borrowed(self.text.get(piece.clone()).unwrap_or_default()),
+                _ => Cow::Owned(texts.collect()),
+            };
+            Block { text, pieces }
+        });
+        blocks.collect()
+    }
+}
+
+/// Whether a text begins with the header of an array of tables with a plain name.
+fn is_header(text: &str) -> bool {
+    let blank = |c: char| c == ' ' || c == '\t';
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.strip_prefix("[[").is_some_and(|rest| {
+        let name = rest.trim_start_matches(blank);
+        let behind = name.trim_start_matches(plain);
+        behind.len() < name.len() && behind.trim_start_matches(blank).starts_with("]]")
+    })
+}
+
+impl<'a> Block<'a> {
+    /// The whole text as a block.
+    pub(super) fn whole(text: &'a str) -> Block<'a> {
+        Block {
+            text: Cow::Borrowed(text),
+            pieces: std::iter::once(0..text.len()).collect(),
+        }
+    }
+
+    /// Returns where a byte of the block stands in the whole text.
+    pub(super) fn at(&self, place: usize) -> usize {
+        let mut rest = place;
+        let mut end = 0;
+        for piece in &self.pieces {
+            end = piece.end;
+            if rest < piece.len() {
+                return piece.start + rest;
+            }
+            rest -= piece.len();
+        }
+        end + rest
+    }
+}
