@@ -47,7 +47,7 @@ help:
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once (a minute)'
-	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 20 targets, from where the last run ended (ARGS=--help)'
+	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'

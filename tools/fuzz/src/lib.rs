@@ -60,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     },
     target("parts", maps::parts, 400),
     target("part_changes", maps::changed_parts, 400),
+    target("outages", maps::outages, 400),
     target("fleets", fleets::texts, 4000),
     target("changes", changes::histories, 400),
     Target {

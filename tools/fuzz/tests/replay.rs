@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stead_fuzz::{sweep, Target, TARGETS};
 
 /// How many changed inputs are tried for each target.
-const CHANGED: usize = 300;
+const CHANGED: usize = 200;
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -116,7 +116,7 @@ macro_rules! targets {
 }
 
 targets! {
-    paths rrd_lines rrd_replies rrd_files rrd_templates rrd_log rrd_agent rings maps map_changes parts part_changes fleets
+    paths rrd_lines rrd_replies rrd_files rrd_templates rrd_log rrd_agent rings maps map_changes parts part_changes outages fleets
     changes saved_plans history_logs journals carry_settings carry_frames hub_records
 }
 

@@ -25,14 +25,12 @@ const COLLECT: CollectOptions = CollectOptions {
     tokens: false,
 };
 
+/// The most values of an array or an object: a pin more than there may be.
+const MOST: usize = 1_000_001;
+
 /// Reads one object.
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
-    if let Some(at) = too_deep(text) {
-        return Err(Mistake::new(
-            at,
-            format!("arrays and objects are nested more than {DEEPEST} deep; a fleet needs 4"),
-        ));
-    }
+    scan(text)?;
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let at = offset(text, error.line(), error.column());
         Mistake::new(at, format!("not valid JSON: {}", words(&error)))
@@ -60,24 +58,44 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     }
 }
 
-/// Returns the byte where the nesting gets deeper than a parser should follow.
-fn too_deep(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+/// Refuses what a parser should not follow: too deep a nesting, and more values side by side than
+/// any fleet has, which would take many times the memory of the text.
+fn scan(text: &str) -> Result<(), Mistake> {
+    let (mut in_string, mut escaped) = (false, false);
+    // the commas in each open bracket
+    let mut open: Vec<usize> = Vec::new();
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'[' | b'{' if !in_string => {
+                open.push(0);
+                if open.len() > DEEPEST {
+                    let problem = format!(
+                        "arrays and objects are nested more than {DEEPEST} deep; a fleet needs 4"
+                    );
+                    return Err(Mistake::new(at, problem));
+                }
+            }
+            b']' | b'}' if !in_string => {
+                open.pop();
+            }
+            b',' if !in_string => {
+                let Some(commas) = open.last_mut() else {
+                    continue; // the parser reports it
+                };
+                *commas += 1;
+                if *commas > MOST {
+                    let problem =
+                        format!("an array or object of more than {MOST} values; is this a fleet?");
+                    return Err(Mistake::new(at, problem));
+                }
+            }
             _ => {}
         }
-        if depth > DEEPEST {
-            return Some(at);
-        }
     }
-    None
+    Ok(())
 }
 
 /// Converts a line and a column in bytes, both from 1, to an offset. Column 0 is the end of the
@@ -156,6 +174,14 @@ fn lower(value: Json) -> Result<Tree, Mistake> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_fleet_has_is_refused_before_it_is_parsed() {
+        let text = format!("{{\"spread\": [{}0]}}", "0,".repeat(1_000_002));
+        let mistake = tree(&text).err().unwrap();
+        assert_eq!(mistake.at, 12 + 2 * 1_000_001 + 1);
+        assert!(mistake.problem.contains("more than 1000001 values"));
+    }
 
     fn problem(text: &str) -> (usize, String) {
         match tree(text) {
