@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -48,6 +48,7 @@ help:
 	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once (a minute)'
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
+	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
@@ -213,6 +214,14 @@ faults:
 	@scripts/setup --tests
 	@$(PYTHON) -B tests/faults/run.py --long
 	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes
+
+# where there are no files of Unix, maps are read from bytes
+check-targets:
+	@for target in wasm32-unknown-unknown x86_64-pc-windows-gnu aarch64-apple-darwin; do \
+		echo "== $$target"; \
+		rustup target add -q $$target 2>/dev/null || true; \
+		$(CARGO) check -q --locked -p stead --target $$target || exit 1; \
+	done
 
 fuzz:
 	@$(PYTHON) -B tests/fuzz/run.py $(ARGS)

@@ -88,12 +88,16 @@ class Done:
         self.text = out.decode("utf-8", "replace")
 
 
+# the compiler of the tests: with CC=s390x-linux-gnu-gcc that of another machine
+GCC = os.environ.get("CC") or "gcc"
+
+
 def has(command):
     """Returns whether there is such a program."""
     return shutil.which(command) is not None
 
 
-def compiled(program, sources, libraries, *options, cc="gcc"):
+def compiled(program, sources, libraries, *options, cc=GCC):
     """Compiles and links a program of this directory, so that it finds the library where
     it is now. Returns the compiler's complaints.
     """

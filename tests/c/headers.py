@@ -5,11 +5,11 @@ example, and the declarations that PHP reads.
 import os
 import re
 
-from checking import HERE, INCLUDE, MAPS, ROOT, Done, declared, has
+from checking import GCC, HERE, INCLUDE, MAPS, ROOT, Done, declared, has
 
 STANDARDS = [
-    ("gcc", "c99"),
-    ("gcc", "c17"),
+    (GCC, "c99"),
+    (GCC, "c17"),
     ("clang", "c99"),
     ("clang", "c17"),
     ("g++", "c++11"),
@@ -93,10 +93,10 @@ def matrix(part, scratch, libraries):
                 done.code == 0,
                 done.text,
             )
-    if "gcc" not in missing:
+    if GCC not in missing:
         part.equal(
             "every function of stead.h is in the library",
-            Done([os.path.join(scratch, "whole-gcc-c99.c.out")]).code,
+            Done([os.path.join(scratch, f"whole-{os.path.basename(GCC)}-c99.c.out")]).code,
             0,
         )
         # the control: the strict compiler does complain
@@ -107,7 +107,7 @@ def matrix(part, scratch, libraries):
         )
         part.that(
             "a wrong use is seen",
-            Done(["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-fsyntax-only", bad]).code
+            Done([GCC, "-std=c99", *STRICT, "-I", INCLUDE, "-fsyntax-only", bad]).code
             != 0,
         )
 
@@ -130,7 +130,7 @@ def version(part, scratch, libraries):
         "version.c",
     )
     program = os.path.join(scratch, "version")
-    command = ["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-o", program, source]
+    command = [GCC, "-std=c99", *STRICT, "-I", INCLUDE, "-o", program, source]
     done = Done([*command, "-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead"])
     part.that("the version can be used in #if", done.code == 0, done.text)
     part.equal(
@@ -173,7 +173,7 @@ def unused(part, scratch):
         "#include <stead.h>\nvoid ignore(void);\nvoid ignore(void) {\n" + lines + "}\n"
     )
     for compiler, standard, end in (
-        ("gcc", "c99", "c"),
+        (GCC, "c99", "c"),
         ("clang", "c99", "c"),
         ("g++", "c++11", "cpp"),
         ("clang++", "c++11", "cpp"),
@@ -218,7 +218,7 @@ def example(part, scratch, libraries):
     )
     done = Done(
         [
-            "gcc",
+            GCC,
             "-std=c99",
             *STRICT,
             "-I",
@@ -297,7 +297,7 @@ def cdef(part, scratch, libraries):
         "layout-main.c",
     )
     units = [os.path.join(scratch, f"layout-{name}.c") for name in ("cdef", "header")]
-    for compiler in ("gcc", "clang"):
+    for compiler in (GCC, "clang"):
         if has(compiler):
             program = os.path.join(scratch, f"layout-{compiler}")
             done = Done(
@@ -328,7 +328,7 @@ def cdef(part, scratch, libraries):
     )
     part.that(
         "another layout is seen",
-        Done(["gcc", "-std=c11", "-fsyntax-only", wrong]).code != 0,
+        Done([GCC, "-std=c11", "-fsyntax-only", wrong]).code != 0,
     )
 
 

@@ -23,7 +23,7 @@ import memory
 import statuses
 import symbols
 import tracing
-from checking import MAPS, Done, Part, compiled, new_directory
+from checking import GCC, MAPS, Done, Part, compiled, new_directory
 
 ROUNDS = "10"
 MODES = ["hammer", "first", "names", "publish", "control"]
@@ -90,7 +90,7 @@ def parts(scratch, libraries, faults, programs):
         ),
         (
             "sanitizers of gcc",
-            lambda part: memory.sanitizers(part, scratch, libraries, "gcc"),
+            lambda part: memory.sanitizers(part, scratch, libraries, GCC),
         ),
         (
             "sanitizers of clang",

@@ -100,6 +100,8 @@
 //! original program when they draw its map.
 
 #![deny(missing_docs, unsafe_code)]
+// where there are no files of Unix, maps are read from bytes, and parts of the rest have no user
+#![cfg_attr(not(unix), allow(unused, unreachable_code))]
 
 pub mod baseline;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
@@ -119,9 +121,11 @@ mod held;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod kernel;
 pub mod load;
+#[cfg(unix)]
 mod lock;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;
+#[cfg(unix)]
 mod mmap;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod name;
@@ -146,6 +150,7 @@ pub mod simulate;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod slice;
 pub mod stats;
+#[cfg(unix)]
 pub mod store;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod tolerance;
@@ -163,4 +168,5 @@ pub use pair::Pair;
 pub use plan::Plan;
 pub use point::{Point, Share};
 pub use rebalance::{build, build_max_move};
+#[cfg(unix)]
 pub use store::Store;

@@ -79,12 +79,14 @@ impl Pair {
     ///
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the old map, and
     /// `Identity` when it has another one under its number.
+    #[cfg(unix)]
     pub fn open(path: &Path) -> Result<Pair> {
         Pair::of_map(Map::open(path)?, path, Map::open)
     }
 
     /// Opens a pair as [`Pair::open`] does, and reads both maps into memory whatever their size, as
     /// [`Map::open_copy`].
+    #[cfg(unix)]
     pub fn open_copy(path: &Path) -> Result<Pair> {
         Pair::of_map(Map::open_copy(path)?, path, Map::open_copy)
     }
@@ -94,6 +96,7 @@ impl Pair {
     ///
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the epoch; `Identity` when
     /// its file is another map's.
+    #[cfg(unix)]
     pub fn open_from(path: &Path, epoch: u64, state: State) -> Result<Pair> {
         let new = Map::open(path)?;
         if new.epoch() == epoch {

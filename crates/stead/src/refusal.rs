@@ -5,10 +5,15 @@
 //! them, their numbers are shown. Who this process is comes from /proc, so that no unsafe code is
 //! needed; where there is no /proc, the message does not say it.
 
-use std::fs::{self, Metadata};
+use std::fs;
+#[cfg(unix)]
+use std::fs::Metadata;
 use std::io;
+#[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 
 /// Returns the end of the message for a failed action on a file: empty, or a text that begins with
 /// "; ".
@@ -46,6 +51,12 @@ fn missing(file: &Path) -> String {
     }
 }
 
+#[cfg(not(unix))]
+fn denied(_file: &Path) -> String {
+    String::new()
+}
+
+#[cfg(unix)]
 fn denied(file: &Path) -> String {
     let Some((cause, meta)) = cause(file) else {
         return String::new();
@@ -73,6 +84,7 @@ fn denied(file: &Path) -> String {
 
 /// Returns what refuses the access: the file itself if it can be seen, else the innermost directory
 /// on the way to it that can be seen.
+#[cfg(unix)]
 fn cause(file: &Path) -> Option<(PathBuf, Metadata)> {
     for path in file.ancestors() {
         let path = if path == Path::new("") {
@@ -88,6 +100,7 @@ fn cause(file: &Path) -> Option<(PathBuf, Metadata)> {
 }
 
 /// Returns the effective user of this process.
+#[cfg(unix)]
 pub(crate) fn us() -> Option<u32> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
@@ -95,6 +108,7 @@ pub(crate) fn us() -> Option<u32> {
 }
 
 /// Returns the name of a user or group, or its number where the file does not have it.
+#[cfg(unix)]
 fn name(file: &str, number: u32) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let wanted = number.to_string();

@@ -4,7 +4,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::reader::{At, Reader};
@@ -144,13 +143,24 @@ fn shown_path(path: &Path) -> String {
     }
 }
 
+#[cfg(unix)]
+fn is_fifo(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_fifo(_path: &Path) -> bool {
+    false
+}
+
 /// Reads a secret. The error says why it could not, in words that follow the file's name.
 fn read(path: &Path) -> Result<Secret, String> {
     let cannot = |error: io::Error| {
         format!("cannot be read ({error}); correct the path or the file's permissions")
     };
     let mut bytes = Vec::new();
-    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo()) {
+    if is_fifo(path) {
         return Err(
             "is a FIFO, which may never answer; name a file that holds the secret".to_owned(),
         );

@@ -6,6 +6,7 @@
 mod as_fleet;
 mod batch;
 mod buckets;
+#[cfg(unix)]
 mod cache;
 mod domains;
 mod epoch;

@@ -2,10 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
+#[cfg(unix)]
 use std::fs::{File, Metadata, OpenOptions};
+#[cfg(unix)]
 use std::io::{self, Read};
 use std::ops::Deref;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+#[cfg(unix)]
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
@@ -18,18 +22,22 @@ use crate::error::{Error, Result};
 use crate::format::{
     encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
 };
+#[cfg(unix)]
 use crate::mmap::Mapping;
 use crate::point::Share;
 
 /// A file up to this size is read into our own memory; a larger one is mapped and shared. Reading 1
 /// MiB takes less than a millisecond, and no other process can truncate our own copy.
+#[cfg(unix)]
 pub(super) const COPY_UP_TO: u64 = 1 << 20;
 
 /// A larger file is refused before it is read. 1 GiB is a hundred times the size of a map of 1000
 /// nodes that joined one by one.
+#[cfg(unix)]
 const MOST_BYTES: u64 = 1 << 30;
 
 /// How often a file is read, at most, while it keeps changing.
+#[cfg(unix)]
 const TRIES: u32 = 3;
 
 /// An immutable, verified map.
@@ -57,6 +65,7 @@ pub struct Map {
 /// Where the bytes of a map are.
 pub(super) enum Bytes {
     Own(Vec<u8>),
+    #[cfg(unix)]
     Shared(Mapping),
 }
 
@@ -66,12 +75,14 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Own(bytes) => bytes,
+            #[cfg(unix)]
             Bytes::Shared(mapping) => mapping,
         }
     }
 }
 
 /// The state of a file: if it changes, so does the stamp.
+#[cfg(unix)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stamp {
     pub device: u64,
@@ -81,6 +92,7 @@ pub(super) struct Stamp {
     changed: (i64, i64),
 }
 
+#[cfg(unix)]
 impl Stamp {
     pub(super) fn of(meta: &Metadata) -> Stamp {
         Stamp {
@@ -121,6 +133,7 @@ impl Map {
 
     /// Opens a map file without the cache of open maps, and reads it into memory whatever its size.
     /// Cost: one SHA-256 and one pass over the file.
+    #[cfg(unix)]
     pub fn open_uncached(path: &Path) -> Result<Map> {
         open(path, MOST_BYTES).map(|(map, _, _)| map)
     }
@@ -207,6 +220,7 @@ impl fmt::Debug for Map {
 
 /// Opens and verifies a map. Also returns the open file and its stamp, for callers that watch the
 /// file.
+#[cfg(unix)]
 pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
     for _ in 0..TRIES {
         // O_NONBLOCK: opening a FIFO must not wait for a writer; the check below then refuses it
@@ -259,6 +273,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
 
 /// Reads a file into our own memory. Checks the header before it allocates memory for the rest: a
 /// large file that is not a map takes no memory, and a lack of memory is an error.
+#[cfg(unix)]
 fn copied(file: &mut File, path: &Path, size: u64) -> Result<Vec<u8>> {
     let read = |e| Error::io("read", path, e);
     let mut bytes = Vec::with_capacity(PEEK);
@@ -275,6 +290,7 @@ fn copied(file: &mut File, path: &Path, size: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+#[cfg(unix)]
 fn format_error(path: &Path, problem: String) -> Error {
     Error::Format {
         file: Some(path.to_owned()),
