@@ -219,7 +219,7 @@ faults:
 check-targets:
 	@for target in wasm32-unknown-unknown x86_64-pc-windows-gnu aarch64-apple-darwin; do \
 		echo "== $$target"; \
-		rustup target add -q $$target 2>/dev/null || true; \
+		rustup -q target add $$target 2>/dev/null || true; \
 		$(CARGO) check -q --locked -p stead --target $$target || exit 1; \
 	done
 
