@@ -1,7 +1,7 @@
 //! How the program ends: with an exit code from sysexits.h and, on an error, one line of text.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -143,6 +143,7 @@ impl From<Error> for Failure {
 
 fn code(error: &Error) -> u8 {
     match error.status() {
+        Status::Io if leads_through_a_file(error) => NO_INPUT,
         Status::Fleet | Status::Impossible => FLEET,
         Status::Guarded => REFUSED,
         Status::Format
@@ -159,6 +160,10 @@ fn code(error: &Error) -> u8 {
         Status::Invalid => USAGE,
         Status::Internal => INTERNAL,
     }
+}
+
+fn leads_through_a_file(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::NotADirectory)
 }
 
 /// Escapes control characters: a file name may contain a newline, an error message must not.

@@ -157,6 +157,8 @@ fn a_missing_map_is_66_except_where_it_is_made() {
     ] {
         dir.run(verb).fails(66, &["cannot open none: "]);
     }
+    dir.run(&["show", "m.map/none"])
+        .fails(66, &["m.map is a file, no directory: correct the path"]);
     dir.run(&["apply", "fleet.toml", "no/such/directory/m.map"])
         .fails(66, &["no/such/directory"]);
 }

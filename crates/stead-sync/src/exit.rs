@@ -92,9 +92,14 @@ impl Failure {
     }
 }
 
+fn leads_through_a_file(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let code = match error.status() {
+            Status::Io if leads_through_a_file(&error) => NO_INPUT,
             Status::Guarded => REFUSED,
             Status::NotFound => NO_INPUT,
             Status::Io | Status::Memory => IO,

@@ -205,7 +205,9 @@ impl Error {
             Error::Digest { .. } => Status::Digest,
             Error::Version { .. } => Status::Version,
             Error::Identity { .. } => Status::Identity,
-            Error::Io { source, .. } if is_absent(source.kind()) => Status::NotFound,
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Status::NotFound
+            }
             Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Status::Permission
             }
@@ -245,11 +247,6 @@ impl Error {
         }
         self
     }
-}
-
-/// Whether there is no such file: it is missing, or its path leads through a file.
-fn is_absent(kind: io::ErrorKind) -> bool {
-    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Prints `FILE: `, or nothing for `None`.
@@ -418,7 +415,11 @@ mod tests {
             Path::new("f/m"),
             io::ErrorKind::NotADirectory.into(),
         );
-        assert_eq!(through.status(), Status::NotFound);
+        assert_eq!(
+            through.status(),
+            Status::Io,
+            "no caller may take it for \"no map yet\""
+        );
         assert_eq!(denied.status(), Status::Permission);
     }
 
