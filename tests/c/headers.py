@@ -96,7 +96,9 @@ def matrix(part, scratch, libraries):
     if GCC not in missing:
         part.equal(
             "every function of stead.h is in the library",
-            Done([os.path.join(scratch, f"whole-{os.path.basename(GCC)}-c99.c.out")]).code,
+            Done(
+                [os.path.join(scratch, f"whole-{os.path.basename(GCC)}-c99.c.out")]
+            ).code,
             0,
         )
         # the control: the strict compiler does complain

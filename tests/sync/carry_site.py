@@ -223,12 +223,13 @@ class Carry:
         return comparison.both_lists(now, now, now.point(key.encode()))[1][0]
 
     def copies(self):
-        """{key: {node: value}} of all files."""
+        """{key: {node: value}} of all files. An application may delete a file meanwhile."""
         found = {}
         for node in sorted(os.listdir(self.roots)):
             for path in (self.roots / node).glob("[!.]*/*"):
-                found.setdefault(path.name, {})[node] = path.read_text()
-        return found
+                with contextlib.suppress(FileNotFoundError):
+                    found.setdefault(path.name, {})[node] = path.read_text()
+        return {key: values for key, values in found.items() if values}
 
     def judge(self):
         """Checks that each key is where the map says, once, as it was last written.

@@ -1,5 +1,5 @@
 //! Prints the public functions of a crate that belong to no trait, each on a line of its own: a
-//! method as `Type::name`, a free function as `name`. Code for tests is left out. tests/languages
+//! method as `Type::name`, a free function as `name`. Code that only tests have is left out. tests/languages
 //! compares them with docs/languages.md.
 //!
 //! ```text
@@ -84,8 +84,12 @@ fn public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
+/// Whether a condition leaves the code out of a build for Linux: `#[cfg(unix)]` does not.
 fn for_tests(attributes: &[Attribute]) -> bool {
-    attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("cfg"))
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && !attribute
+                .parse_args::<syn::Path>()
+                .is_ok_and(|condition| condition.is_ident("unix"))
+    })
 }
