@@ -17,14 +17,14 @@ from census import Glance
 class Visitors:
     """The process of the visitors, and what it says."""
 
-    def __init__(self, truth_file, ports):
+    def __init__(self, truth_file, ports, pause):
         self.seen, self.rates = None, {}
         self.last = collections.deque(maxlen=5)  # a bit more than a second
         hosts = [f"{name}={port}" for name, port in ports.items()]
         setpriv = [parts.find("setpriv"), "--pdeathsig=KILL"]
         script = os.path.join(parts.HERE, "visitors.py")
         self.process = subprocess.Popen(
-            [*setpriv, sys.executable, "-B", script, truth_file, *hosts],
+            [*setpriv, sys.executable, "-B", script, truth_file, str(pause), *hosts],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

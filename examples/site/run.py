@@ -2,8 +2,8 @@
 PHP, Perl and Python, visitors, and a shard that is added while they work. `make
 demo-site` runs it.
 
-    python3 run.py [--members N] [--seconds N] [--no-page] [--dir PATH] [--keep-open]
-                   [--break]
+    python3 run.py [--members N] [--seconds N] [--pause MS] [--no-page] [--dir PATH]
+                   [--keep-open] [--break]
 
 All of it is real, runs on this machine only, in a temporary directory, and is gone at
 the end. The exit code is 1 when a count is not 0.
@@ -103,7 +103,7 @@ def demo(site, page, options):
         terminal.status(page.state)
 
     site.watcher = Watcher(site, status)
-    site.visitors = Visitors(file, site.ports)
+    site.visitors = Visitors(file, site.ports, options.pause / 1000)
     site.watcher.start()
     show(phase="three shards; visitors read, write, create and delete")
     time.sleep(options.seconds / 10)
@@ -194,6 +194,12 @@ def main():
     add = parser.add_argument
     add("--members", type=whole, default=6000, help="how many members; 6000")
     add("--seconds", type=whole, default=30, help="about how long it works; 30")
+    add(
+        "--pause",
+        type=lambda text: max(0, int(text)),
+        default=0,
+        help="milliseconds that each of the nine visitors waits between two requests; 0",
+    )
     add("--no-page", action="store_true", help="without the page for a browser")
     add("--dir", default="/tmp", help="where its directory is made; /tmp")
     add(

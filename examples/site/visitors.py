@@ -1,9 +1,9 @@
 """Visitors: they read, change, create and delete members on all web hosts, and judge
 each answer by what they know to be true.
 
-    python3 visitors.py TRUTH NAME=PORT ...      until standard input ends
+    python3 visitors.py TRUTH PAUSE NAME=PORT ...      until standard input ends
 
-TRUTH is a file, {"members": {KEY: [about, photo] ...}}: the number of the text and of
+Each visitor waits PAUSE seconds between two requests. TRUTH is a file, {"members": {KEY: [about, photo] ...}}: the number of the text and of
 the photo that each member has, or null. At the end it is written anew. Each 0.25 s a
 line of JSON says what was seen so far.
 """
@@ -70,9 +70,9 @@ class Visitor(threading.Thread):
     with one browser; so each answer has one right content.
     """
 
-    def __init__(self, number, host, port, truth, locks, seen):
+    def __init__(self, number, host, port, pause, truth, locks, seen):
         super().__init__(daemon=True)
-        self.host, self.port, self.seen = host, port, seen
+        self.host, self.port, self.pause, self.seen = host, port, pause, seen
         self.truth, self.locks, self.keys = truth, locks, list(truth)
         self.random, self.ends = random.Random(number), threading.Event()
         self.connection = None
@@ -160,7 +160,7 @@ class Visitor(threading.Thread):
             self.truth[key] = None, None
 
     def run(self):
-        while not self.ends.is_set():
+        while not self.ends.wait(self.pause):
             key = self.random.choice(self.keys)
             if self.locks[key].acquire(blocking=False):
                 try:
@@ -170,14 +170,14 @@ class Visitor(threading.Thread):
 
 
 def main():
-    file, *hosts = sys.argv[1:]
+    file, pause, *hosts = sys.argv[1:]
     with open(file, encoding="ascii") as said:
         truth = json.load(said)["members"]
     locks = {key: threading.Lock() for key in truth}
     hosts = [host.split("=") for host in hosts]
     seen = Seen([name for name, _ in hosts])
     visitors = [
-        Visitor(number, name, int(port), truth, locks, seen)
+        Visitor(number, name, int(port), float(pause), truth, locks, seen)
         for number, (name, port) in enumerate(hosts * 3)
     ]
     for visitor in visitors:

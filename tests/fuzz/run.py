@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -106,24 +107,27 @@ class Run:
         read += [os.path.join(ROOT, seed) for seed in seeds]
         before = set(files(found))
         began = time.monotonic()
-        done = subprocess.run(
-            ["nice", "-n", str(nice), program, f"-max_total_time={seconds}"]
-            + [f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MEMORY}"]
-            + [f"-max_len={longest}", f"-artifact_prefix={found}/"]
-            + ["-print_final_stats=1", "-reload=0", own]
-            + [place for place in read if os.path.isdir(place)],
-            cwd=ROOT,
-            env={**os.environ, "STEAD_FUZZ": name, "RUST_BACKTRACE": "1"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        with tempfile.TemporaryFile() as said:
+            child = subprocess.Popen(
+                ["nice", "-n", str(nice), program, f"-max_total_time={seconds}"]
+                + [f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MEMORY}"]
+                + [f"-max_len={longest}", f"-artifact_prefix={found}/"]
+                + ["-print_final_stats=1", "-reload=0", own]
+                + [place for place in read if os.path.isdir(place)],
+                cwd=ROOT,
+                env={**os.environ, "STEAD_FUZZ": name, "RUST_BACKTRACE": "1"},
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+            )
+            # the time of the processor, which other programs may have had meanwhile
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            self.said = said.read().decode("utf-8", "replace")
         self.seconds = time.monotonic() - began
-        self.said = done.stderr
+        self.processor = used.ru_utime + used.ru_stime
         self.failed = sorted(set(files(found)) - before)
-        self.ended_well = done.returncode == 0
+        self.ended_well = child.returncode == 0
         last = re.findall(r"^#(\d+)\s.* cov: (\d+) ft: (\d+)", self.said, re.MULTILINE)
         self.reached = int(last[-1][1]) if last else 0
         stat = re.findall(r"^stat::(\w+):\s+(\d+)", self.said, re.MULTILINE)
@@ -228,7 +232,7 @@ def main():
             print(f"see it again: STEAD_FUZZ={one.name} {program} {path}")
             print(f"keep it:      cp {path} fuzz/failed/{one.name}/  (and mend it)")
     total = sum(run.executions for run in runs)
-    seconds = sum(run.seconds for run in runs)
+    seconds = sum(run.processor for run in runs)
     print(f"{total:,} executions in {seconds / 3600:.2f} hours of one processor")
     failed = len(bad) + (not guided)
     print(f"{len(runs) - len(bad) + guided} passed, {failed} failed, 0 skipped")

@@ -26,6 +26,8 @@ import parts
 
 # generous, because the machine may be very busy; nothing is measured by it
 LIMIT = 400
+# nine visitors leave a part of the machine to the other suites
+PAUSE = ["--pause", "40"]
 ZEROS = "0 stale, 0 wrong, 0 come back, 0 never answered"
 
 
@@ -135,7 +137,9 @@ def test_a_shard_is_added_and_nobody_notices(
 ):
     if not site_browser.find():
         record_property("without the page:", "chromium-headless-shell is not installed")
-    with Demo(environment, room, "--members", "1500", "--seconds", "15") as demo:
+    with Demo(
+        environment, room, "--members", "1500", "--seconds", "15", *PAUSE
+    ) as demo:
         url = demo.read_until(r"the page: (http://127\.0\.0\.1:\d+/)")[1]
         demo.read_until("stead-sync carry run")
         assert len(processes(room)) > 10
@@ -199,7 +203,7 @@ def test_without_pairs_members_are_missed_and_lost(environment, room, record_pro
 
 def test_connections_that_break_make_no_miss(environment, room, record_property):
     with Demo(
-        environment, room, "--members", "900", "--seconds", "20", "--no-page"
+        environment, room, "--members", "900", "--seconds", "20", "--no-page", *PAUSE
     ) as demo:
         demo.read_until("old: the old place")
         (here,) = room.iterdir()
@@ -235,7 +239,7 @@ def break_connections(here):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_when_it_is_stopped_it_leaves_nothing_behind(environment, room, number):
-    with Demo(environment, room, "--members", "600", "--no-page") as demo:
+    with Demo(environment, room, "--members", "600", "--no-page", *PAUSE) as demo:
         demo.read_until("stead-sync carry run")
         demo.process.send_signal(number)
         assert demo.end() == 130, demo.said
