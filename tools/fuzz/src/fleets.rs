@@ -1,7 +1,7 @@
 //! Texts of fleets, TOML and JSON: what is accepted can be built, and its own text is read as the
 //! same fleet.
 
-use stead::verdict::Verdict;
+use stead::verdict::{Rule, Verdict};
 use stead::{build, Fleet, Map};
 
 use crate::maps::answers;
@@ -33,8 +33,13 @@ pub fn texts(data: &[u8]) {
     };
     assert!(map.same(&second.expect("the same fleet can be built")));
     let read = Map::from_bytes(map.bytes().to_vec()).expect("what is built can be read");
-    let verdict = Verdict::of(&read, 3);
-    assert!(verdict.is_sound(), "what is built keeps its rules");
+    // a pin may break a rule, which is said; whoever means it says `short`
+    let broken = Verdict::of(&read, 3).violations;
+    assert_eq!(
+        broken.count(),
+        broken.of(Rule::Pins),
+        "what is built keeps its rules"
+    );
     answers(&read);
     let back = build(&read.fleet(), None).expect("the fleet of a map can be built");
     assert_eq!(back.slice_count(), map.slice_count());
