@@ -9,7 +9,7 @@ import time
 import figures
 from machine import busy, say, spent, sync_time
 from rrd_servers import Client, wait_for
-from systems import BEGIN, Plain, Routed, create, statistics_of
+from systems import BEGIN, PAIR, Paired, Plain, Routed, create, statistics_of
 
 BATCH = 1000
 # (name, clients, options of the client): first with one update at a time in each, then
@@ -63,7 +63,8 @@ class Bench:
 
     def add(self, name, copies, programs, arguments):
         # a short name: the path of a unix socket has at most 107 bytes
-        self.systems[name, copies] = Routed(
+        kind = Paired if name.removeprefix(f"{BEFORE} ").startswith(PAIR) else Routed
+        self.systems[name, copies] = kind(
             programs,
             self.place / str(len(self.systems)),
             self.options.socket,
@@ -115,7 +116,7 @@ class Bench:
         """Loads one system; returns the figures."""
         system = self.systems[key]
         servers = [server.process.pid for server in system.servers]
-        routers = [system.router.pid] if system.router else []
+        routers = [router.pid for router in system.routers]
         pids = {**({"router": routers} if routers else {}), "servers": servers}
         before = {who: [spent(pid) for pid in pids[who]] for who in pids}
         clock, all_before = time.monotonic(), busy()

@@ -13,6 +13,12 @@ The systems run one after the other: one rrdcached without a router, and each va
 of the router with four servers in two zones. --busy lets other processes compute all
 the time, as on a machine that also runs something else. --client load takes a client
 that does nothing but send each value when it is due, and the next after its answer.
+
+Whoever is late on a busy machine has mostly waited for a core. For the worst moment,
+the last lines say for how long the busiest thread of each program computed, and for
+how long it could have computed but had no core, while the oldest value waited. Root
+should run this: then the threads that feed and measure always get a core at once, so
+that their own delays are not taken for those of collectd.
 """
 
 import argparse
@@ -32,7 +38,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "rrd")]
 
 import figures
-from machine import build, busy, clean_up_when_told, disk, say, spent
+from machine import (
+    build,
+    busy,
+    clean_up_when_told,
+    disk,
+    first_in_line,
+    say,
+    scheduled,
+    spent,
+)
 from rrd_clients import installed
 from rrd_servers import Client, connect, wait_for
 from systems import Plain, Routed, create, known, statistics_of
@@ -106,6 +121,7 @@ class Feeder(threading.Thread):
         self.accepted, self.refused = 0, None
 
     def run(self):
+        first_in_line()
         threading.Thread(target=self.hear, daemon=True).start()
         rate = len(self.names)
         begin, stamp, fed = time.monotonic(), int(time.time()), 0
@@ -125,6 +141,7 @@ class Feeder(threading.Thread):
 
     def hear(self):
         """Counts collectd's answers."""
+        first_in_line()
         for line in self.socket.makefile("rb"):
             if line.startswith(b"0 Success"):
                 self.accepted += 1
@@ -148,12 +165,58 @@ def arrived(system):
     return min(zones.values())
 
 
-def usage(system, more):
-    """Returns the seconds of CPU so far, by the part of the system."""
+def parts(system, more):
+    """Returns the processes of each part of the system."""
     pids = {"servers": [server.process.pid for server in system.servers], **more}
     if system.router:
         pids["router"] = [system.router.pid]
+    return pids
+
+
+def usage(system, more):
+    """Returns the seconds of CPU so far, by the part of the system."""
+    pids = parts(system, more)
     return {who: sum(spent(pid)[0] for pid in pids[who]) for who in pids}
+
+
+class Moments:
+    """How far collectd was behind at each moment, and what every thread did until then."""
+
+    def __init__(self, pids):
+        self.pids, self.taken = pids, []
+
+    def take(self, behind):
+        threads = {
+            who: {
+                thread: times
+                for pid in pids
+                for thread, times in scheduled(pid).items()
+            }
+            for who, pids in self.pids.items()
+        }
+        self.taken.append((time.monotonic(), behind, threads))
+
+    def worst(self):
+        """Returns what the busiest thread of each part did while the value waited that
+        waited longest: (seconds behind, {part: (computed, waited for a core)}).
+        """
+        end, behind, after = max(self.taken, key=lambda moment: moment[1])
+        before = max(
+            (moment for moment in self.taken if moment[0] <= end - behind),
+            default=self.taken[0],
+            key=lambda moment: moment[0],
+        )[2]
+        found = {}
+        for who, threads in after.items():
+            spans = (
+                [
+                    now - then
+                    for now, then in zip(times, before[who].get(thread, (0, 0)))
+                ]
+                for thread, times in threads.items()
+            )
+            found[who] = max(spans, key=sum, default=[0.0, 0.0])
+        return behind, found
 
 
 def whole(system, count, what):
@@ -177,24 +240,36 @@ def flushed(server):
         return client.ask("QUEUE").startswith(b"0 ")
 
 
-def with_collectd(system, place, names, seconds, patience):
-    """Feeds collectd; returns the ages, the values that arrived, the time until the last arrived, and
-    the CPU. If not all have arrived after `patience` seconds, the time is None.
+def prioritise(pids, nice):
+    """Gives every thread of some parts of the system its nice value."""
+    for who in set(nice) & set(pids):
+        for pid in pids[who]:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                os.setpriority(os.PRIO_PROCESS, int(thread), nice[who])
+
+
+def with_collectd(system, place, names, seconds, patience, nice):
+    """Feeds collectd; returns the moments, the values that arrived, the time until the
+    last arrived, and the CPU. If not all have arrived after `patience` seconds, the time
+    is None.
     """
     with Collectd(place / "collectd", system.addresses[0]) as collectd:
         pids = {"client": [collectd.process.pid]}
+        prioritise(parts(system, pids), nice)
+        moments = Moments(parts(system, pids))
         before = usage(system, pids)
         feeder = Feeder(f"unix:{collectd.place}/s", names, seconds)
         feeder.start()
-        ages = []
+        first_in_line()
         while feeder.is_alive():
             time.sleep(SAMPLE)
-            ages.append(feeder.behind(arrived(system)))
+            moments.take(feeder.behind(arrived(system)))
+        first_in_line(False)
         end, count = time.monotonic(), feeder.counts[-1]
         if feeder.refused:
             sys.exit(f"collectd refused a value: {feeder.refused}")
         while (have := arrived(system)) < count and time.monotonic() < end + patience:
-            ages.append(feeder.behind(have))
+            moments.take(feeder.behind(have))
             time.sleep(SAMPLE)
         drain = time.monotonic() - end if have >= count else None
         after = usage(system, pids)
@@ -202,10 +277,10 @@ def with_collectd(system, place, names, seconds, patience):
             sys.exit(f"collectd says: {said[-1000:]}")
         if drain is None:
             collectd.process.kill()  # it would go on until its queue is empty
-    return ages, have, drain, {who: after[who] - before[who] for who in after}
+    return moments, have, drain, {who: after[who] - before[who] for who in after}
 
 
-def with_load(system, programs, place, names, seconds):
+def with_load(system, programs, place, names, seconds, nice):
     """Sends the values with the client of `make bench-rrd`; returns the same."""
     (place / "files").write_text("".join(f"{name}.rrd\n" for name in names))
     command = [programs["load"], "--files", place / "files", "--to"]
@@ -213,6 +288,7 @@ def with_load(system, programs, place, names, seconds):
     command += ["--start", int(time.time()), "--copies", system.copies]
     for server in system.servers:
         command += ["--server", server.address]
+    prioritise(parts(system, {}), nice)
     before = usage(system, {})
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=False)
     after = usage(system, {})
@@ -235,22 +311,21 @@ def measure(options, programs, name, text, rate, place):
         system = Plain(place / "s", "tcp")
     else:
         system = Routed(programs, place / "s", "tcp", text)
+    worst = None
     with system:
-        if options.nice and name != DIRECT:
-            for thread in os.listdir(f"/proc/{system.router.pid}/task"):
-                os.setpriority(os.PRIO_PROCESS, int(thread), options.nice)
         system.place_files([f"{name}.rrd" for name in names], template)
         begin, all_before = time.monotonic(), busy()
         if options.client == "load":
             ages, count, drain, cpu = with_load(
-                system, programs, place, names, options.seconds
+                system, programs, place, names, options.seconds, options.nice
             )
             median, p99, most = ages
         else:
-            ages, count, drain, cpu = with_collectd(
-                system, place, names, options.seconds, options.patience
+            moments, count, drain, cpu = with_collectd(
+                system, place, names, options.seconds, options.patience, options.nice
             )
-            ages.sort()
+            worst = moments.worst()
+            ages = sorted(behind for _, behind, _ in moments.taken)
             median, most = statistics.median(ages), ages[-1]
             p99 = ages[min(len(ages) - 1, len(ages) * 99 // 100)]
         others = busy() - all_before - sum(cpu.values())
@@ -263,7 +338,28 @@ def measure(options, programs, name, text, rate, place):
         "drain_s": drain,
         "cpu_us": {who: used * 1e6 / count for who, used in cpu.items()},
         "others": max(0.0, others),
+        "worst": worst,
     }
+
+
+def nice_values(text):
+    """Reads -10, which is for the router, or router=-10,client=-5,servers=0."""
+    if "=" not in text:
+        return {"router": int(text)}
+    found = dict(part.split("=") for part in text.split(","))
+    if unknown := set(found) - {"router", "client", "servers"}:
+        raise argparse.ArgumentTypeError(f"{unknown.pop()} is no part of the system")
+    return {who: int(value) for who, value in found.items()}
+
+
+def told(name, found):
+    """Returns the line about the worst moment of one system."""
+    behind, threads = found["worst"]
+    what = "; ".join(
+        f"{who} computed {computed:.2f} s and waited {waited:.2f} s"
+        for who, (computed, waited) in sorted(threads.items())
+    )
+    return f"{name}, {behind:.2f} s behind: {what}"
 
 
 def line(name, found):
@@ -304,9 +400,11 @@ def command_line():
     )
     add(
         "--nice",
-        type=int,
-        default=0,
-        help="the nice value of the router, as Nice= in its unit (%(default)s)",
+        type=nice_values,
+        default={},
+        metavar="N",
+        help="the nice value of the router, as Nice= in its unit; or of several parts, as "
+        "router=-10,client=-10 with collectd as the client",
     )
     add("--client", choices=["collectd", "load"], default="collectd")
     add("--only", metavar="NAME,NAME", help=f"some of '{DIRECT}' and the variants")
@@ -360,9 +458,11 @@ def main():
                 rows.append(line(name, found))
                 say(f"{rate} a second, {name}: {found['behind_s']['max']:.2f} s behind")
             title = f"{options.client}, {rate:,} values a second"
-            print(
-                "\n".join(figures.table(title, rows, COLUMNS)), end="\n\n", flush=True
-            )
+            print("\n".join(figures.table(title, rows, COLUMNS)))
+            for name, found in results[rate].items():
+                if found["worst"]:
+                    print(told(name, found))
+            print(flush=True)
         if options.json:
             Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     finally:

@@ -2,12 +2,14 @@
 its disk, and the programs that it builds.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -45,6 +47,26 @@ def spent(pid):
             continue  # rrdcached has a thread for each client, and it has ended
         sleeps += int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
     return sum(map(int, fields[11:13])) / TICK, sleeps
+
+
+def scheduled(pid):
+    """Returns for each thread of a process the seconds that it computed so far, and the
+    seconds that it could have computed but had no core.
+    """
+    found = {}
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            computed, waited, _ = (thread / "schedstat").read_text().split()
+        except OSError:
+            continue  # it has ended
+        found[thread.name] = (int(computed) / 1e9, int(waited) / 1e9)
+    return found
+
+
+def first_in_line(first=True):
+    """Lets this thread get a core before all others, if it may, or like the others."""
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -20 if first else 0)
 
 
 def busy():

@@ -11,11 +11,11 @@ are medians of the rounds; a ratio is the median of the rounds' ratios.
 server has received every update, no fewer and no more. Any answer that is not success
 ends the run. Nothing is flushed during a load; after each round everything is.
 
-CPU is the time of all threads per update. The client, the router and the servers share
-the cores. Where there are few, a ratio says how the cores were shared rather than what
-a router on its own machine would reach: compare the CPU instead. `others` is the number
-of cores that other programs kept busy; a run in which it is not near 0 says little
-about speed, and --others repeats it.
+CPU is the time of all threads per update, that of `pair:` of both routers together. The
+client, the routers and the servers share the cores. Where there are few, a ratio says
+how the cores were shared rather than what a router on its own machine would reach:
+compare the CPU instead. `others` is the number of cores that other programs kept busy;
+a run in which it is not near 0 says little about speed, and --others repeats it.
 """
 
 import argparse
@@ -34,7 +34,7 @@ import figures
 import memory
 from bench import BASELINES, BEFORE, JOURNAL, LOADS, ONE, TWO, ZONES, Bench, label
 from machine import build, clean_up_when_told, disk
-from systems import known, understands
+from systems import PAIR, known, pairs, understands
 
 
 def show(found, copies):
@@ -104,7 +104,7 @@ def command_line():
         "--only",
         metavar="NAME,NAME",
         help="some of one, two, journal (one rrdcached with -j), the variants, memory; "
-        "default: all but journal",
+        f"variants that begin with {PAIR} have two routers; default: all but journal",
     )
     add("--loads", help="only loads with this in their names, as '1 client' or BATCH")
     add(
@@ -150,7 +150,7 @@ def command_line():
 def choose(options, router):
     """Sets the variants, and the systems that are measured."""
     own = {f"args{number}": text for number, text in enumerate(options.router_args, 1)}
-    options.variants = known(router) | own
+    options.variants = known(router) | pairs(router) | own
     if options.compare:
         # an older router that does not know a variant is measured without options
         options.before = {
@@ -213,9 +213,8 @@ def measure(options, kind, place):
             print(f"{BASELINES[name]}: {text}")
     for name, text in options.variants.items():
         if name in options.only:
-            print(
-                f"{name}: {sum(ZONES)} servers behind the router; {text or 'no options'}"
-            )
+            who = "two routers" if name.startswith(PAIR) else "the router"
+            print(f"{name}: {sum(ZONES)} servers behind {who}; {text or 'no options'}")
     print(flush=True)
     results, rounds, rows, entered = {}, [], [], []
     try:

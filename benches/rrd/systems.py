@@ -1,6 +1,8 @@
 """What `make bench-rrd` loads: one rrdcached, two of them, and a router before four."""
 
+import json
 import shlex
+import signal
 import subprocess
 
 from rrd_servers import Client, Cluster, Rrdcached, free_port, wait_for
@@ -13,6 +15,8 @@ VARIANTS = {
     "served+crash": "--answer served --durability crash",
     "logged+crash": "--answer logged --durability crash",
 }
+# begins the name of a variant that is measured with two routers
+PAIR = "pair:"
 # for a router that knows no variant
 PLAIN = {"router": ""}
 
@@ -36,6 +40,13 @@ def known(router):
     """Returns the variants whose options this router has."""
     has = {name: text for name, text in VARIANTS.items() if understands(router, text)}
     return has or dict(PLAIN)
+
+
+def pairs(router):
+    """Returns the variants of two routers, if this one can be one of a pair."""
+    if not understands(router, "--standby --pair --role"):
+        return {}
+    return {PAIR + name: text for name, text in known(router).items()}
 
 
 def statistics_of(server):
@@ -63,7 +74,7 @@ class Plain:
     and waits for all answers.
     """
 
-    router = None
+    router, routers = None, []
 
     def __init__(self, place, socket, count=1, journal=False):
         self.copies = count
@@ -140,32 +151,32 @@ class Routed(Cluster):
         for server in self.servers:
             server.stop(9)
 
-    def start_router(self):
-        """Starts the router and waits until its servers are up. Nothing is flushed but
-        by the measurement, and the log has room for all of it.
+    @property
+    def routers(self):
+        """The processes of the routers."""
+        return [self.router]
+
+    def started(self, name, state, *options):
+        """Starts a router whose messages go into the file of this name. Nothing is flushed
+        but by the measurement, and the log has room for all of it.
         """
         listen = self.unix if self.socket == "unix" else "127.0.0.1:0"
-        command = [
-            self.programs["stead-rrd"],
-            "serve",
-            "--map",
-            self.map,
-            "--base",
-            self.base,
-            "--state",
-            self.state,
-            "--flush-after",
-            "86400",
-            "--log-size",
-            "16384",
-            "--listen",
-            listen,
-            *self.arguments,
-        ]
-        with open(self.place / "router", "wb") as said:
-            self.router = subprocess.Popen(
+        command = [self.programs["stead-rrd"], "serve"]
+        command += ["--map", self.map, "--base", self.base, "--state", state]
+        command += ["--flush-after", "86400", "--log-size", "16384"]
+        command += ["--listen", listen, *self.arguments, *options]
+        with open(self.place / name, "wb") as said:
+            return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
             )
+
+    def start_router(self):
+        """Starts the router and waits until its servers are up."""
+        self.router = self.started("router", self.state)
+        self.serves()
+
+    def serves(self):
+        """Waits until the router listens, and all its servers are up."""
         self.tcp = wait_for(
             lambda: self.router_said(r"listening on (\S+)"), "the router to listen"
         )[0]
@@ -182,3 +193,48 @@ class Routed(Cluster):
         """
         for name, nodes in self.located(names).items():
             copy(template, (self.backends[node].base / name for node in nodes))
+
+
+class Paired(Routed):
+    """Two routers before some rrdcached: the clients use the primary, and the standby is
+    on the same machine, with a log of its own.
+    """
+
+    standby = None
+
+    @property
+    def routers(self):
+        return [self.router, self.standby]
+
+    def start_router(self):
+        """Starts both, and waits until the standby has the primary's log."""
+        one, two = (f"127.0.0.1:{free_port()}" for _ in range(2))
+        self.standby = self.started(
+            "standby",
+            self.place / "standby-state",
+            *("--pair", two, "--standby", one, "--role", "standby"),
+        )
+        self.router = self.started(
+            "router",
+            self.state,
+            *("--pair", one, "--standby", two, "--role", "primary"),
+        )
+        self.serves()
+        wait_for(self.in_sync, "the standby to be in sync")
+
+    def in_sync(self):
+        """Returns whether the standby has everything that the primary has."""
+        done = subprocess.run(
+            [self.programs["stead-rrd"], "status", self.state, "--json"],
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        return done.stdout and json.loads(done.stdout)["pair"]["in_sync"]
+
+    def stop_router(self, how=signal.SIGTERM):
+        """Stops both."""
+        super().stop_router(how)
+        if self.standby:
+            self.standby.send_signal(how)
+            self.standby.wait()
+        self.standby = None

@@ -117,6 +117,13 @@ class Variants(unittest.TestCase):
         self.assertEqual(systems.known(old), {"router": ""})
         new = self.router("      --answer <WHEN>\n      --durability <KIND>\n")
         self.assertEqual(systems.known(new), systems.VARIANTS)
+        self.assertEqual(systems.pairs(new), {})
+        two = "      --standby <A>\n      --pair <A>\n      --role <ROLE>\n"
+        two = self.router(f"{two}      --answer <WHEN>\n      --durability <KIND>\n")
+        self.assertEqual(
+            systems.pairs(two),
+            {f"pair:{name}": text for name, text in systems.VARIANTS.items()},
+        )
         half = self.router("      --durability <KIND>\n")
         self.assertEqual(systems.known(half), {"router": ""})
 

@@ -104,6 +104,8 @@ class Router:
         # the addresses of --standby and --pair, if the relay is not between them
         self.addresses = None
         self.process, self.options = None, []
+        # what its command begins with
+        self.prefix = []
         self.said_in = pair.place / f"router-{name}"
 
     def start(self, *options, single=False):
@@ -117,6 +119,7 @@ class Router:
             *("--standby-lost", self.pair.lost),
         ]
         command = [
+            *self.prefix,
             self.pair.programs["stead-rrd"],
             "serve",
             *("--map", self.pair.map, "--base", self.pair.base),

@@ -91,6 +91,8 @@ class Rrdcached:
     def __init__(self, directory, address, base=None):
         # more than one thread, or a journal, lose updates: test_faults.py shows it
         self.threads, self.journal = 1, None
+        # what its commands begin with, and more options of rrdcached
+        self.prefix, self.more = [], []
         self.directory, self.address = directory, address
         # as the fleet has it
         self.reached = address
@@ -104,6 +106,7 @@ class Rrdcached:
         """Offers its files through an agent instead of the directory."""
         self.files = listen or f"unix:{self.directory}/files"
         command = [
+            *self.prefix,
             programs["stead-rrd"],
             "files",
             "--base",
@@ -138,6 +141,7 @@ class Rrdcached:
         """Starts the server and waits until it answers."""
         (self.directory / "pid").unlink(missing_ok=True)
         command = [
+            *self.prefix,
             "rrdcached",
             "-g",
             "-l",
@@ -157,6 +161,7 @@ class Rrdcached:
             "-F",
             "-t",
             str(self.threads),
+            *self.more,
         ]
         if self.journal:
             command += ["-j", self.journal]

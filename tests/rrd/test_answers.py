@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from rrd_copies import differing
@@ -36,11 +37,24 @@ def standing_still(servers):
     servers = list(servers)
     for server in servers:
         os.kill(server.process.pid, signal.SIGSTOP)
+    for server in servers:
+        wait_for(lambda server=server: stands_still(server), "a server to be stopped")
     try:
         yield
     finally:
         for server in servers:
             os.kill(server.process.pid, signal.SIGCONT)
+
+
+def stands_still(server):
+    """Returns whether all threads are stopped. Until the one that takes the signal gets a
+    core, the others go on.
+    """
+    threads = Path(f"/proc/{server.process.pid}/task").iterdir()
+    return all(
+        (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
+        for thread in threads
+    )
 
 
 def known(cluster):

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+import rrd_namespaces
 from rrd_feed import ROWS, create
 from rrd_pair import Load, Pair, Relay, files_of, judged
 from rrd_servers import Client, wait_for
@@ -99,9 +100,29 @@ def back_as_standby(old, new):
     return old.status()["pair"]["discarded"]
 
 
-@pytest.mark.parametrize("other, servers", [(True, False), (False, True), (True, True)])
+CUTS = pytest.mark.parametrize(
+    "other, servers", [(True, False), (False, True), (True, True)]
+)
+
+
+@CUTS
 def test_the_primary_is_cut_off(pair, record_property, other, servers):
     """From the standby, from the servers, or from both."""
+    the_primary_is_cut_off(pair, record_property, other, servers)
+
+
+@CUTS
+def test_links_between_real_networks_are_cut(
+    programs, place, record_property, other, servers
+):
+    """The same, with network namespaces, whose packets are dropped, in place of relays."""
+    if why := rrd_namespaces.missing():
+        pytest.skip(why)
+    with rrd_namespaces.Apart(programs, place) as pair:
+        the_primary_is_cut_off(pair, record_property, other, servers)
+
+
+def the_primary_is_cut_off(pair, record_property, other, servers):
     create(pair.a, files_of("a"))
     create(pair.a, files_of("b"))
     with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
@@ -128,6 +149,13 @@ def test_the_primary_is_cut_off(pair, record_property, other, servers):
                     ),
                     "reads to be refused",
                 )
+        if servers:
+            wait_for(
+                lambda: all(
+                    one["state"] == "down" for one in pair.a.status()["backends"]
+                ),
+                "the old primary to have lost all servers",
+            )
         promoted(pair, pair.a, pair.b)
         pair.ready(pair.b)
         new.more(300, "updates through the new primary")

@@ -157,12 +157,13 @@ impl Known {
     ///
     /// Only what goes into the log in the order of these calls can be relied on.
     pub fn will_be_taken(&self, writes: &Writes, found: &Found) -> bool {
+        if !writes.are_updates() {
+            return false;
+        }
         let mut kept = lock(&self.0);
         (0..writes.len()).all(|line| {
-            writes.verb(line) == Verb::Update
-                && kept
-                    .found(writes, line, found.lines[line].1)
-                    .is_some_and(|file| file.takes(writes.words(line)))
+            let file = kept.found(writes, line, found.lines[line].1);
+            file.is_some_and(|file| file.takes(writes.words(line)))
         })
     }
 

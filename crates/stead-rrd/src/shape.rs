@@ -69,38 +69,45 @@ impl Shape {
     /// refuses it.
     pub fn judge(&self, values: &[u8], mut last: f64) -> Result<f64, String> {
         for value in words(values) {
-            let Some(at) = value.iter().position(|byte| *byte == b':') else {
-                break; // rrdcached refuses it, and looks at none behind it
-            };
-            let (stamp, readings) = (&value[..at], &value[at + 1..]);
-            let text = std::str::from_utf8(stamp).unwrap_or_default();
-            // no file has a last time that is so early: rrdcached refuses it, too
-            let Some(time) = text.parse::<f64>().ok().filter(|time| *time >= 1.0) else {
-                break;
-            };
-            self.judge_readings(stamp, readings)?;
-            if time > last && time - last <= 1.0 && self.tick(time) == self.tick(last) {
-                // rrdcached compares the numbers as they are written, and rrdtool what it keeps
-                return Err(format!(
-                    "illegal attempt to update using time {time:.6} when last update time is \
-                    {last:.6} (minimum one second step)"
-                ));
+            match self.judge_one(value, last)? {
+                Some(time) => last = last.max(time),
+                None => break, // rrdcached refuses it, and looks at none behind it
             }
-            last = last.max(time);
         }
         Ok(last)
+    }
+
+    /// Judges one value. Returns its time, or `None` if it has none.
+    fn judge_one(&self, value: &[u8], last: f64) -> Result<Option<f64>, String> {
+        let Some(at) = value.iter().position(|byte| *byte == b':') else {
+            return Ok(None);
+        };
+        let (stamp, readings) = (&value[..at], &value[at + 1..]);
+        // no file has a last time that is so early: rrdcached refuses it, too
+        let Some(time) = time_of(stamp).filter(|time| *time >= 1.0) else {
+            return Ok(None);
+        };
+        self.judge_readings(stamp, readings)?;
+        if time > last && time - last <= 1.0 && self.tick(time) == self.tick(last) {
+            // rrdcached compares the numbers as they are written, and rrdtool what it keeps
+            return Err(format!(
+                "illegal attempt to update using time {time:.6} when last update time is \
+                {last:.6} (minimum one second step)"
+            ));
+        }
+        Ok(Some(time))
     }
 
     /// Returns the new last time of a file whose last time is `last` if rrdcached and rrdtool take
     /// all values of an UPDATE. Then each of them is after the one before it.
     pub fn takes(&self, values: &[u8], mut last: f64) -> Option<f64> {
         for value in words(values) {
-            let newest = self.judge(value, last).ok()?;
-            // `judge` leaves to rrdcached what is not newer, and what has no time
-            if newest <= last {
+            // what is not newer, or has no time, is left to rrdcached
+            let time = self.judge_one(value, last).ok()??;
+            if time <= last {
                 return None;
             }
-            last = newest;
+            last = time;
         }
         Some(last)
     }
@@ -206,6 +213,27 @@ fn is_number(text: &[u8]) -> bool {
     (-1021..=1024).contains(&power.saturating_sub(decimals as i64))
 }
 
+/// Returns the time before the readings of a value.
+fn time_of(stamp: &[u8]) -> Option<f64> {
+    whole_seconds(stamp).or_else(|| std::str::from_utf8(stamp).ok()?.parse().ok())
+}
+
+/// Returns the time if it consists of a few digits, as nearly all do. The parser of all numbers
+/// takes several times as long and says the same: every number below 2^53 is exact.
+fn whole_seconds(stamp: &[u8]) -> Option<f64> {
+    if stamp.is_empty() || stamp.len() > 15 {
+        return None;
+    }
+    let mut number = 0;
+    for byte in stamp {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        number = number * 10 + u64::from(byte - b'0');
+    }
+    Some(number as f64)
+}
+
 /// Returns the number that consists of an optional sign and digits.
 fn integer_of(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
@@ -296,6 +324,24 @@ mod tests {
         let values = b"101.1:1 101.5:1";
         assert_eq!(shape(&["GAUGE"], "0003").judge(values, 100.0), Ok(101.5));
         assert!(shape(&["GAUGE"], "0001").judge(values, 100.0).is_err());
+    }
+
+    #[test]
+    fn whole_seconds_are_what_the_parser_of_all_numbers_says() {
+        let texts =
+            "0 1 17 007 1700000000 999999999999999 1000000000000000 9007199254740993 -1 +1 \
+            1.5 1e3 nan inf U 1: x 1x";
+        let mut whole = 0;
+        for text in texts.split_whitespace().chain([""]) {
+            let parsed = text.parse().ok().filter(|time: &f64| !time.is_nan());
+            if let Some(time) = whole_seconds(text.as_bytes()) {
+                assert_eq!(Some(time), parsed, "{text}");
+                whole += 1;
+            }
+            let time = time_of(text.as_bytes()).filter(|time| !time.is_nan());
+            assert_eq!(time, parsed, "{text}");
+        }
+        assert_eq!(whole, 6);
     }
 
     #[test]

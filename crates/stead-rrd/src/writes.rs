@@ -15,6 +15,8 @@ pub fn is_unjudged(line: &[u8]) -> bool {
 pub struct Writes {
     text: Vec<u8>,
     lines: Vec<Span>,
+    /// whether a line is anything but an UPDATE
+    others: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -55,6 +57,7 @@ impl Writes {
             name_end = at(&self.text);
             place = (end, name_end);
         }
+        self.others |= verb != Verb::Update;
         self.lines.push(Span {
             verb,
             name: place,
@@ -94,6 +97,7 @@ impl Writes {
         Writes {
             text: Vec::with_capacity(self.text.len()),
             lines: Vec::with_capacity(self.lines.len()),
+            others: false,
         }
     }
 
@@ -110,6 +114,11 @@ impl Writes {
     /// Returns the size of all lines in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
+    }
+
+    /// Returns whether every line is an UPDATE.
+    pub fn are_updates(&self) -> bool {
+        !self.others
     }
 
     /// Returns the verb of a line.
@@ -178,6 +187,9 @@ mod tests {
         assert_eq!(writes.len(), 2);
         let rest = writes.retained(|at| at == 1);
         assert_eq!((rest.len(), rest.line(0)), (1, writes.line(1)));
+        let updates = writes.retained(|at| at == 0);
+        let all = [&writes, &rest, &updates, &writes.another()];
+        assert_eq!(all.map(Writes::are_updates), [false, false, true, true]);
     }
 
     #[test]

@@ -175,9 +175,8 @@ impl Backend {
             // refused lines count, too: of several values the backend may have taken the first ones
             let mut standing = self.standing();
             let (writes, number) = (&work.ticket.writes, work.ticket.number);
-            for line in work.lines() {
-                standing.unflushed.wrote(writes.key(line), number, now);
-            }
+            work.lines()
+                .for_each(|line| standing.unflushed.wrote(writes.key(line), number, now));
             drop(standing);
             let Unheard { apart, lost } = work.ticket.answer(self.id, work.lines(), own);
             for Refusal { line, place, text } in apart {

@@ -43,7 +43,7 @@ impl Work {
     /// Returns whether this could destroy what another router has written.
     pub(super) fn is_risky(&self) -> bool {
         let writes = &self.ticket.writes;
-        self.lines().any(|line| is_risky(writes.verb(line)))
+        !writes.are_updates() && self.lines().any(|line| is_risky(writes.verb(line)))
     }
 
     /// Returns roughly how much memory this work keeps. Each backend that has a ticket counts it.

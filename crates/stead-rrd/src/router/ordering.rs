@@ -122,7 +122,8 @@ impl Sequence {
                 .iter()
                 .map(|id| backends[*id as usize].name());
             record::push(&mut record, names, writes.line(line));
-            now.iter().for_each(|id| add(&mut parts, *id, line));
+            now.iter()
+                .for_each(|id| add(&mut parts, *id, line, writes.len()));
         }
         drop((backends, layout));
         if writes.len() == 1 {
@@ -223,7 +224,7 @@ impl Sequence {
                         None => layout
                             .now(name)
                             .into_iter()
-                            .for_each(|id| add(&mut parts, id, line)),
+                            .for_each(|id| add(&mut parts, id, line, 1)),
                     }
                 }
             }
@@ -299,11 +300,13 @@ impl Order {
     }
 }
 
-fn add(parts: &mut Parts, id: BackendId, line: usize) {
+/// Adds a line to those of a backend. A new part has room for half of all `count` lines: with fewer
+/// than four backends in use it grows once.
+fn add(parts: &mut Parts, id: BackendId, line: usize, count: usize) {
     let part = match parts.iter_mut().position(|(other, _)| *other == id) {
         Some(at) => &mut parts[at].1,
         None => {
-            parts.push((id, Lines::These(Vec::new())));
+            parts.push((id, Lines::These(Vec::with_capacity(count.div_ceil(2)))));
             let last = parts.len() - 1;
             &mut parts[last].1
         }

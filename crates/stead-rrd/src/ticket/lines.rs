@@ -74,6 +74,23 @@ impl Lines {
         std::mem::take(&mut self.refused)
     }
 
+    /// Returns whether a line was refused that no backend has taken so far.
+    pub(super) fn have_refusals(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// Does what [`compare`](Lines::compare) and, if the answer `decides`, [`take`](Lines::take) do
+    /// for lines that a backend has taken, while nothing is refused: nearly always, and for each
+    /// line of each copy.
+    pub(super) fn take_all(&mut self, lines: impl Iterator<Item = usize>, decides: bool) {
+        lines.for_each(|line| {
+            self.taken[line] = true;
+            if decides {
+                self.take(line, None);
+            }
+        });
+    }
+
     /// Compares what the backends say about a line. Adds to `apart` the refusals of a line that was
     /// taken.
     pub(super) fn compare(
