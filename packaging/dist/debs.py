@@ -20,7 +20,7 @@ TOOLS = "lintian"
 
 
 def revision():
-    """Returns the version of the packages: 0.1.0-1."""
+    """Returns the version of the packages: 0.1.0-0stead1, which Debian's own would replace."""
     first = tree.read("packaging", "debian", "changelog").splitlines()[0]
     return first[first.index("(") + 1 : first.index(")")]
 

@@ -70,8 +70,13 @@ def text_of(name, vendor):
         return f"The text is in /usr/share/common-licenses/{COMMON[name]}."
     crate, file = TEXTS[name]
     folder = next(f for f in sorted(os.listdir(vendor)) if f.startswith(f"{crate}-"))
-    with open(os.path.join(vendor, folder, file), encoding="utf-8") as text:
-        return text.read()
+    with open(os.path.join(vendor, folder, file), encoding="utf-8") as opened:
+        text = opened.read()
+    if name.startswith("Apache-2.0 with "):
+        # Debian has the licence itself, and wants it not to be repeated
+        text = text[text.index("--- LLVM Exceptions") :]
+        text = f"The text of the Apache License is above; these are its exceptions.\n\n{text}"
+    return text
 
 
 def copyright_of(vendor):
@@ -82,9 +87,9 @@ def copyright_of(vendor):
     for taken in sorted(by_licence):
         listed = "\n".join(f" vendor/{name}/*" for name in by_licence[taken])
         authors = sorted({a for all_of in by_licence[taken].values() for a in all_of})
-        owners = "\n".join(f" {author}" for author in authors)
+        owners = "".join(f" {author}\n" for author in authors if author)
         paragraphs.append(
-            f"Files:\n{listed}\nCopyright:\n{owners}\n the authors of each crate\n"
+            f"Files:\n{listed}\nCopyright:\n{owners} the authors of each crate\n"
             f"License: {taken}"
         )
         names |= set(taken.split(" and "))

@@ -12,9 +12,9 @@ from machines import COUNT, ROOT, copy_of, made
 # What a purge leaves behind, as Debian's policy has it: the users and groups that were
 # made for services (systemd-sysusers), with the backups of those files.
 USERS = re.compile(r"/etc/(passwd|group|shadow|gshadow)-?$")
-# what apt, dpkg and the loader keep of themselves
+# what apt, dpkg, the loader and a system that runs keep of themselves, and what the tests put there
 OTHERS = ("/proc", "/sys", "/dev", "/tmp", "/var/cache", "/var/log", "/var/lib/apt")
-OTHERS += ("/var/lib/dpkg", "/etc/ld.so.cache", "/root")
+OTHERS += ("/var/lib/dpkg", "/etc/ld.so.cache", "/root", "/run", "/packages", "/tests")
 
 
 def files(root):
