@@ -77,7 +77,7 @@ def checksums():
             path = os.path.join(where, name)
             if name != "SHA256SUMS":
                 with open(path, "rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                    digest = hashlib.sha256(file.read()).hexdigest()
                 lines.append(f"{digest}  {os.path.relpath(path, tree.OUT)}\n")
     lines.sort(key=lambda line: line[66:])
     archive.write(os.path.join(tree.OUT, "SHA256SUMS"), "".join(lines).encode())

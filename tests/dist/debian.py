@@ -32,7 +32,7 @@ def files(root):
                 found[shown] = os.readlink(path)
             elif os.path.isfile(path):
                 with open(path, "rb") as file:
-                    found[shown] = hashlib.file_digest(file, "sha256").hexdigest()
+                    found[shown] = hashlib.sha256(file.read()).hexdigest()
             else:
                 found[shown] = ""
     return found

@@ -56,7 +56,7 @@ def test(suite):
         for objects in ("/build/target", f"{PLACE}/{name}/target"):
             built = there.path(f"{objects}/release/{program}")
             with open(built, "rb") as binary:
-                digests.append(hashlib.file_digest(binary, "sha256").hexdigest())
+                digests.append(hashlib.sha256(binary.read()).hexdigest())
         COUNT.equal(f"{program} has the same bytes as in /build", *digests)
     uninstall = f"cd {PLACE}/{name} && make uninstall PREFIX={PREFIX}"
     code, said = there.call(f"{uninstall} && find {PREFIX} -not -type d")

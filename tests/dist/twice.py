@@ -11,7 +11,7 @@ from machines import COUNT, made
 
 def digest(path):
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def archives():
