@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tarfile
+import time
 
 import archive
 import tree
@@ -126,8 +127,12 @@ def pecl():
     name = f"stead-{tree.version()}"
     with tarfile.open(os.path.join(folder, f"{name}.tgz")) as made:
         made.extractall(os.path.join(folder, "out"), filter="data")
-    # PEAR writes package.xml again, with the time at which it did so
+    # PEAR writes package.xml again, with the day and time at which it did so
     package = os.path.join(folder, "out", "package.xml")
+    for name_of, form in (("date", "%Y-%m-%d"), ("time", "%H:%M:%S")):
+        said = time.strftime(form, time.gmtime(tree.time()))
+        written = f"<{name_of}>{said}</{name_of}>"
+        edit(folder, "out/package.xml", f"<{name_of}>.*</{name_of}>", written)
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as again:
         again.add(package, "package.xml", filter=archive.plain)
