@@ -12,7 +12,7 @@ import tree
 PREFERRED = ("MIT", "Apache-2.0")
 # The text of a licence is that of a crate which has it; Debian has the others itself.
 TEXTS = {
-    "Apache-2.0 with LLVM-exception": ("target-lexicon", "LICENSE"),
+    "Apache-2.0 with LLVM exception": ("target-lexicon", "LICENSE"),
     "BSD-3-Clause": ("subtle", "LICENSE"),
     "BSL-1.0": ("xxhash-rust", "LICENSE"),
     "ISC": ("untrusted", "LICENSE.txt"),
@@ -37,7 +37,8 @@ def licence(expression):
     for part in re.split(r" AND ", expression.replace("(", "").replace(")", "")):
         offered = [name.strip() for name in re.split(r" OR |/", part)]
         chosen = next((name for name in PREFERRED if name in offered), offered[0])
-        taken.append(chosen.replace(" WITH ", " with "))
+        # as DEP-5 writes it: Apache-2.0 with LLVM exception
+        taken.append(chosen.replace(" WITH ", " with ").replace("-exception", " exception"))
     return " and ".join(sorted(taken))
 
 
