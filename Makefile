@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist
 
 help:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
@@ -21,6 +21,8 @@ help:
 	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
 	@echo 'make php-extension builds the PHP extension, target/php/stead.so, with phpize'
 	@echo 'make perl-dist     makes the distribution for CPAN, target/perl/Stead-VERSION.tar.gz'
+	@echo 'make dist          makes every package into target/dist: wheel, PECL, composer, CPAN, crates, .deb, sources, checksums (ARGS=--no-debs, --help)'
+	@echo 'make test-dist     installs each package of make dist in a clean system and tries it there (needs root; ARGS=--help)'
 	@echo 'make install       installs what make build makes, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
 	@echo 'make bench         measures stead in five languages against what their users would pick instead: tables and picture of docs/measuring.md (ARGS=--quick, --help)'
@@ -91,6 +93,14 @@ php-extension: setup
 
 perl-dist: setup
 	@scripts/perl-module --dist
+
+dist:
+	@scripts/setup --dist
+	@$(PYTHON) packaging/dist/run.py $(ARGS)
+
+test-dist:
+	@scripts/setup --dist
+	@$(PYTHON) tests/dist/run.py $(ARGS)
 
 # builds libstead, too, for the other languages
 demo:

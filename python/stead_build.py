@@ -86,9 +86,12 @@ def build_wheel(folder: str, settings: Any = None, metadata: str | None = None) 
 
 
 def prepare_metadata_for_build_wheel(folder: str, settings: Any = None) -> str:
-    """PEP 517."""
+    """PEP 517. pip calls this before anything is built, and maturin wants the directory of
+    the program to be there already.
+    """
     import maturin
 
+    os.makedirs(DATA, exist_ok=True)
     name: str = maturin.prepare_metadata_for_build_wheel(folder, settings)
     return name
 

@@ -241,6 +241,12 @@ SUITES = [
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("faults while maps are written", [PYTHON, "tests/faults/run.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
+    (
+        "packages have one version",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/dist"],
+        unittest_counts,
+        None,
+    ),
     ("install", [PYTHON, "tests/install.py"], None, None),
     (
         "Python module",

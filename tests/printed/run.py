@@ -31,6 +31,12 @@ RUN = "run"
 KNOWN = [
     ("README.md", "Try it", "", RUN),
     ("docs/install.md", "The program, the C library and the manual", "", RUN),
+    (
+        "docs/install.md",
+        "Packages",
+        "",
+        "make test-dist installs the packages, in a clean system",
+    ),
     ("docs/c-api.md", "Compile and link", "", RUN),
     ("docs/php.md", "Install the extension", "", RUN),
     ("docs/php.md", "Install the package", "", RUN),

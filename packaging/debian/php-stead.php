@@ -1,0 +1,2 @@
+mod debian/build-php/modules/stead.so
+mod debian/stead.ini
