@@ -6,7 +6,8 @@
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`,
 //! and `exit` (the exit codes, which docs/cli.md lists). `records` reads the input in blocks, and
-//! `lines` finds the records there. `picture` and `band` draw. `down` and `loss` say what the
+//! `lines` finds the records there. `picture` and `band` draw in text, and `pixels` makes a PNG of a picture of
+//! stead-plot. `down` and `loss` say what the
 //! failure of nodes costs. `draft`, `nodes_table`, `edit` and `rewrite` make and edit fleets, and
 //! `suggest` says what a wrong name may have meant. `carrying` puts a carry into words.
 //!
@@ -14,7 +15,7 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output records | input nodes_table down primaries | carrying text | caps explain guards loss | change | verb | usage
+//! exit picture progress lines edit | band suggest rewrite draft output records pixels | input nodes_table down primaries | carrying text | caps explain guards loss | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ mod loss;
 mod nodes_table;
 mod output;
 mod picture;
+mod pixels;
 mod primaries;
 mod progress;
 mod records;

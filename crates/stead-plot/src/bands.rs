@@ -13,7 +13,7 @@ use stead::point::SPACE;
 use stead::Map;
 
 use crate::axes;
-use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
+use crate::canvas::{rectangle, Anchor, Box, Canvas, MARGIN, SIZE};
 use crate::figures::{count, percent};
 use crate::groups::{Groups, Member};
 use crate::legend;
@@ -133,10 +133,9 @@ pub fn panels(
             arrival: arrival(who),
         })
         .collect();
-    let labels = panels
-        .first()
-        .map(|panel| panel.bands.iter().map(|band| band.label.clone()).collect());
-    let groups = Groups::of(&members, &labels.unwrap_or_else(Vec::new));
+    let steps = panels.first().map_or(&[][..], |panel| &panel.bands);
+    let labels: Vec<String> = steps.iter().map(|band| band.label.clone()).collect();
+    let groups = Groups::of(&members, &labels);
     draw(title.to_owned(), lines, panels, &groups, options)
 }
 
@@ -308,12 +307,6 @@ fn marks(canvas: &mut Canvas, of: Box, changed: &[Run]) {
     if !d.is_empty() {
         canvas.path(&d, "sp-ink", "", "");
     }
-}
-
-/// Returns a rectangle as part of a path.
-pub(crate) fn rectangle(x: f64, y: f64, width: f64, height: f64) -> String {
-    let [x, y, width, height, back] = [x, y, width, height, -width].map(crate::figures::length);
-    format!("M{x} {y}h{width}v{height}h{back}z")
 }
 
 /// Says in words what the bands show.

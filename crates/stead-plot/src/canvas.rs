@@ -208,6 +208,12 @@ impl<'a> Canvas<'a> {
     }
 }
 
+/// Returns a rectangle as part of a path.
+pub(crate) fn rectangle(x: f64, y: f64, width: f64, height: f64) -> String {
+    let [x, y, width, height, back] = [x, y, width, height, -width].map(length);
+    format!("M{x} {y}h{width}v{height}h{back}z")
+}
+
 /// Returns the patterns that lie over colours that come again.
 fn patterns(ids: &str) -> String {
     format!(

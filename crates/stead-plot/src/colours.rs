@@ -40,12 +40,13 @@ const GROUND: [(&str, &str, &str); 5] = [
 ];
 
 /// The classes that use them: class, property, variable.
-const USES: [(&str, &str, &str); 9] = [
+const USES: [(&str, &str, &str); 10] = [
     ("sp-page", "fill", "page"),
     ("sp-t", "fill", "ink"),
     ("sp-q", "fill", "quiet"),
     ("sp-ink", "fill", "ink"),
     ("sp-pale", "fill", "pale"),
+    ("sp-before", "fill", "quiet"),
     ("sp-grid", "stroke", "grid"),
     ("sp-axis", "stroke", "quiet"),
     ("sp-line", "stroke", "ink"),

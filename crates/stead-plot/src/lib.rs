@@ -31,14 +31,14 @@
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its own.
 //!
 //! ```text
-//! kind options letters figures runs | colours | canvas groups | axes legend | bands ring shares distribution moves domains load modulo
+//! kind options letters figures runs | colours | canvas groups | axes legend | bars | bands ring shares distribution moves domains load modulo
 //! ```
 
 #![forbid(unsafe_code)]
-#![allow(dead_code)] // until all kinds are drawn
 
 mod axes;
 mod bands;
+mod bars;
 mod canvas;
 mod colours;
 mod distribution;
@@ -57,7 +57,7 @@ mod runs;
 mod shares;
 
 pub use bands::{bands, panels, Band, Panel, Row};
-pub use distribution::{distribution, Bucket, Buckets};
+pub use distribution::{distribution, Bucket, Buckets, Spread};
 pub use domains::domains;
 pub use kind::Kind;
 pub use load::load;

@@ -16,6 +16,8 @@ mod observed;
 mod off;
 mod path;
 mod plan;
+mod plot;
+mod plotted;
 mod proposed;
 mod ring;
 mod rollback;
@@ -48,6 +50,7 @@ pub enum Verb {
     Load(load::Load),
     Survey(survey::Survey),
     Simulate(simulate::Simulate),
+    Plot(plot::Plot),
     Ring(ring::Ring),
     History(history::History),
     Rollback(rollback::Rollback),
@@ -71,6 +74,7 @@ impl Verb {
             Verb::Load(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
             Verb::Simulate(verb) => verb.run(out),
+            Verb::Plot(verb) => verb.run(out),
             Verb::Ring(verb) => verb.run(out),
             Verb::History(verb) => verb.run(out),
             Verb::Rollback(verb) => verb.run(out),
