@@ -55,7 +55,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["show", "who", "what-if", "load", "diff", "check"],
     ),
     ("Simulate and compare", &["simulate", "survey"]),
-    ("Draw", &["plot"]),
+    ("Draw", &["plot", "report"]),
     ("Go back", &["history", "rollback"]),
 ];
 

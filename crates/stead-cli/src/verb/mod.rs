@@ -19,6 +19,7 @@ mod plan;
 mod plot;
 mod plotted;
 mod proposed;
+mod report;
 mod ring;
 mod rollback;
 mod show;
@@ -51,6 +52,7 @@ pub enum Verb {
     Survey(survey::Survey),
     Simulate(simulate::Simulate),
     Plot(plot::Plot),
+    Report(report::Report),
     Ring(ring::Ring),
     History(history::History),
     Rollback(rollback::Rollback),
@@ -72,6 +74,7 @@ impl Verb {
             Verb::WhatIf(verb) => verb.run(out),
             Verb::Path(verb) => verb.run(out),
             Verb::Load(verb) => verb.run(out),
+            Verb::Report(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
             Verb::Simulate(verb) => verb.run(out),
             Verb::Plot(verb) => verb.run(out),
