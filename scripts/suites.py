@@ -169,6 +169,15 @@ SUITES = [
         ),
     ),
     (
+        "page of a report (Chromium)",
+        [
+            *(VENV, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider"),
+            "tests/report",
+        ],
+        pytest_counts,
+        ((VENV, "-c", "import pytest"), "pytest is not in .venv"),
+    ),
+    (
         "pages: links and code blocks",
         [PYTHON, "-m", "unittest", "discover", "-s", "tests/pages"],
         unittest_counts,

@@ -12,7 +12,7 @@ import shutil
 import tree
 
 # in the order in which they are to be published
-PUBLISHED = ["stead", "stead-cli", "stead-sync", "stead-rrd"]
+PUBLISHED = ["stead", "stead-plot", "stead-cli", "stead-sync", "stead-rrd"]
 # the first cargo that packages crates which need each other before any is published
 OLDEST = (1, 90)
 

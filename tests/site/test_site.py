@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 import pytest
-import site_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "site"
 sys.path[:0] = [str(EXAMPLE), str(ROOT / "tests")]
 
+import browser
 import built
 import parts
 
@@ -135,7 +135,7 @@ def until(condition, what):
 def test_a_shard_is_added_and_nobody_notices(
     environment, room, tmp_path, record_property
 ):
-    if not site_browser.find():
+    if not browser.find():
         record_property("without the page:", "chromium-headless-shell is not installed")
     with Demo(
         environment, room, "--members", "1500", "--seconds", "15", *PAUSE
@@ -143,7 +143,7 @@ def test_a_shard_is_added_and_nobody_notices(
         url = demo.read_until(r"the page: (http://127\.0\.0\.1:\d+/)")[1]
         demo.read_until("stead-sync carry run")
         assert len(processes(room)) > 10
-        if site_browser.find():
+        if browser.find():
             look_at_the_page(url, tmp_path)
         code = demo.end()
     assert code == 0, demo.said
@@ -164,7 +164,7 @@ def test_a_shard_is_added_and_nobody_notices(
 def look_at_the_page(url, tmp_path):
     """Looks at the page while data is carried, and at its end."""
     pictures = Path(os.environ.get("STEAD_PICTURES", tmp_path))
-    with site_browser.Browser(1280, 800) as wide:
+    with browser.Browser(1280, 800) as wide:
         wide.open(url)
         of = "document.getElementById('{}')?.textContent"
         moved = lambda: wide.value(of.format("moved")) or ""
@@ -178,7 +178,7 @@ def look_at_the_page(url, tmp_path):
         fits = "document.documentElement.scrollWidth <= innerWidth"
         assert wide.value(fits)
         wide.picture(pictures / "site-1280.png")
-        with site_browser.Browser(390, 800) as narrow:
+        with browser.Browser(390, 800) as narrow:
             narrow.open(url)
             until(lambda: narrow.value(of.format("hosts")), "the page on a telephone")
             assert narrow.value(fits)

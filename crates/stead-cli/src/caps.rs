@@ -65,9 +65,41 @@ pub fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Ve
     reasons
 }
 
-/// Writes what is wrong with a map: that there are no targets, how many slices break a rule, and
-/// which pins do. Writes nothing if nothing is wrong.
-pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
+/// A sentence about a map or a change, and whether it is about something bad.
+pub struct Said {
+    pub bad: bool,
+    pub text: String,
+}
+
+impl Said {
+    /// Returns a sentence about something bad.
+    pub fn bad(text: impl ToString) -> Said {
+        Said {
+            bad: true,
+            text: text.to_string(),
+        }
+    }
+
+    /// Returns a sentence about something that is as it should be.
+    pub fn plain(text: impl ToString) -> Said {
+        Said {
+            bad: false,
+            text: text.to_string(),
+        }
+    }
+
+    /// Writes sentences, a line for each.
+    pub fn write(sentences: &[Said], out: &mut Out) -> Result {
+        sentences.iter().try_for_each(|said| match said.bad {
+            true => out.line(out.paint(BAD, &said.text)),
+            false => out.line(&said.text),
+        })
+    }
+}
+
+/// Says what is wrong with a map: that there are no targets, how many slices break a rule, and
+/// which pins do. Says nothing if nothing is wrong.
+pub fn broken(report: &Report, map: &Map) -> Vec<Said> {
     let broken = |slices: usize| {
         let nodes = count(report.replicas as usize, "node");
         let (does, exceeds) = match slices {
@@ -81,52 +113,59 @@ pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
     };
     let violations = &report.verdict.violations;
     let without_targets = |one: &&Violation| matches!(one.problem, Problem::TooFew { .. });
+    let mut said: Vec<Said> = Vec::new();
     for violation in violations.listed.iter().filter(without_targets) {
-        out.line(out.paint(BAD, &violation.problem))?;
+        said.push(Said::bad(&violation.problem));
     }
     if report.violations > 0 {
-        out.line(out.paint(BAD, broken(report.violations)))?;
+        said.push(Said::bad(broken(report.violations)));
     }
     if report.pending_violations > 0 {
-        out.line(format_args!(
+        said.push(Said::plain(format_args!(
             "{}, until the change that is under way reaches them",
             broken(report.pending_violations)
-        ))?;
+        )));
     }
     let of_pins = violations.listed.iter().filter(|v| v.rule == Rule::Pins);
     for violation in of_pins.take(PINS) {
-        out.line(out.paint(BAD, format!("pin, {}", told(map, violation))))?;
+        said.push(Said::bad(format_args!("pin, {}", told(map, violation))));
     }
     let more = violations.of(Rule::Pins).saturating_sub(PINS);
     if more > 0 {
         let more = count(more, "more violation");
-        out.line(out.paint(BAD, format!("and {more} of pins")))?;
+        said.push(Said::bad(format_args!("and {more} of pins")));
     }
     match report.short_pins {
-        0 => Ok(()),
-        1 => out.line("1 pin is short, as its fleet says"),
-        pins => out.line(format_args!("{pins} pins are short, as their fleet says")),
+        0 => {}
+        1 => said.push(Said::plain("1 pin is short, as its fleet says")),
+        pins => said.push(Said::plain(format_args!(
+            "{pins} pins are short, as their fleet says"
+        ))),
     }
+    said
 }
 
-/// Writes which drained nodes must stay on, because pins or named policies still name them.
-pub fn write_drained(map: &Map, out: &mut Out) -> Result {
-    for (node, answers) in Answers::of_drained(map) {
+/// Says which drained nodes must stay on, because pins or named policies still name them.
+pub fn drained(map: &Map) -> Vec<Said> {
+    let answers = Answers::of_drained(map).into_iter();
+    let said = answers.map(|(node, answers)| {
         let name = map.node(node).name();
-        let line = format!("node {name} has weight 0 and still answers for {answers}");
-        out.line(out.paint(BAD, line))?;
-    }
-    Ok(())
+        Said::bad(format_args!(
+            "node {name} has weight 0 and still answers for {answers}"
+        ))
+    });
+    said.collect()
 }
 
-/// Writes which nodes a step of a gradual change takes above their shares before the step and at
-/// the end of the change: their disks may fill on the way. This is rare, since a step does so only
+/// Says which nodes a step of a gradual change takes above their shares before the step and at the
+/// end of the change: their disks may fill on the way. This is rare, since a step does so only
 /// where it could hardly move otherwise.
-pub fn write_peaks(report: &Report, old: Option<&Map>, new: &Map, out: &mut Out) -> Result {
+pub fn peaks(report: &Report, old: Option<&Map>, new: &Map) -> Vec<Said> {
     let Some(old) = old.filter(|_| new.target_slices().is_some()) else {
-        return Ok(());
+        return Vec::new();
     };
     let before = Verdict::of(old, 0);
+    let mut said = Vec::new();
     for node in &report.verdict.nodes {
         // the nodes are in the order of their names
         let old = before.nodes.binary_search_by(|old| old.name.cmp(node.name));
@@ -135,14 +174,13 @@ pub fn write_peaks(report: &Report, old: Option<&Map>, new: &Map, out: &mut Out)
         let (now, end) = (node.now.points, node.then.points);
         if now > before.max(end) {
             let [now, before, end] = [now, before, end].map(|p| percent(p, report.replicas));
-            let line = format!(
+            said.push(Said::bad(format_args!(
                 "node {} holds {now} after this step: more than {before} before and {end} at the end",
                 node.name
-            );
-            out.line(out.paint(BAD, line))?;
+            )));
         }
     }
-    Ok(())
+    said
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod headline;
 mod rows;
 mod summary;
 
+pub use summary::{copies as copies_lost, facts};
+
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -19,12 +21,16 @@ use stead::store::Progress;
 use stead::verdict::Rule;
 use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
-use crate::caps;
+use crate::caps::{self, Said};
 use crate::carrying::{self, Begin, CarryJson};
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
 use crate::text::{step_of, wrapped};
+
+/// What is said last, where copies move and no carry is asked for.
+pub const TO_BE_CARRIED: &str =
+    "data is to be carried; apply --carry serves it from its old places until then";
 
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
@@ -166,6 +172,14 @@ impl Change {
         }
     }
 
+    /// Returns the change of a saved plan, which moves what its fleet needs and no more.
+    pub fn planned(old: Map, new: Map) -> Change {
+        Change {
+            fleet: Some(new.fleet()),
+            ..Change::between(old, new)
+        }
+    }
+
     /// Returns the change that leaves a map as it is.
     pub fn none(map: Map) -> Change {
         Change {
@@ -204,13 +218,17 @@ impl Change {
         Ok(())
     }
 
-    /// Returns the report. Callers make it before they publish anything, so that a comparison that
-    /// fails is known first.
+    /// Returns the report that the options ask for. Callers make it before they publish anything,
+    /// so that a comparison that fails is known first.
     pub fn report(&self, show: &Show) -> stead::Result<Report<'_>> {
-        let ask = Ask {
+        self.report_of(Ask {
             moves: show.moves.is_some(),
             lost: &show.lost,
-        };
+        })
+    }
+
+    /// Returns the report with what is asked for.
+    pub fn report_of(&self, ask: Ask) -> stead::Result<Report<'_>> {
         // when nothing changes, the present map is compared with itself
         let old = match self.needed {
             true => self.old.as_ref(),
@@ -246,6 +264,47 @@ impl Change {
         found.chain(warnings).collect()
     }
 
+    /// Returns the headline in one sentence: which map, which epochs, and what moves.
+    pub fn headline(&self, report: &Report) -> String {
+        headline::sentence(report, self.needed, self.progress.as_ref().map(step_of))
+    }
+
+    /// Returns what is said of the carry that is open, and to whom the new map is closed.
+    fn notices(&self) -> Vec<String> {
+        let told = self.new.carry().map(|carry| {
+            let [hosts, _] = carrying::meaning(&carry);
+            format!("a carry is open ({}): {hosts}", carrying::in_words(&carry))
+        });
+        let shut_out = guards::shut_out(self.old.as_ref(), &self.new);
+        told.into_iter().chain(shut_out).collect()
+    }
+
+    /// Returns what the verdict finds in the new map.
+    fn found(&self, report: &Report) -> Vec<Said> {
+        let mut said = caps::broken(report, &self.new);
+        said.extend(caps::peaks(report, self.old.as_ref(), &self.new));
+        if report.max_share_error_points != "0" && report.verdict.violations.of(Rule::Balance) > 0 {
+            let allowed = report
+                .tolerance
+                .as_ref()
+                .map_or(String::new(), |tolerance| {
+                    format!(", and the tolerance is {tolerance} of it")
+                });
+            said.push(Said::bad(format_args!(
+                "a share is {} points off its target{allowed}",
+                report.max_share_error_points
+            )));
+        }
+        said
+    }
+
+    /// Returns everything that a person reads before the figures, in the order of a screen.
+    pub fn told(&self, report: &Report) -> Vec<Said> {
+        let notices = self.notices().into_iter().map(Said::plain);
+        let warnings = self.warnings(report).into_iter().map(Said::bad);
+        notices.chain(warnings).chain(self.found(report)).collect()
+    }
+
     /// Writes the report to standard output, as text or as JSON.
     pub fn write(&self, report: &Report, show: &Show, out: &mut Out) -> Result {
         if show.json {
@@ -257,19 +316,13 @@ impl Change {
                 to_be_carried: self.is_to_be_carried(report),
             });
         }
-        let step = self.progress.as_ref().map(step_of);
-        for line in headline::headline(report, self.needed, step) {
+        for line in wrapped(&self.headline(report), "", "  ") {
             out.line(line)?;
         }
-        if let Some(carry) = self.new.carry() {
-            let [hosts, _] = carrying::meaning(&carry);
-            let told = format!("a carry is open ({}): {hosts}", carrying::in_words(&carry));
-            for line in wrapped(&told, "", "  ") {
+        for notice in self.notices() {
+            for line in wrapped(&notice, "", "  ") {
                 out.line(line)?;
             }
-        }
-        for line in guards::shut_out(self.old.as_ref(), &self.new) {
-            out.line(line)?;
         }
         let warnings = self.warnings(report);
         if !warnings.is_empty() {
@@ -280,23 +333,7 @@ impl Change {
                 out.line(out.paint(BAD, line))?;
             }
         }
-        caps::write_broken(report, &self.new, out)?;
-        caps::write_peaks(report, self.old.as_ref(), &self.new, out)?;
-        if report.max_share_error_points != "0" && report.verdict.violations.of(Rule::Balance) > 0 {
-            let allowed = report
-                .tolerance
-                .as_ref()
-                .map_or(String::new(), |tolerance| {
-                    format!(", and the tolerance is {tolerance} of it")
-                });
-            out.line(out.paint(
-                BAD,
-                format!(
-                    "a share is {} points off its target{allowed}",
-                    report.max_share_error_points
-                ),
-            ))?;
-        }
+        Said::write(&self.found(report), out)?;
         if self.needed || show.all {
             summary::write(report, show.all, out)?;
         }

@@ -6,7 +6,6 @@ use stead::guard::{needs, Finding, Need, Release};
 use stead::{Allow, Map};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
-use crate::text::wrapped;
 
 /// The options of the verbs that publish.
 #[derive(Args)]
@@ -95,8 +94,8 @@ impl<'a> FindingJson<'a> {
 /// The first release.
 const FIRST: Release = Release(0, 1, 0);
 
-/// Returns the lines that say what the readers of the new map must know, and those of the old map
-/// need not.
+/// Returns the sentences that say what the readers of the new map must know, and those of the old
+/// map need not.
 pub fn shut_out(old: Option<&Map>, new: &Map) -> Vec<String> {
     old.map_or(Vec::new(), |old| told(&needs(old), needs(new)))
 }
@@ -105,13 +104,12 @@ fn told(known: &[Need], needs: Vec<Need>) -> Vec<String> {
     // no release is older than the first, so nobody is shut out by what it reads
     let fresh = |need: &Need| need.since > FIRST && !known.contains(need);
     let said = |need: Need| {
-        let text = format!(
+        format!(
             "hosts with stead before {} cannot read this map, for it has {}",
             need.since, need.what
-        );
-        wrapped(&text, "", "  ")
+        )
     };
-    needs.into_iter().filter(fresh).flat_map(said).collect()
+    needs.into_iter().filter(fresh).map(said).collect()
 }
 
 #[cfg(test)]

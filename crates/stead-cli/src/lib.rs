@@ -6,15 +6,17 @@
 //! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
 //! (fault domains), `guards` (what needs permission), `input` (keys), `output`, `text`, `progress`,
 //! and `exit` (the exit codes, which docs/cli.md lists). `records` reads the input in blocks, and
-//! `lines` finds the records there. `picture` and `band` draw. `down` and `loss` say what the
-//! failure of nodes costs. `draft`, `nodes_table`, `edit` and `rewrite` make and edit fleets, and
-//! `suggest` says what a wrong name may have meant. `carrying` puts a carry into words.
+//! `lines` finds the records there. `picture` and `band` draw in text, and `pixels` makes a PNG of
+//! a picture of stead-plot. `down` and `loss` say what the failure of nodes costs. `draft`,
+//! `nodes_table`, `edit` and `rewrite` make and edit fleets, and `suggest` says what a wrong name
+//! may have meant. `carrying` puts a carry into words. `checks` and `epochs` are what `check` and
+//! `history` print; `page` is the page of `report`.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output records | input nodes_table down primaries | carrying text | caps explain guards loss | change | verb | usage
+//! exit picture progress lines edit | band suggest rewrite draft output records pixels | input nodes_table down primaries | carrying text | caps checks epochs explain guards loss | change | page | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -23,9 +25,11 @@ mod band;
 mod caps;
 mod carrying;
 mod change;
+mod checks;
 mod down;
 mod draft;
 mod edit;
+mod epochs;
 mod exit;
 mod explain;
 mod guards;
@@ -34,7 +38,9 @@ mod lines;
 mod loss;
 mod nodes_table;
 mod output;
+mod page;
 mod picture;
+mod pixels;
 mod primaries;
 mod progress;
 mod records;

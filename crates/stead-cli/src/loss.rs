@@ -221,13 +221,27 @@ impl<'a> Loss<'a> {
         Ok(())
     }
 
+    /// Returns the nodes whose reads grow, those first that grow most, each with the part of all
+    /// keys that it answers more than before.
+    pub fn takers(&self) -> Vec<(&'a str, f64)> {
+        let growth = |node: &Survivor| node.now() - node.reads_before.fraction;
+        let nodes = self.nodes.iter().map(|node| (node.name, growth(node)));
+        let mut takers: Vec<(&str, f64)> = nodes.filter(|(_, growth)| *growth > 0.0).collect();
+        takers.sort_by(|a, b| b.1.total_cmp(&a.1));
+        takers
+    }
+
+    /// Returns how many times its reads of before the node gets that is hit hardest; `None` if no
+    /// node answers more than before.
+    pub fn hardest(&self) -> Option<f64> {
+        let times = self.nodes.iter().filter_map(Survivor::times);
+        times.max_by(f64::total_cmp).filter(|times| *times > 1.0)
+    }
+
     /// Writes the nodes whose reads grow most, in one line.
     pub fn write_takers(&self, out: &mut Out) -> Result {
-        let growth = |node: &Survivor| node.now() - node.reads_before.fraction;
-        let mut nodes: Vec<&Survivor> = self.nodes.iter().filter(|n| growth(n) > 0.0).collect();
-        nodes.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
-        let taker = |node: &&Survivor| format!("{} {}", node.name, part(growth(node)));
-        let takers: Vec<String> = nodes.iter().map(taker).collect();
+        let taker = |(name, growth): &(&str, f64)| format!("{name} {}", part(*growth));
+        let takers: Vec<String> = self.takers().iter().map(taker).collect();
         match takers.is_empty() {
             true => Ok(()),
             false => out.line(listed("its reads go to ", &takers)),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,15 @@ pub fn create(path: &Path, text: &str) -> Result {
         let _ = fs::remove_file(path);
         Error::io("write", path, e).into()
     })
+}
+
+/// Writes a file that others may read, whether there is one of this name or not.
+pub fn create_or_replace(path: &Path, text: &str) -> Result {
+    match fs::read(path) {
+        Ok(before) => replace(path, &before, text),
+        Err(error) if error.kind() == ErrorKind::NotFound => create(path, text),
+        Err(error) => Err(Error::io("read", path, error).into()),
+    }
 }
 
 /// Replaces a file that had these bytes when it was read, and keeps its mode and, if it may, its

@@ -3,6 +3,7 @@
 use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
+use stead::report::part_to;
 use stead::store::Progress;
 use stead::verdict::{Holder, Violation};
 use stead::Map;
@@ -19,6 +20,48 @@ pub fn percent(points: u128, replicas: u32) -> String {
     let whole = u128::from(replicas.max(1)) * SPACE;
     let millionths = (points * 100_000_000 + whole / 2) / whole;
     format!("{}.{:06} %", millionths / 1_000_000, millionths % 1_000_000)
+}
+
+/// How shares that stand below each other are written: as a part of what, and with how many
+/// decimals.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    copies: u32,
+    decimals: usize,
+}
+
+impl Scale {
+    /// Two decimals, and more where even the largest share is small: thousands of nodes would all
+    /// read `0.01 %`. Shares are parts of `copies` copies of the space.
+    pub fn of(largest: u128, copies: u32) -> Scale {
+        let percent = u128::from(copies) * SPACE / 100;
+        let decimals = match largest {
+            share if share >= percent => 2,
+            share if share >= percent / 100 => 4,
+            _ => 6,
+        };
+        Scale { copies, decimals }
+    }
+
+    /// Returns the number of decimals.
+    pub fn decimals(self) -> usize {
+        self.decimals
+    }
+
+    /// Formats a share.
+    pub fn part(self, points: u128) -> String {
+        part_to(points, self.copies, self.decimals)
+    }
+
+    /// Formats a change of points: `+2.08 %`, `-4 points`, `0`.
+    pub fn signed(self, change: i128) -> String {
+        let size = self.part(change.unsigned_abs()).replace("< ", "<");
+        match change {
+            0 => "0".to_owned(),
+            ..0 => format!("-{size}"),
+            _ => format!("+{size}"),
+        }
+    }
 }
 
 /// Formats the points of which a holder is the primary as a part of all points. It equals the
@@ -82,6 +125,19 @@ pub fn over(over_mean: Option<f64>) -> String {
 /// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Formats a number with commas between its thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// The width of everything that a person reads.

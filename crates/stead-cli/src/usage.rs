@@ -44,7 +44,7 @@ Examples: a first map, a key, one more node, and what a failure would cost
 
 /// The verbs by what one wants to do, in the order of use. A test makes sure that every verb is in
 /// one group.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Make and change",
         &["init", "fleet", "plan", "apply", "carry", "ring"],
@@ -55,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["show", "who", "what-if", "load", "diff", "check"],
     ),
     ("Simulate and compare", &["simulate", "survey"]),
+    ("Draw", &["plot", "report"]),
     ("Go back", &["history", "rollback"]),
 ];
 

@@ -2,15 +2,11 @@
 
 use stead::report::{part, Amount, Report};
 
-use crate::text::{count, wrapped};
+use crate::text::count;
 
-/// Returns the headline: one line, or more when a long name needs them. `needed` says whether there
-/// is anything to do, and `step` which step of a gradual change it is.
-pub fn headline(report: &Report, needed: bool, step: Option<String>) -> Vec<String> {
-    wrapped(&sentence(report, needed, step), "", "  ")
-}
-
-fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
+/// Returns the headline in one sentence. `needed` says whether there is anything to do, and `step`
+/// which step of a gradual change it is.
+pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     let (name, epoch) = (report.name, report.epoch);
     let slices = count(report.slices, "slice");
     let step = step.map_or(String::new(), |step| format!(", {step}"));

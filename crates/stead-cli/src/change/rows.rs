@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use stead::point::SPACE;
-use stead::report::{part_to, HolderReport, Left, Report};
+use stead::report::{HolderReport, Left, Report};
 
 use crate::exit::Result;
 use crate::output::Out;
 use crate::picture::Glyphs;
-use crate::text::{count, Table, WIDTH};
+use crate::text::{count, Scale, Table, WIDTH};
 
 /// How many rows are written, unless all are wanted.
 const ROWS: usize = 20;
@@ -44,7 +43,7 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
         .copies
         .as_ref()
         .map_or(report.replicas, |copies| copies.of_replicas);
-    let scale = Scale::of(&rows, copies);
+    let scale = scale_of(&rows, copies);
     if !all && rows.len() > APART {
         rows = folded(rows, scale);
     }
@@ -139,43 +138,13 @@ fn folded(rows: Vec<Row>, scale: Scale) -> Vec<Row> {
     folded
 }
 
-/// How shares are written: as a part of what, and with how many decimals.
-#[derive(Clone, Copy)]
-struct Scale {
-    copies: u32,
-    decimals: usize,
-}
-
-impl Scale {
-    /// Two decimals, and more where even the largest share is small: thousands of nodes would all
-    /// read `0.01 %`.
-    fn of(rows: &[Row], copies: u32) -> Scale {
-        let largest = rows
-            .iter()
-            .map(|row| row.share.max(row.change.unsigned_abs()))
-            .max();
-        let percent = u128::from(copies) * SPACE / 100;
-        let decimals = match largest.unwrap_or(0) {
-            share if share >= percent => 2,
-            share if share >= percent / 100 => 4,
-            _ => 6,
-        };
-        Scale { copies, decimals }
-    }
-
-    fn part(self, points: u128) -> String {
-        part_to(points, self.copies, self.decimals)
-    }
-
-    /// Formats a change of points: `+2.08 %`, `-4 points`, `0`.
-    fn signed(self, change: i128) -> String {
-        let size = self.part(change.unsigned_abs()).replace("< ", "<");
-        match change {
-            0 => "0".to_owned(),
-            ..0 => format!("-{size}"),
-            _ => format!("+{size}"),
-        }
-    }
+/// Returns how the shares and changes of these rows are written.
+fn scale_of(rows: &[Row], copies: u32) -> Scale {
+    let largest = rows
+        .iter()
+        .map(|row| row.share.max(row.change.unsigned_abs()))
+        .max();
+    Scale::of(largest.unwrap_or(0), copies)
 }
 
 /// Keeps the largest rows, in their order, if there are too many. Returns the others.
@@ -286,7 +255,7 @@ fn table(rows: &[Row], scale: Scale, has_old: bool, glyphs: Glyphs) -> Table {
     let has_wanted = rows.iter().any(|row| !wanted(row).is_empty());
     let has_pinned = rows.iter().any(|row| row.pinned > 0);
     let largest = rows.iter().map(|row| row.share).max().unwrap_or(0).max(1);
-    let bar = bar_width(rows, [has_wanted, has_pinned, has_old], scale.decimals);
+    let bar = bar_width(rows, [has_wanted, has_pinned, has_old], scale.decimals());
     let mut columns = vec![("node", false), ("weight", true)];
     columns.extend(has_wanted.then_some(("wanted", true)));
     columns.extend([("share", true), ("", false)]);

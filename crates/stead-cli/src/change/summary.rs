@@ -25,8 +25,8 @@ const GROWTH: usize = 10;
 /// The number of slices that a step adds at least to be told of; fewer are some KiB of a file.
 const NOTICED_SLICES: usize = 100;
 
-/// Writes the facts; `all` says whether long lists are written in full.
-pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
+/// Returns the facts by their labels, in their order; `all` says whether long lists are in full.
+pub fn facts(report: &Report, all: bool) -> Vec<(&'static str, Vec<String>)> {
     let mut parts: Vec<(&str, Vec<String>)> = Vec::new();
     if let Some(lost) = &report.lost {
         parts.push(("lost", vec![of_lost(lost)]));
@@ -39,6 +39,12 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
     parts.push(("capacity", of_capacity(report)));
     parts.push(("map", of_map(report)));
     parts.retain(|(_, lines)| !lines.is_empty());
+    parts
+}
+
+/// Writes the facts; `all` says whether long lists are written in full.
+pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
+    let parts = facts(report, all);
     if !parts.is_empty() {
         out.line("")?;
     }
@@ -265,8 +271,8 @@ fn keys(domain: &DomainReport) -> String {
     )
 }
 
-/// Says how many copies of a key go with a domain: `1 copy of 3`, `every copy`.
-fn copies(domain: &DomainReport, replicas: u32) -> String {
+/// Says how many copies of a key go with a domain: `1 of 3 copies`, `every copy`.
+pub fn copies(domain: &DomainReport, replicas: u32) -> String {
     match domain.loss.copies {
         all if all >= replicas as usize && domain.loss.last_points != "0" => {
             "every copy".to_owned()

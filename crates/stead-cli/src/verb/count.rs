@@ -71,6 +71,11 @@ impl<'a> Count<'a> {
         }
     }
 
+    /// Returns the number of keys of each node, in the order of the map.
+    pub fn of_nodes(&self) -> &[u64] {
+        &self.of_node
+    }
+
     /// Writes a line for each node, or with `zero` a record that ends with NUL.
     pub fn write(&self, json: bool, zero: bool, out: &mut Out) -> Result {
         let keys = self.of_node.iter().copied();

@@ -1,18 +1,15 @@
 //! `stead history MAP`: the epochs of a map that are kept.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::plan::Amounts;
-use stead::point::SPACE;
-use stead::report::Amount;
-use stead::store::{changes, Entry, KEEP};
-use stead::{Error, Map, Status, Store};
+use stead::store::KEEP;
+use stead::{Map, Store};
 
 use crate::carrying::{in_words, CarryJson};
-use crate::exit::{Failure, Result};
+use crate::epochs::{epochs, visible, Epoch};
+use crate::exit::Result;
 use crate::input::hex;
 use crate::output::{Out, HEADING};
 use crate::picture::columns;
@@ -51,36 +48,6 @@ struct Epochs<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     carry: Option<CarryJson>,
     epochs: Vec<Epoch>,
-}
-
-/// An epoch of the history. A damaged epoch has an error and no figures.
-#[derive(Serialize)]
-struct Epoch {
-    epoch: u64,
-    current: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slices: Option<usize>,
-    /// when, by whom and why it was published, where the log says so
-    #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    who: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-    /// what changed in the fleet, in a few words
-    #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<String>,
-    /// R of this epoch; 0 if the epoch is damaged
-    #[serde(skip)]
-    replicas: u32,
-    /// null when neither the epoch before nor the log is kept
-    moved: Option<Amount>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
 }
 
 impl History {
@@ -129,18 +96,11 @@ fn write(epochs: &[Epoch], out: &mut Out) -> Result {
     out.line(out.paint(HEADING, heading))?;
     for epoch in epochs {
         let mark = if epoch.current { "* " } else { "" };
-        let time = epoch.time.as_ref().map_or("-".to_owned(), |time| {
-            time.replace('T', " ").chars().take(16).collect()
-        });
-        let moved = match &epoch.moved {
-            Some(moved) => share(moved.points.parse().unwrap_or(0), epoch.replicas),
-            None => "-".to_owned(),
-        };
         let start = row(
             &format!("{mark}{}", epoch.epoch),
-            &time,
+            &epoch.time_in_words(),
             &who(epoch),
-            &moved,
+            &epoch.moved_in_words(),
         );
         // an error is written whole: it says what to do
         let rest = match (&epoch.error, &epoch.change) {
@@ -159,15 +119,6 @@ fn write(epochs: &[Epoch], out: &mut Out) -> Result {
     Ok(())
 }
 
-/// Formats points as a part of all copies with two decimals: `33.33 %`.
-fn share(points: u128, replicas: u32) -> String {
-    let all = u128::from(replicas.max(1)) * SPACE;
-    match (points * 10_000 + all / 2) / all {
-        0 if points > 0 => "< 0.01 %".to_owned(),
-        hundredths => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
-    }
-}
-
 /// Cuts a text that is longer than `most` characters, at least after 20.
 fn cut(text: &str, most: usize) -> String {
     let (text, most) = (visible(text), most.max(20));
@@ -175,12 +126,6 @@ fn cut(text: &str, most: usize) -> String {
         return text;
     }
     text.chars().take(most - 3).chain("...".chars()).collect()
-}
-
-/// Replaces what a terminal would obey: anybody who may write to the log chose these characters.
-fn visible(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '?' } else { c };
-    text.chars().map(shown).collect()
 }
 
 /// Breaks a text at spaces into lines of at most `most` characters, where its words allow it.
@@ -196,100 +141,4 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Returns the epochs, oldest first, and the first failure among them.
-fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)> {
-    let numbers = match store.history() {
-        Ok(numbers) => numbers,
-        // the map was shipped without its history
-        Err(error) if error.status() == Status::NotFound => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    // of several entries for one epoch the last one counts; a digest belongs to one map alone
-    let log: HashMap<String, Entry> = store
-        .log()
-        .into_iter()
-        .map(|entry| (entry.digest.clone(), entry))
-        .collect();
-    let mut list = Vec::with_capacity(numbers.len() + 1);
-    let (mut before, mut failure): (Option<Map>, Option<Failure>) = (None, None);
-    for number in numbers {
-        let is_current = number == current.epoch();
-        let entry = store
-            .open_epoch(number)
-            .and_then(|map| Ok((epoch(before.as_ref(), &map, is_current, &log)?, map)));
-        before = match entry {
-            // not the file at MAP, which counts and is listed below
-            Ok((_, map)) if is_current && map.digest() != current.digest() => before,
-            Ok((entry, map)) => {
-                list.push(entry);
-                Some(map)
-            }
-            Err(error) => {
-                list.push(damaged(number, &error));
-                failure = failure.or(Some(error.into()));
-                None
-            }
-        };
-    }
-    let listed = |list: &[Epoch]| {
-        list.iter()
-            .any(|entry| entry.epoch == current.epoch() && entry.error.is_none())
-    };
-    if !listed(&list) {
-        list.push(epoch(before.as_ref(), current, true, &log)?);
-    }
-    Ok((list, failure))
-}
-
-fn epoch(
-    before: Option<&Map>,
-    map: &Map,
-    current: bool,
-    log: &HashMap<String, Entry>,
-) -> stead::Result<Epoch> {
-    let before = before.filter(|before| before.epoch() + 1 == map.epoch());
-    let told = log.get(&hex(&map.digest()));
-    let (points, change) = match before {
-        _ if map.epoch() == 1 => (Some(0), Some(changes(None, map)?)),
-        Some(before) => (
-            Some(Amounts::between(before, map)?.moved.0),
-            Some(changes(Some(before), map)?),
-        ),
-        // the log still knows what the maps no longer tell
-        None => (told.and_then(|told| told.moved_points.parse().ok()), None),
-    };
-    Ok(Epoch {
-        time: told.map(|told| told.time.clone()),
-        who: told.map(|told| visible(&told.who)),
-        note: told.and_then(|told| told.note.clone()),
-        change: told.map(|told| told.change.clone()).or(change),
-        epoch: map.epoch(),
-        current,
-        digest: Some(hex(&map.digest())),
-        parent: Some(hex(&map.parent())),
-        slices: Some(map.base_count()),
-        replicas: map.replicas(),
-        moved: points.map(|points| Amount::of(points, map)),
-        error: None,
-    })
-}
-
-fn damaged(epoch: u64, error: &Error) -> Epoch {
-    let error = Some(error.to_string());
-    Epoch {
-        epoch,
-        current: false,
-        digest: None,
-        parent: None,
-        slices: None,
-        time: None,
-        who: None,
-        note: None,
-        change: None,
-        replicas: 0,
-        moved: None,
-        error,
-    }
 }

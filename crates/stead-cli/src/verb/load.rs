@@ -83,7 +83,7 @@ pub struct Load {
 
 /// Which nodes answer.
 #[derive(Clone, Copy, ValueEnum)]
-enum ReadsArg {
+pub enum ReadsArg {
     Primary,
     Spread,
 }
@@ -163,7 +163,7 @@ fn part(text: &str) -> std::result::Result<Share, String> {
 }
 
 /// Counts the lines of a log.
-fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>> {
+pub fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>> {
     let name: Cow<'_, str> = match path == Path::new("-") {
         true => "standard input".into(),
         false => path.display().to_string().into(),

@@ -9,7 +9,7 @@ use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{joined, over, Table};
+use crate::text::{grouped, joined, over, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
@@ -338,19 +338,6 @@ impl Bars {
 /// Formats a part of all accesses.
 fn part(load: f64, all: u64) -> String {
     format!("{:.2} %", 100.0 * load / all.max(1) as f64)
-}
-
-/// Formats a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Formats a key so that it fits into a column.

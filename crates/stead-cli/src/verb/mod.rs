@@ -16,7 +16,10 @@ mod observed;
 mod off;
 mod path;
 mod plan;
+mod plot;
+mod plotted;
 mod proposed;
+mod report;
 mod ring;
 mod rollback;
 mod show;
@@ -48,6 +51,8 @@ pub enum Verb {
     Load(load::Load),
     Survey(survey::Survey),
     Simulate(simulate::Simulate),
+    Plot(plot::Plot),
+    Report(report::Report),
     Ring(ring::Ring),
     History(history::History),
     Rollback(rollback::Rollback),
@@ -69,8 +74,10 @@ impl Verb {
             Verb::WhatIf(verb) => verb.run(out),
             Verb::Path(verb) => verb.run(out),
             Verb::Load(verb) => verb.run(out),
+            Verb::Report(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
             Verb::Simulate(verb) => verb.run(out),
+            Verb::Plot(verb) => verb.run(out),
             Verb::Ring(verb) => verb.run(out),
             Verb::History(verb) => verb.run(out),
             Verb::Rollback(verb) => verb.run(out),

@@ -7,7 +7,7 @@ use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
 use crate::carrying::Begin;
-use crate::change::{understood, Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
 use crate::exit::Result;
 use crate::output::Out;
 
@@ -47,10 +47,6 @@ pub struct Plan {
     show: Show,
 }
 
-/// What a plan says last, where copies move and no carry is asked for.
-const TO_BE_CARRIED: &str =
-    "\ndata is to be carried; apply --carry serves it from its old places until then";
-
 impl Plan {
     pub fn run(self, out: &mut Out) -> Result {
         let store = self.map.as_deref().map(|map| Store::new(map, KEEP));
@@ -76,7 +72,7 @@ impl Plan {
         }
         change.write(&report, &self.show, out)?;
         match change.is_to_be_carried(&report) && !self.show.json() {
-            true => out.line(TO_BE_CARRIED),
+            true => out.line(format_args!("\n{TO_BE_CARRIED}")),
             false => Ok(()),
         }
     }

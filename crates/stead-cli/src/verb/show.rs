@@ -14,7 +14,7 @@ use stead::store::KEEP;
 use stead::verdict::Holder;
 use stead::{Map, Store};
 
-use crate::caps;
+use crate::caps::{self, Said};
 use crate::carrying::{self, CarryJson};
 use crate::change::understood;
 use crate::exit::Result;
@@ -182,8 +182,8 @@ impl Show {
             });
             out.line(format_args!("change  {done}{part} still to come"))?;
         }
-        caps::write_broken(&report, &map, out)?;
-        caps::write_drained(&map, out)?;
+        Said::write(&caps::broken(&report, &map), out)?;
+        Said::write(&caps::drained(&map), out)?;
         out.line("")?;
         holders(&map, &report).write(out)?;
         caps::write(&report, out)?;

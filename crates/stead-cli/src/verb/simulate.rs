@@ -115,7 +115,7 @@ fn list(out: &mut Out) -> Result {
 }
 
 /// Reads the scenario. Returns it with the default sizes of the peers.
-fn read(path: &Path) -> Result<(Scenario, Sizes)> {
+pub fn read(path: &Path) -> Result<(Scenario, Sizes)> {
     if let Some(built_in) = path.to_str().and_then(built_in) {
         let scenario = built_in.scenario();
         let sizes = built_in.sizes(&scenario);

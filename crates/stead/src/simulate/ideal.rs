@@ -26,6 +26,17 @@ impl Names {
         })
     }
 
+    /// The names, by their numbers.
+    pub fn in_order(&self) -> Vec<String> {
+        let mut names = vec![String::new(); self.count()];
+        for (name, number) in &self.0 {
+            if let Some(place) = names.get_mut(*number as usize) {
+                name.clone_into(place);
+            }
+        }
+        names
+    }
+
     /// The number of names.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -38,11 +38,13 @@ mod reading;
 mod run;
 mod scenario;
 mod system;
+mod trace;
 mod vnodes;
 
 pub use builtin::{built_in, BuiltIn, BUILT_INS};
 pub use figures::{Figures, Simulated, StepFigures, StepReport, SystemReport, Total};
 pub use history::History;
-pub use run::run;
+pub use run::{run, run_traced};
 pub use scenario::{Scenario, ScenarioNode, Step};
 pub use system::{LeftOut, Sizes};
+pub use trace::{Placed, Trace};

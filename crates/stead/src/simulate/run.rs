@@ -10,6 +10,7 @@ use super::peers::systems;
 use super::placement::Placement;
 use super::scenario::Scenario;
 use super::system::{LeftOut, Sizes, System};
+use super::trace::{placed_first, Trace};
 use crate::error::{Error, Result};
 
 /// Runs a scenario for stead and its peers. After each step, calls `progress` with the number of
@@ -23,7 +24,38 @@ pub fn run(
     progress: impl FnMut(usize, usize),
 ) -> Result<Simulated> {
     let (systems, left_out) = systems(scenario.replicas, sizes.check()?);
-    follow(scenario, scenario.fleets(), systems, left_out, progress)
+    let ignore = &mut |_: usize, _: &Placement| {};
+    let (simulated, _) = follow(
+        scenario,
+        scenario.fleets(),
+        systems,
+        left_out,
+        progress,
+        ignore,
+    )?;
+    Ok(simulated)
+}
+
+/// Runs a scenario like [`run`], and also returns where each system places what after each step.
+pub fn run_traced(
+    scenario: &Scenario,
+    sizes: Sizes,
+    progress: impl FnMut(usize, usize),
+) -> Result<(Simulated, Trace)> {
+    let (systems, left_out) = systems(scenario.replicas, sizes.check()?);
+    let mut placed = vec![Vec::new(); systems.len()];
+    let mut keep = |system: usize, placement: &Placement| {
+        if let Some(steps) = placed.get_mut(system) {
+            steps.push(placed_first(placement));
+        }
+    };
+    let fleets = scenario.fleets();
+    let (simulated, names) = follow(scenario, fleets, systems, left_out, progress, &mut keep)?;
+    let trace = Trace {
+        names: names.in_order(),
+        systems: placed,
+    };
+    Ok((simulated, trace))
 }
 
 /// Runs these fleets, which are those of the scenario, for these systems.
@@ -33,7 +65,8 @@ fn follow(
     systems: Vec<Box<dyn System>>,
     left_out: Vec<LeftOut>,
     mut progress: impl FnMut(usize, usize),
-) -> Result<Simulated> {
+    watch: &mut dyn FnMut(usize, &Placement),
+) -> Result<(Simulated, Names)> {
     let mut tracks: Vec<Track> = systems.into_iter().map(Track::of).collect();
     let (mut names, mut before, mut steps) = (
         Names::default(),
@@ -46,7 +79,7 @@ fn follow(
         let bound = before
             .as_ref()
             .map_or(0, |before| lower_bound(before, &wanted));
-        for track in &mut tracks {
+        for (system, track) in tracks.iter_mut().enumerate() {
             let start = Instant::now();
             track
                 .system
@@ -54,6 +87,9 @@ fn follow(
                 .map_err(|error| scenario.placed(error, number))?;
             let seconds = start.elapsed().as_secs_f64();
             track.measure(number, &wanted, bound, seconds, &mut names);
+            if let Some(placement) = &track.placement {
+                watch(system, placement);
+            }
         }
         let step = number.checked_sub(1).and_then(|i| scenario.steps.get(i));
         steps.push(StepReport {
@@ -68,7 +104,7 @@ fn follow(
         progress(number + 1, scenario.steps.len() + 1);
     }
     let bound = tracks.first().map_or(0, |track| track.bound);
-    Ok(Simulated {
+    let simulated = Simulated {
         name: scenario.name.clone(),
         replicas: scenario.replicas,
         spread: scenario.spread.clone(),
@@ -79,7 +115,8 @@ fn follow(
             .map(Track::report)
             .collect::<Result<_>>()?,
         left_out,
-    })
+    };
+    Ok((simulated, names))
 }
 
 /// The sum of the gains of all holders, by their ideal shares.
@@ -251,7 +288,9 @@ mod tests {
                 ..fleet
             })
         });
-        follow(&scenario, fleets, systems, Vec::new(), |_, _| {}).unwrap()
+        let watch = &mut |_: usize, _: &Placement| {};
+        let followed = follow(&scenario, fleets, systems, Vec::new(), |_, _| {}, watch);
+        followed.unwrap().0
     }
 
     fn nodes(zones: &[usize]) -> String {

@@ -9,4 +9,4 @@ mod projection;
 mod survey;
 
 pub use projection::{LevelProjection, Projection, Surveyed};
-pub use survey::{paper, PaperFigures, SchemeReport, Survey, SurveyReport, PAPER_NAMES};
+pub use survey::{paper, schemes, PaperFigures, SchemeReport, Survey, SurveyReport, PAPER_NAMES};

@@ -132,6 +132,14 @@ impl Survey {
         }
     }
 
+    /// Returns how many names are in each bucket of a scheme, such as `D1`; `None` when there is no
+    /// scheme of this name.
+    pub fn buckets(&self, scheme: &str) -> Option<Vec<u32>> {
+        let number = SCHEMES.iter().position(|(name, ..)| *name == scheme)?;
+        let count = self.all().into_iter().nth(number)?;
+        Some(count.buckets)
+    }
+
     /// The counts of all schemes.
     fn all(&self) -> [Count; 8] {
         let [d1, d2, d3, n2, m3] = &self.counts;
@@ -217,6 +225,11 @@ impl SchemeReport {
             skipped,
         }
     }
+}
+
+/// Returns the names of the schemes, in the order of the reports, each with what it does in words.
+pub fn schemes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCHEMES.iter().map(|(name, _, about)| (*name, *about))
 }
 
 /// The figures that the paper prints for a scheme, in its words, for its 1,188,968 names; `None`
@@ -437,6 +450,24 @@ mod tests {
             merged.merge(&survey);
         }
         assert_eq!(merged.finish(), survey(names));
+    }
+
+    #[test]
+    fn the_buckets_of_a_scheme_are_found_by_its_name() {
+        let mut survey = Survey::new();
+        ["bob", "bo", "anna"]
+            .iter()
+            .for_each(|name| survey.add(name.as_bytes()));
+        let d1 = survey.buckets("D1").unwrap();
+        assert_eq!((d1.len(), d1[10], d1[11]), (37, 1, 2));
+        for (scheme, about) in schemes() {
+            let buckets = survey.buckets(scheme).unwrap();
+            assert!(
+                !about.is_empty() && buckets.iter().sum::<u32>() == 3,
+                "{scheme}"
+            );
+        }
+        assert_eq!(survey.buckets("D9"), None);
     }
 
     #[test]

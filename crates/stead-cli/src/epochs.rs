@@ -1,0 +1,172 @@
+//! The epochs of a map that are kept, with what each of them moved: `history` lists them, and the
+//! page of `report` shows them.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use stead::plan::Amounts;
+use stead::point::SPACE;
+use stead::report::Amount;
+use stead::store::{changes, Entry};
+use stead::{Error, Map, Status, Store};
+
+use crate::exit::{Failure, Result};
+use crate::input::hex;
+
+/// An epoch of the history. A damaged epoch has an error and no figures.
+#[derive(Serialize)]
+pub struct Epoch {
+    pub epoch: u64,
+    pub current: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<usize>,
+    /// when, by whom and why it was published, where the log says so
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// what changed in the fleet, in a few words
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    /// R of this epoch; 0 if the epoch is damaged
+    #[serde(skip)]
+    pub replicas: u32,
+    /// null when neither the epoch before nor the log is kept
+    pub moved: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Epoch {
+    /// Formats what the epoch moved, as a part of all copies; `-` where nobody knows.
+    pub fn moved_in_words(&self) -> String {
+        match &self.moved {
+            Some(moved) => share(moved.points.parse().unwrap_or(0), self.replicas),
+            None => "-".to_owned(),
+        }
+    }
+
+    /// Formats when it was published, to the minute; `-` where nobody knows.
+    pub fn time_in_words(&self) -> String {
+        self.time.as_ref().map_or("-".to_owned(), |time| {
+            time.replace('T', " ").chars().take(16).collect()
+        })
+    }
+}
+
+/// Formats points as a part of all copies with two decimals: `33.33 %`.
+fn share(points: u128, replicas: u32) -> String {
+    let all = u128::from(replicas.max(1)) * SPACE;
+    match (points * 10_000 + all / 2) / all {
+        0 if points > 0 => "< 0.01 %".to_owned(),
+        hundredths => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
+    }
+}
+
+/// Replaces what a terminal would obey: anybody who may write to the log chose these characters.
+pub fn visible(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { '?' } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// Returns the epochs, oldest first, and the first failure among them.
+pub fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)> {
+    let numbers = match store.history() {
+        Ok(numbers) => numbers,
+        // the map was shipped without its history
+        Err(error) if error.status() == Status::NotFound => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    // of several entries for one epoch the last one counts; a digest belongs to one map alone
+    let log: HashMap<String, Entry> = store
+        .log()
+        .into_iter()
+        .map(|entry| (entry.digest.clone(), entry))
+        .collect();
+    let mut list = Vec::with_capacity(numbers.len() + 1);
+    let (mut before, mut failure): (Option<Map>, Option<Failure>) = (None, None);
+    for number in numbers {
+        let is_current = number == current.epoch();
+        let entry = store
+            .open_epoch(number)
+            .and_then(|map| Ok((epoch(before.as_ref(), &map, is_current, &log)?, map)));
+        before = match entry {
+            // not the file at MAP, which counts and is listed below
+            Ok((_, map)) if is_current && map.digest() != current.digest() => before,
+            Ok((entry, map)) => {
+                list.push(entry);
+                Some(map)
+            }
+            Err(error) => {
+                list.push(damaged(number, &error));
+                failure = failure.or(Some(error.into()));
+                None
+            }
+        };
+    }
+    let listed = |list: &[Epoch]| {
+        list.iter()
+            .any(|entry| entry.epoch == current.epoch() && entry.error.is_none())
+    };
+    if !listed(&list) {
+        list.push(epoch(before.as_ref(), current, true, &log)?);
+    }
+    Ok((list, failure))
+}
+
+fn epoch(
+    before: Option<&Map>,
+    map: &Map,
+    current: bool,
+    log: &HashMap<String, Entry>,
+) -> stead::Result<Epoch> {
+    let before = before.filter(|before| before.epoch() + 1 == map.epoch());
+    let told = log.get(&hex(&map.digest()));
+    let (points, change) = match before {
+        _ if map.epoch() == 1 => (Some(0), Some(changes(None, map)?)),
+        Some(before) => (
+            Some(Amounts::between(before, map)?.moved.0),
+            Some(changes(Some(before), map)?),
+        ),
+        // the log still knows what the maps no longer tell
+        None => (told.and_then(|told| told.moved_points.parse().ok()), None),
+    };
+    Ok(Epoch {
+        time: told.map(|told| told.time.clone()),
+        who: told.map(|told| visible(&told.who)),
+        note: told.and_then(|told| told.note.clone()),
+        change: told.map(|told| told.change.clone()).or(change),
+        epoch: map.epoch(),
+        current,
+        digest: Some(hex(&map.digest())),
+        parent: Some(hex(&map.parent())),
+        slices: Some(map.base_count()),
+        replicas: map.replicas(),
+        moved: points.map(|points| Amount::of(points, map)),
+        error: None,
+    })
+}
+
+fn damaged(epoch: u64, error: &Error) -> Epoch {
+    let error = Some(error.to_string());
+    Epoch {
+        epoch,
+        current: false,
+        digest: None,
+        parent: None,
+        slices: None,
+        time: None,
+        who: None,
+        note: None,
+        change: None,
+        replicas: 0,
+        moved: None,
+        error,
+    }
+}

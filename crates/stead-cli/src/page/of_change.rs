@@ -1,0 +1,163 @@
+//! The page of a change: what must be known first, what moves from where to where, and what each
+//! node held before and holds after. The sentences are those of `plan`.
+
+use stead::report::{part, size, Amount, Report};
+
+use super::html::{element, section, Html};
+use super::pictures::Pictures;
+use super::template::Page;
+use super::tiles::{command, facts, notices, tiles, Tile};
+use super::{domains, flows, lookup, nodes};
+use crate::caps::Said;
+use crate::change::{self, Change, TO_BE_CARRIED};
+use crate::input::hex;
+use crate::text::grouped;
+
+/// Returns the page of a change. The files name the two maps for the commands that the page names.
+/// Fails if the maps belong to different clusters.
+pub fn of_change(change: &Change, report: &Report, files: [&str; 2]) -> stead::Result<String> {
+    let new = &change.new;
+    let old = change.old.as_ref().unwrap_or(new);
+    let mut head = element("p", &[("class", "kind")], "Change of a cluster");
+    head.add(element("h1", &[], Html::name(new.name())));
+    let headline = change.headline(report);
+    // the heading above has the name already
+    let headline = headline
+        .strip_prefix(&format!("{}: ", new.name()))
+        .unwrap_or(&headline);
+    head.add(element("p", &[("class", "headline")], headline));
+    let mut said = change.told(report);
+    if change.is_to_be_carried(report) {
+        said.push(Said::plain(TO_BE_CARRIED));
+    }
+    head.add(notices(&said));
+    head.add(figures(report));
+
+    let facts_of = change::facts(report, false);
+    let mut main = section("facts", "What changes", facts(&facts_of));
+    let mut pictures = Pictures::default();
+    pictures.bands(&[old, new]);
+    pictures.moves(old, new)?;
+    pictures.shares(new, Some(old));
+    let (drawn, styles) = pictures.into_parts();
+    main.add(section("pictures", "Before and after", drawn));
+    main.add(flows::table(report));
+    main.add(section(
+        "nodes",
+        "Nodes before and after",
+        nodes::of_change(new, report),
+    ));
+    let (form, data) = lookup::form(&[old, new], files[1]);
+    let mut locate = lookup::about(new);
+    locate.add(form);
+    main.add(section(
+        "locate-a-key",
+        "Where was a key, and where will it be?",
+        locate,
+    ));
+    main.add(domains::table(new, report));
+
+    Ok(Page {
+        title: format!(
+            "{}, epoch {} to {} - stead",
+            new.name(),
+            old.epoch(),
+            new.epoch()
+        ),
+        head,
+        main,
+        foot: foot(change, files),
+        styles,
+    }
+    .html(data.as_ref()))
+}
+
+fn figures(report: &Report) -> Html {
+    let copies = report.copies.as_ref();
+    let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
+    let amount = |amount: Option<&Amount>| part(amount.map_or(0, Amount::count), of);
+    let least = report.optimum.as_ref().unwrap_or(&report.lower_bound);
+    let note = match report.moved.count() {
+        0 => String::new(),
+        _ if report.moved.points == least.points => "the least possible".to_owned(),
+        _ => format!("at least {}", part(least.count(), of)),
+    };
+    let before = |old: Option<usize>, new: usize| match old {
+        Some(old) if old != new => format!("before: {}", grouped(old as u64)),
+        _ => "as before".to_owned(),
+    };
+    let left = report
+        .left
+        .iter()
+        .flatten()
+        .filter(|left| left.what == "node")
+        .count();
+    let fresh = report
+        .nodes
+        .iter()
+        .filter(|node| node.old_weight.is_none())
+        .count();
+    let nodes = report.nodes.len();
+    let mut list = vec![
+        Tile::new("Moves", part(report.moved.count(), of), note),
+        Tile::new(
+            "Copied",
+            amount(copies.map(|copies| &copies.copied)),
+            "of all copies",
+        ),
+        Tile::new(
+            "Dropped",
+            amount(copies.map(|copies| &copies.dropped)),
+            "of all copies",
+        ),
+        Tile::new(
+            "Nodes",
+            grouped(nodes as u64),
+            before(Some(nodes + left - fresh), nodes),
+        ),
+        Tile::new(
+            "Copies of each key",
+            report.replicas.to_string(),
+            before(
+                report.old_replicas.map(|r| r as usize),
+                report.replicas as usize,
+            ),
+        ),
+        Tile::new(
+            "Slices",
+            grouped(report.slices as u64),
+            format!(
+                "{}, {}",
+                before(report.old_slices, report.slices),
+                size(report.bytes)
+            ),
+        ),
+    ];
+    if let Some(to_come) = &report.to_come {
+        list.push(Tile::new(
+            "Still to move",
+            part(to_come.count(), of),
+            "after this step",
+        ));
+    }
+    tiles(list)
+}
+
+fn foot(change: &Change, files: [&str; 2]) -> Html {
+    let mut inside = Html::default();
+    for (label, map) in [
+        ("old digest", change.old.as_ref()),
+        ("new digest", Some(&change.new)),
+    ] {
+        if let Some(map) = map {
+            inside.add(element("dt", &[], label));
+            inside.add(element("dd", &[], command(&hex(&map.digest()))));
+        }
+    }
+    let mut html = element("dl", &[("class", "identity")], inside);
+    let mut made = Html::text("Made by ");
+    made.add(command(&format!("stead report {} {}", files[0], files[1])));
+    made.add(Html::text(". The same maps give the same page."));
+    html.add(element("p", &[], made));
+    html
+}

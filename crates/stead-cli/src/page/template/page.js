@@ -1,0 +1,201 @@
+"use strict";
+
+// What the page does with scripts: its tables are sorted and searched, and its box locates keys.
+// Text of a map becomes text of the page by textContent only.
+
+// Makes an element with attributes and children, which are elements or texts.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// ---- sorting
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+// What a row is sorted by in a column.
+function orderOf(row, column) {
+  const cell = row.cells[column];
+  return cell.dataset.order ?? cell.textContent;
+}
+
+function sort(table, heading) {
+  const column = heading.cellIndex;
+  const isNumber = heading.classList.contains("number");
+  const before = heading.getAttribute("aria-sort");
+  // the largest numbers come first, and the first letters
+  const first = isNumber ? "descending" : "ascending";
+  const second = isNumber ? "ascending" : "descending";
+  const order = before === first ? second : first;
+  const compare = isNumber
+    ? (a, b) => Number(a) - Number(b)
+    : (a, b) => collator.compare(a, b);
+  const sign = order === "ascending" ? 1 : -1;
+  const rows = [...table.tBodies[0].rows].map((row) => [
+    orderOf(row, column),
+    row,
+  ]);
+  rows.sort(([a], [b]) => sign * compare(a, b));
+  table.tBodies[0].append(...rows.map(([, row]) => row));
+  for (const other of table.tHead.rows[0].cells) {
+    other.removeAttribute("aria-sort");
+  }
+  heading.setAttribute("aria-sort", order);
+}
+
+// A heading without words is that of bars, which repeat the column before.
+function makeSortable(table) {
+  for (const heading of table.tHead.rows[0].cells) {
+    if (heading.textContent !== "") {
+      const button = make("button", { type: "button" }, heading.textContent);
+      button.addEventListener("click", () => sort(table, heading));
+      heading.replaceChildren(button);
+    }
+  }
+}
+
+// ---- searching
+
+function makeSearchable(input) {
+  const rows = [
+    ...document.getElementById(input.dataset.table).tBodies[0].rows,
+  ];
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const found = document.getElementById("found");
+  input.closest(".field").hidden = false;
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    rows.forEach((row, i) => {
+      const isThere = words.every((word) => texts[i].includes(word));
+      row.hidden = !isThere;
+      shown += isThere;
+    });
+    found.textContent = words.length ? `${shown} of ${rows.length} nodes` : "";
+  });
+}
+
+// ---- locating
+
+// A problem with what was typed, in words for its author.
+class Typed extends Error {}
+
+// The bytes that were typed as a key.
+function typedKey() {
+  const text = document.getElementById("key").value;
+  if (!document.getElementById("as-hex").checked) {
+    return Array.from(new TextEncoder().encode(text));
+  }
+  const digits = text.replace(/\s/g, "");
+  if (!/^([0-9a-f]{2})*$/i.test(digits)) {
+    throw new Typed("Write two hex digits for each byte of the key.");
+  }
+  return Hashes.fromHex(digits);
+}
+
+// The bytes of the secret; none where the map needs none.
+function typedSecret() {
+  const input = document.getElementById("secret");
+  if (input === null) {
+    return [];
+  }
+  const digits = input.value.trim();
+  if (!/^[0-9a-f]{32}$/i.test(digits)) {
+    throw new Typed("Write the secret of the map, 32 hex digits.");
+  }
+  return Hashes.fromHex(digits);
+}
+
+// One map's answer. Its nodes lead to their rows, where the table is of this map.
+function answer(data, places, key, fold, secret, isNewest, isOnly) {
+  const point = places.point(key, fold, secret);
+  const found = places.at(point);
+  const list = make("ol");
+  for (const node of found.nodes) {
+    const name = make("bdi", {}, places.nodes[node]);
+    const row = isNewest && document.getElementById(`node-${node}`);
+    list.append(
+      make("li", {}, row ? make("a", { href: `#node-${node}` }, name) : name),
+    );
+  }
+  const [first, last] = [hexOf(found.first), hexOf(found.last)];
+  const terms = [
+    ["point", hexOf(point)],
+    ["slice", `${first} to ${last}`],
+  ];
+  const named = data.named.find(([policy]) => policy === found.policy);
+  if (named) {
+    terms.push(["policy", named[2] ? `${named[1]}, ${named[2]}` : named[1]]);
+  }
+  const spot = hexOf(point);
+  const pin = data.pins.find(([from, to]) => from <= spot && spot <= to);
+  if (pin) {
+    terms.push(["pinned", pin[2]]);
+  }
+  const details = make("dl");
+  for (const [term, text] of terms) {
+    const isCode = term === "point" || term === "slice";
+    details.append(
+      make("dt", {}, term),
+      make("dd", {}, make(isCode ? "code" : "bdi", {}, text)),
+    );
+  }
+  return make(
+    "div",
+    {},
+    ...(isOnly ? [] : [make("h3", {}, data.title)]),
+    list,
+    details,
+  );
+}
+
+function makeLocating(form, maps) {
+  const all = maps.map((data) => new Places(data));
+  const box = document.getElementById("answer");
+  const tell = () => {
+    box.hidden = false;
+    try {
+      const [key, secret] = [typedKey(), typedSecret()];
+      const fold = document.getElementById("fold").checked;
+      box.replaceChildren(
+        ...maps.map((data, i) =>
+          answer(
+            data,
+            all[i],
+            key,
+            fold,
+            secret,
+            i === maps.length - 1,
+            maps.length === 1,
+          ),
+        ),
+      );
+    } catch (problem) {
+      if (!(problem instanceof Typed)) {
+        throw problem;
+      }
+      box.replaceChildren(make("p", { class: "problem" }, problem.message));
+    }
+  };
+  form.addEventListener("input", tell);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    tell();
+  });
+  document.getElementById("without-scripts").remove();
+  form.hidden = false;
+  return all;
+}
+
+// ---- at the start
+
+document.querySelectorAll("table").forEach(makeSortable);
+document.querySelectorAll("input[data-table]").forEach(makeSearchable);
+
+const data = document.getElementById("data").textContent;
+const form = document.getElementById("locate");
+const locating = data && form ? makeLocating(form, JSON.parse(data).maps) : [];

@@ -1,0 +1,320 @@
+//! `stead plot KIND MAP... -o FILE`: draws a picture, as SVG or PNG.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use stead_plot::{Options, Theme};
+
+use super::locate::FoldArg;
+use super::plotted::{self, usage};
+use crate::exit::{Failure, Result, USAGE};
+use crate::input::whole;
+use crate::output::Out;
+use crate::pixels::png;
+
+/// Draw a picture of maps, names or load, as SVG or PNG
+///
+/// The ending of FILE says which: .svg or .png. Pictures are the same on every machine, need no
+/// fonts, and can be told apart without colours. More than 24 nodes are drawn in groups: by when
+/// they came, by their outermost fault domain, or by name.
+#[derive(Args)]
+#[command(
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  stead plot bands members.map --history -o history.svg
+  stead plot moves members.map -o last-change.png
+  stead plot distribution members.map names.txt -o names.svg
+  stead plot bands --scenario figure-7 --system riak --system stead -o growth.svg
+
+Exit codes:
+  0   done
+  64  wrong usage, such as a FILE that ends neither in .svg nor in .png
+  65  a map is damaged or of another cluster, or a line of the log is wrong
+  66  a file is missing
+  74  reading or writing failed
+  77  permission denied
+  78  the scenario is wrong"
+)]
+pub struct Plot {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+/// The kinds. The first paragraph of each is its line in `--help`.
+#[derive(Subcommand)]
+enum Kind {
+    Bands(Bands),
+    Ring(Ring),
+    Shares(Shares),
+    Distribution(Distribution),
+    Moves(Moves),
+    Domains(Domains),
+    Load(Load),
+    Modulo(Modulo),
+}
+
+/// Who has which part of the hash space, a row for each map
+///
+/// Epochs of one map say how much each moves. With several replicas a row shows who answers first.
+#[derive(Args)]
+struct Bands {
+    /// The map files, each a row
+    #[arg(required_unless_present = "scenario")]
+    maps: Vec<PathBuf>,
+    /// Draw the last N epochs of the map, from its history [default: 12]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12")]
+    history: Option<NonZeroUsize>,
+    /// Draw a scenario of `stead simulate` instead: the name of a built-in one, or a JSON file
+    #[arg(long, conflicts_with_all = ["maps", "history"])]
+    scenario: Option<PathBuf>,
+    /// With --scenario: draw this system; may be given more than once [default: stead]
+    #[arg(long, requires = "scenario")]
+    system: Vec<String>,
+    /// With --scenario: the number of partitions of Riak's ring, a power of two
+    #[arg(long, value_name = "N", value_parser = whole, requires = "scenario")]
+    partitions: Option<u64>,
+    #[command(flatten)]
+    file: File,
+}
+
+/// The hash space as a circle, with keys on it
+#[derive(Args)]
+struct Ring {
+    /// The map file
+    map: PathBuf,
+    /// Mark where KEY hashes to; may be given more than once
+    #[arg(long, value_name = "KEY")]
+    key: Vec<String>,
+    #[command(flatten)]
+    file: File,
+}
+
+/// The share of each node, against the ideal one
+#[derive(Args)]
+struct Shares {
+    /// The map file
+    map: PathBuf,
+    /// Also draw the shares of this map, such as an older epoch
+    #[arg(long, value_name = "OLD")]
+    before: Option<PathBuf>,
+    #[command(flatten)]
+    file: File,
+}
+
+/// How many names of a list each node or bucket has
+#[derive(Args)]
+struct Distribution {
+    /// The map file, and a file with one name per line, or only the latter with --scheme; - is
+    /// standard input
+    #[arg(required = true, num_args = 1..=2, value_names = ["MAP", "NAMES"])]
+    files: Vec<PathBuf>,
+    /// Draw the buckets of a scheme of `stead survey` instead of nodes: D1, D2, D3, N1, N2, M1, M2
+    /// or M3
+    #[arg(long)]
+    scheme: Option<String>,
+    #[command(flatten)]
+    fold: FoldArg,
+    #[command(flatten)]
+    file: File,
+}
+
+/// What goes from which node to which between two epochs
+#[derive(Args)]
+struct Moves {
+    /// The old and the new map file, or one map, which is compared with the epoch before it
+    #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
+    maps: Vec<PathBuf>,
+    #[command(flatten)]
+    file: File,
+}
+
+/// The fault domains, and how much of the data is in each
+#[derive(Args)]
+struct Domains {
+    /// The map file
+    map: PathBuf,
+    #[command(flatten)]
+    file: File,
+}
+
+/// The load of each node, by a log of accesses
+#[derive(Args)]
+struct Load {
+    /// The map file
+    map: PathBuf,
+    /// The log: lines of KEY, or of KEY<TAB>COUNT; - is standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    log: PathBuf,
+    /// Which nodes answer: `primary` for the first node of a key, `spread` for all its nodes evenly
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "primary",
+        hide_possible_values = true
+    )]
+    reads: super::load::ReadsArg,
+    #[command(flatten)]
+    fold: FoldArg,
+    #[command(flatten)]
+    file: File,
+}
+
+/// What moves when keys go to `hash mod n` and n changes
+#[derive(Args)]
+struct Modulo {
+    /// The smallest number of buckets
+    #[arg(long, value_name = "N", default_value = "3")]
+    from: NonZeroU64,
+    /// The largest number of buckets
+    #[arg(long, value_name = "N", default_value = "10")]
+    to: NonZeroU64,
+    /// Draw the hashes from 0 to N - 1, at most 64
+    #[arg(long, value_name = "N", default_value = "24")]
+    hashes: NonZeroU64,
+    #[command(flatten)]
+    file: File,
+}
+
+/// Where a picture goes, and what it looks like.
+#[derive(Args)]
+pub struct File {
+    /// Write the picture to FILE, which ends in .svg or .png; - writes SVG to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The title [default: what the picture shows]
+    #[arg(long)]
+    title: Option<String>,
+    /// The ground: light, dark, or auto, which is dark in SVG where the reader prefers that, and
+    /// light in PNG
+    #[arg(
+        long,
+        value_name = "THEME",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    theme: ThemeArg,
+    /// The width in units, from 320 to 4000
+    #[arg(long, value_name = "N", default_value = "960", value_parser = clap::value_parser!(u32).range(i64::from(Options::NARROWEST)..=i64::from(Options::WIDEST)))]
+    width: u32,
+    /// How many pixels of a PNG a unit has, from 1 to 8
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=8))]
+    scale: u32,
+}
+
+/// On which ground a picture is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ThemeArg {
+    Auto,
+    Light,
+    Dark,
+}
+
+/// What a file is to contain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Svg,
+    Png,
+}
+
+impl Plot {
+    pub fn run(self, out: &mut Out) -> Result {
+        let file = match &self.kind {
+            Kind::Bands(kind) => &kind.file,
+            Kind::Ring(kind) => &kind.file,
+            Kind::Shares(kind) => &kind.file,
+            Kind::Distribution(kind) => &kind.file,
+            Kind::Moves(kind) => &kind.file,
+            Kind::Domains(kind) => &kind.file,
+            Kind::Load(kind) => &kind.file,
+            Kind::Modulo(kind) => &kind.file,
+        };
+        // a wrong ending is said before the work
+        let format = format(&file.output)?;
+        let options = file.options(format);
+        let svg = self.kind.draw(&options)?;
+        file.write(&svg, format, out)
+    }
+}
+
+impl Kind {
+    /// Draws the picture as SVG.
+    fn draw(&self, options: &Options) -> Result<String> {
+        match self {
+            Kind::Bands(kind) => match (&kind.scenario, kind.history) {
+                (Some(scenario), _) => {
+                    plotted::scenario(scenario, &kind.system, kind.partitions, options)
+                }
+                (None, Some(last)) => plotted::history(&kind.maps, last, options),
+                (None, None) => plotted::bands(&kind.maps, options),
+            },
+            Kind::Ring(kind) => plotted::ring(&kind.map, &kind.key, options),
+            Kind::Shares(kind) => plotted::shares(&kind.map, kind.before.as_deref(), options),
+            Kind::Distribution(kind) => match (&kind.scheme, kind.files.as_slice()) {
+                (Some(scheme), [names]) => plotted::scheme(scheme, names, options),
+                (None, [map, names]) => plotted::names(map, names, kind.fold.fold, options),
+                (Some(_), _) => Err(usage("a scheme needs no map: write --scheme SCHEME NAMES")),
+                (None, _) => Err(usage("name a map and a file of names, or give --scheme")),
+            },
+            Kind::Moves(kind) => plotted::moves(&kind.maps, options),
+            Kind::Domains(kind) => plotted::domains(&kind.map, options),
+            Kind::Load(kind) => {
+                plotted::load(&kind.map, &kind.log, kind.reads, &kind.fold, options)
+            }
+            Kind::Modulo(kind) => Ok(stead_plot::modulo(
+                kind.from,
+                kind.to,
+                kind.hashes.get(),
+                options,
+            )),
+        }
+    }
+}
+
+/// Returns what the ending of a file asks for.
+fn format(path: &Path) -> Result<Format> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("svg") => Ok(Format::Svg),
+        Some("png") => Ok(Format::Png),
+        _ if path == Path::new("-") => Ok(Format::Svg),
+        _ => Err(Failure::new(
+            USAGE,
+            format!(
+                "{}: the name ends neither in .svg nor in .png; its ending says what to write",
+                path.display()
+            ),
+        )),
+    }
+}
+
+impl File {
+    fn options(&self, format: Format) -> Options {
+        let theme = match (self.theme, format) {
+            (ThemeArg::Dark, _) => Theme::Dark,
+            // a PNG has one ground
+            (ThemeArg::Light, _) | (ThemeArg::Auto, Format::Png) => Theme::Light,
+            (ThemeArg::Auto, Format::Svg) => Theme::Auto,
+        };
+        Options {
+            width: self.width,
+            theme,
+            title: self.title.clone(),
+            ..Options::default()
+        }
+    }
+
+    fn write(&self, svg: &str, format: Format, out: &mut Out) -> Result {
+        let bytes = match format {
+            Format::Svg => svg.as_bytes().to_vec(),
+            Format::Png => png(svg, self.scale)?,
+        };
+        if self.output == Path::new("-") {
+            return out.bytes(&bytes);
+        }
+        let name = self.output.display();
+        std::fs::write(&self.output, bytes)
+            .map_err(|error| Failure::io(&format!("cannot write {name}"), &error))
+    }
+}

@@ -1,0 +1,314 @@
+//! What `stead plot` draws: reads the maps, names and logs, and hands them to stead-plot.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use stead::load::Reads;
+use stead::path::Fold;
+use stead::point::SPACE;
+use stead::simulate::{run_traced, SystemReport};
+use stead::stats;
+use stead::store::KEEP;
+use stead::verdict::Verdict;
+use stead::{Error, Map, Store};
+use stead_plot::{Band, Bucket, Buckets, Options, Panel, Row, Run};
+
+use super::count::Count;
+use super::load::{tally, ReadsArg};
+use super::locate::FoldArg;
+use super::simulate;
+use crate::change::understood;
+use crate::exit::{Failure, Result, FLEET, NO_INPUT, USAGE};
+use crate::input;
+use crate::progress;
+use crate::suggest::hint;
+use crate::text::{count, percent};
+
+/// Returns a failure that says what is wrong with the arguments.
+pub fn usage(problem: &str) -> Failure {
+    Failure::new(USAGE, format!("{problem}; see --help"))
+}
+
+fn open(path: &Path) -> Result<Map> {
+    let map = Map::open_uncached(path)?;
+    understood(&map, path)?;
+    Ok(map)
+}
+
+/// Draws each map as a row. Epochs of one map are named by their numbers, others by their files.
+pub fn bands(paths: &[PathBuf], options: &Options) -> Result<String> {
+    let maps: Vec<Map> = paths.iter().map(|path| open(path)).collect::<Result<_>>()?;
+    let one = maps.iter().all(|map| map.map_id() == maps[0].map_id());
+    let row = |(map, path): (&'_ Map, &PathBuf)| match one {
+        true => format!("epoch {}", map.epoch()),
+        false => {
+            let stem = path.file_stem().unwrap_or(path.as_os_str());
+            stem.to_string_lossy().into_owned()
+        }
+    };
+    let labels = maps.iter().zip(paths).map(row);
+    let rows: Vec<Row> = maps
+        .iter()
+        .zip(labels)
+        .map(|(map, label)| Row { label, map })
+        .collect();
+    Ok(stead_plot::bands(&rows, options))
+}
+
+/// Draws the last epochs of a map.
+pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Result<String> {
+    let [path] = paths else {
+        return Err(usage("--history draws the epochs of one map: name one"));
+    };
+    let newest = open(path)?;
+    let store = Store::new(path, KEEP);
+    let mut older: Vec<u64> = store.history()?;
+    older.retain(|epoch| *epoch < newest.epoch());
+    older.sort_unstable();
+    let first = older.len().saturating_sub(last.get() - 1);
+    let mut maps = Vec::new();
+    for epoch in older.into_iter().skip(first) {
+        maps.push(store.open_epoch(epoch)?);
+    }
+    maps.push(newest);
+    let rows: Vec<Row> = maps
+        .iter()
+        .map(|map| Row {
+            label: format!("epoch {}", map.epoch()),
+            map,
+        })
+        .collect();
+    Ok(stead_plot::bands(&rows, options))
+}
+
+/// Draws what some systems do in a scenario.
+pub fn scenario(
+    path: &Path,
+    systems: &[String],
+    partitions: Option<u64>,
+    options: &Options,
+) -> Result<String> {
+    let (scenario, mut sizes) = simulate::read(path)?;
+    if let Some(partitions) = partitions {
+        sizes.partitions = u32::try_from(partitions).unwrap_or(u32::MAX);
+    }
+    let bar = progress::working(scenario.steps.len() + 1, "simulating");
+    let ran = run_traced(&scenario, sizes, |done, _| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    let (simulated, trace) = ran.map_err(|error| match error {
+        Error::Invalid { problem } => Failure::new(FLEET, problem),
+        _ => error.into(),
+    })?;
+    let stead = [String::from("stead")];
+    let wanted = if systems.is_empty() { &stead } else { systems };
+    let mut panels = Vec::new();
+    for name in wanted {
+        let found = simulated.systems.iter().zip(&trace.systems);
+        let Some((report, placed)) = found.into_iter().find(|(report, _)| report.system == name)
+        else {
+            let known = simulated.systems.iter().map(|report| report.system);
+            let problem = format!("there is no system {name}{}", hint(name, known));
+            return Err(Failure::new(USAGE, problem));
+        };
+        let band = |step: usize| {
+            let runs = placed.get(step).into_iter().flatten();
+            Band {
+                label: count(simulated.steps[step].nodes, "node"),
+                note: note(report, step, simulated.replicas),
+                runs: runs
+                    .map(|(first, end, who)| Run {
+                        first: *first,
+                        end: *end,
+                        who: *who,
+                    })
+                    .collect(),
+            }
+        };
+        panels.push(Panel {
+            title: title(report, simulated.replicas),
+            bands: (0..simulated.steps.len()).map(band).collect(),
+        });
+    }
+    let bound = percent(
+        simulated.lower_bound.points.parse().unwrap_or(0),
+        simulated.replicas,
+    );
+    let line = format!(
+        "All steps together must move {bound}. Imbalance is the fullest node's share over the \
+         emptiest's, each as a multiple of its ideal. The line above a row marks what has moved."
+    );
+    let title = format!("{}: who has which keys, step by step", simulated.name);
+    Ok(stead_plot::panels(
+        &title,
+        &[line],
+        &panels,
+        &trace.names,
+        options,
+    ))
+}
+
+fn title(report: &SystemReport, replicas: u32) -> String {
+    let size = match report.size.as_str() {
+        "" => String::new(),
+        size => format!(", {size}"),
+    };
+    let moved = report.total.moved.points.parse().unwrap_or(0);
+    format!(
+        "{}{size}: moves {} in all",
+        report.system,
+        percent(moved, replicas)
+    )
+}
+
+fn note(report: &SystemReport, step: usize, replicas: u32) -> String {
+    let Some(figures) = report.steps.get(step) else {
+        return String::new();
+    };
+    let imbalance = match figures.figures.imbalance {
+        Some(imbalance) => format!("imbalance {imbalance:.2}"),
+        None => "a node has nothing".to_owned(),
+    };
+    match step {
+        0 => imbalance,
+        _ => {
+            let moved = figures.moved.points.parse().unwrap_or(0);
+            format!("moves {}, {imbalance}", percent(moved, replicas))
+        }
+    }
+}
+
+/// Draws a map as a ring, with keys.
+pub fn ring(path: &Path, keys: &[String], options: &Options) -> Result<String> {
+    let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+    Ok(stead_plot::ring(&open(path)?, &keys, options))
+}
+
+/// Draws the shares of a map.
+pub fn shares(path: &Path, before: Option<&Path>, options: &Options) -> Result<String> {
+    let before = before.map(open).transpose()?;
+    Ok(stead_plot::shares(&open(path)?, before.as_ref(), options))
+}
+
+/// Draws how many names of a list each bucket of a scheme of the survey has.
+pub fn scheme(scheme: &str, names: &Path, options: &Options) -> Result<String> {
+    let wanted = scheme.to_ascii_uppercase();
+    let about = stats::schemes().find(|(name, _)| *name == wanted);
+    let Some((name, about)) = about else {
+        let known = stats::schemes().map(|(name, _)| name);
+        let problem = format!("there is no scheme {scheme}{}", hint(scheme, known));
+        return Err(Failure::new(USAGE, problem));
+    };
+    let parts = input::tally_lines(names, None, stats::Survey::new, |survey, names| {
+        survey.add_keys(names.keys());
+    })?;
+    let mut survey = stats::Survey::new();
+    parts.iter().for_each(|part| survey.merge(part));
+    let counts = survey.buckets(name).unwrap_or_default();
+    let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    let ideal = all as f64 / counts.len().max(1) as f64;
+    let letter = |number: usize| {
+        let letters = "0123456789abcdefghijklmnopqrstuvwxyz_";
+        letters.get(number..=number).unwrap_or("").to_owned()
+    };
+    let buckets = counts
+        .into_iter()
+        .enumerate()
+        .map(|(number, names)| Bucket {
+            label: if name == "D1" {
+                letter(number)
+            } else {
+                number.to_string()
+            },
+            names: names.into(),
+            ideal,
+        });
+    let of = Buckets {
+        title: format!("{name}: names by {about}"),
+        what: "bucket".to_owned(),
+        buckets: buckets.collect(),
+    };
+    Ok(stead_plot::distribution(&of, options))
+}
+
+/// Draws how many names of a list each node of a map has.
+pub fn names(map: &Path, names: &Path, fold: Fold, options: &Options) -> Result<String> {
+    let map = open(map)?;
+    let parts = input::tally_lines(
+        names,
+        None,
+        || Count::new(&map),
+        |count, batch| count.add_keys(batch, fold),
+    )?;
+    let mut sum = Count::new(&map);
+    parts.iter().for_each(|part| sum.merge(part));
+    let verdict = Verdict::of(&map, 0);
+    let all: u64 = sum.of_nodes().iter().sum();
+    let holders = verdict.nodes.iter().zip(sum.of_nodes());
+    let mut buckets: Vec<Bucket> = holders
+        .map(|(holder, names)| Bucket {
+            label: holder.name.to_owned(),
+            names: *names,
+            ideal: all as f64 * (holder.now.primary_points as f64 / SPACE as f64),
+        })
+        .collect();
+    buckets.sort_by_key(|bucket| {
+        let parts = crate::text::natural(&bucket.label);
+        parts
+            .into_iter()
+            .map(|(text, number, digits)| (text.to_owned(), number, digits.to_owned()))
+            .collect::<Vec<_>>()
+    });
+    let of = Buckets {
+        title: format!("{}: names by node", map.name()),
+        what: "node".to_owned(),
+        buckets,
+    };
+    Ok(stead_plot::distribution(&of, options))
+}
+
+/// Draws what moves between two maps, or to a map from the epoch before it.
+pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
+    let (old, new) = match paths {
+        [old, new] => (open(old)?, open(new)?),
+        [path, ..] => {
+            let new = open(path)?;
+            let store = Store::new(path, KEEP);
+            let before = store.history()?;
+            let older = before.into_iter().filter(|epoch| *epoch < new.epoch());
+            let Some(epoch) = older.max() else {
+                let problem = format!(
+                    "{}: has no epoch before it in its history; name an old and a new map",
+                    path.display()
+                );
+                return Err(Failure::new(NO_INPUT, problem));
+            };
+            (store.open_epoch(epoch)?, new)
+        }
+        [] => return Err(usage("name a map")),
+    };
+    stead_plot::moves(&old, &new, options).map_err(|error| {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        Failure::from(error).at(&names.join(", "))
+    })
+}
+
+/// Draws the fault domains of a map.
+pub fn domains(path: &Path, options: &Options) -> Result<String> {
+    Ok(stead_plot::domains(&open(path)?, options))
+}
+
+/// Draws the load of a log.
+pub fn load(
+    path: &Path,
+    log: &Path,
+    reads: ReadsArg,
+    fold: &FoldArg,
+    options: &Options,
+) -> Result<String> {
+    let map = open(path)?;
+    let tally = tally(&map, log, fold)?;
+    Ok(stead_plot::load(&tally, Reads::from(reads), options))
+}

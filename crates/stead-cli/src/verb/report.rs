@@ -1,0 +1,179 @@
+//! `stead report MAP`: a page about a map, or about a change, that a browser shows.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use stead::load::{Loads, Reads};
+use stead::path::Fold;
+use stead::report::{Ask, Report as Facts};
+use stead::store::{SavedPlan, KEEP};
+use stead::{Error, Map, Store};
+
+use super::load;
+use super::locate::FoldArg;
+use crate::change::{understood, Change};
+use crate::epochs::epochs;
+use crate::exit::{Failure, Result, USAGE};
+use crate::output::Out;
+use crate::page;
+use crate::rewrite;
+
+/// Write a page that shows a map, or a change, in a browser
+///
+/// The page is one HTML file that needs no network: figures, pictures, tables that can be sorted,
+/// the history, what the loss of a domain costs, and a box that locates keys. Given two maps, or a
+/// map and a saved plan, it shows what moves where, with what must be known first. No secret of a
+/// map is in it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples: a map; a map with the load of a log; a plan before it is applied
+  stead report members.map -o members.html
+  stead report members.map --load access.log -o members.html
+  stead plan fleet.toml members.map -o next.plan
+  stead report members.map next.plan -o change.html
+
+Exit codes:
+  0   done
+  64  wrong usage, or the file of -o is there and is no report
+  65  a map is damaged or of another cluster, or a line of the log is wrong
+  66  a file is missing
+  74  reading or writing failed
+  77  permission denied")]
+pub struct Report {
+    /// The map file; of a change, the map before it
+    map: PathBuf,
+    /// Show a change: the map after it, or a plan that `stead plan -o` saved
+    #[arg(value_name = "NEW")]
+    new: Option<PathBuf>,
+    /// Write the page to this file; - is standard output. An older report is replaced
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Also show how the accesses of a log load the nodes: lines of KEY, or of KEY<TAB>COUNT
+    #[arg(long, value_name = "LOG", conflicts_with = "new")]
+    load: Option<PathBuf>,
+}
+
+impl Report {
+    pub fn run(self, out: &mut Out) -> Result {
+        must_be_ours(&self.output)?;
+        let page = match &self.new {
+            Some(new) => of_change(&self.map, new)?,
+            None => of_map(&self.map, self.load.as_deref())?,
+        };
+        if is_standard_output(&self.output) {
+            return out.bytes(page.as_bytes());
+        }
+        rewrite::create_or_replace(&self.output, &page)
+    }
+}
+
+fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Fails if there is a file of this name that is no report: it may be the map.
+fn must_be_ours(path: &Path) -> Result {
+    if is_standard_output(path) {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("open", path, error).into()),
+        Ok(file) => {
+            let read = file.take(100).read_to_end(&mut start);
+            read.map_err(|error| Error::io("read", path, error))?;
+        }
+    }
+    match page::is_report(&start) {
+        true => Ok(()),
+        false => Err(Failure::new(
+            USAGE,
+            format_args!(
+                "{}: is there and is no report; name another file, or remove it",
+                path.display()
+            ),
+        )),
+    }
+}
+
+fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
+    let map = Map::open_uncached(path)?;
+    understood(&map, path)?;
+    let store = Store::new(path, KEEP);
+    let (epochs, _) = epochs(&store, &map)?;
+    let report = Facts::of(None, &map, false)?;
+    let fold = FoldArg { fold: Fold::None };
+    let tally = log.map(|log| load::tally(&map, log, &fold)).transpose()?;
+    let loads = tally.as_ref().map(|tally| Loads::of(tally, Reads::Primary));
+    let before = before(&store, &map);
+    Ok(page::of_map(&page::Facts {
+        map: &map,
+        file: &name(path),
+        report: &report,
+        progress: store.progress(&map),
+        epochs: &epochs,
+        before: &before,
+        load: tally.as_ref().zip(loads.as_ref()),
+    })?)
+}
+
+/// How many epochs before the map are drawn.
+const DRAWN: usize = 4;
+
+/// Opens the epochs just before a map, the oldest first. The first that is missing or damaged ends
+/// the list; the table of the history says which is.
+fn before(store: &Store, map: &Map) -> Vec<Map> {
+    let numbers = (1..map.epoch()).rev().take(DRAWN);
+    let opened = numbers.map_while(|epoch| store.open_epoch(epoch).ok());
+    let mut maps: Vec<Map> = opened
+        .take_while(|before| before.map_id() == map.map_id() && before.understood().is_ok())
+        .collect();
+    maps.reverse();
+    maps
+}
+
+fn of_change(old: &Path, new: &Path) -> Result<String> {
+    let files = [old, new];
+    let old = Map::open_uncached(old)?;
+    understood(&old, files[0])?;
+    let mut change = match saved(new)? {
+        Some(plan) => Change::planned(old, plan),
+        None => Change::between(old, Map::open_uncached(new)?),
+    };
+    understood(&change.new, files[1])?;
+    let place =
+        |error| Failure::from(error).at(&format!("{}, {}", files[0].display(), files[1].display()));
+    // what the maps themselves do not tell comes from the history beside the old one
+    let store = Store::new(files[0], KEEP);
+    change.progress = store.progress(&change.new);
+    change
+        .judge(&store)
+        .map_err(|failure| failure.at(&files[1].display().to_string()))?;
+    let report = change
+        .report_of(Ask {
+            moves: true,
+            lost: &[],
+        })
+        .map_err(place)?;
+    let files = files.map(name);
+    Ok(page::of_change(&change, &report, [&files[0], &files[1]])?)
+}
+
+/// Returns the map of a saved plan; `None` if the file is none.
+fn saved(path: &Path) -> Result<Option<Map>> {
+    let mut start = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    match read {
+        Ok(()) if SavedPlan::is_one(&start) => Ok(Some(SavedPlan::read(path)?.new)),
+        _ => Ok(None), // what is wrong with the file is known when it is opened as a map
+    }
+}
+
+/// Returns the name of a file without its directories, which are nobody's business.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}

@@ -1,0 +1,341 @@
+//! Bands: the hash space as a row for each map, one below the other, so that one sees what a change
+//! takes from whom.
+//!
+//! ```text
+//! epoch 1  |   n0   |   n1   |
+//! epoch 2  |  n0 |n2|n2|  n1 |   moves 33.3 %
+//! ```
+
+use std::collections::HashMap;
+
+use stead::plan::Amounts;
+use stead::point::SPACE;
+use stead::Map;
+
+use crate::axes;
+use crate::canvas::{rectangle, Anchor, Box, Canvas, MARGIN, SIZE};
+use crate::figures::{count, percent};
+use crate::groups::{Groups, Member};
+use crate::legend;
+use crate::letters;
+use crate::options::Options;
+use crate::runs::{changed, joined, parts, primaries, Run};
+
+/// A map and the name of its row, such as `epoch 3`.
+#[derive(Clone)]
+pub struct Row<'a> {
+    /// The name of the row.
+    pub label: String,
+    /// The map.
+    pub map: &'a Map,
+}
+
+/// A row: who has which part of the hash space.
+#[derive(Clone, Debug, Default)]
+pub struct Band {
+    /// The name of the row.
+    pub label: String,
+    /// What is said at the end of the row, such as `moves 33.3 %`.
+    pub note: String,
+    /// The runs, in order; together they cover the space.
+    pub runs: Vec<Run>,
+}
+
+/// Rows that belong together, such as the history of one system.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// The heading; empty for none.
+    pub title: String,
+    /// The rows.
+    pub bands: Vec<Band>,
+}
+
+/// The height of a row.
+const HIGH: f64 = 34.0;
+/// Between a row and the mark of what has moved above it.
+const MARK: f64 = 5.0;
+/// The most runs of a row that are drawn one by one.
+const MOST: usize = 400;
+/// The width of a column that stands for more runs than can be drawn.
+const COLUMN: f64 = 5.0;
+
+/// Draws maps as bands. If they are epochs of one map, the rows say how much each moves. With
+/// several replicas a band shows who answers first.
+pub fn bands(rows: &[Row], options: &Options) -> String {
+    let mut members: Vec<Member> = Vec::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut bands: Vec<Band> = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let map = row.map;
+        let outermost = map.spread().next();
+        let mut of: Vec<usize> = Vec::new();
+        for node in map.nodes() {
+            // a node that was renamed stays the same node
+            let renamed = node.formerly().and_then(|name| {
+                let still = map.node_named(name).is_some();
+                numbers.get(name).copied().filter(|_| !still)
+            });
+            let known = numbers.get(node.name()).copied().or(renamed);
+            let who = known.unwrap_or(members.len());
+            if known.is_none() {
+                members.push(Member {
+                    name: node.name().to_owned(),
+                    domain: outermost
+                        .and_then(|label| node.label(label))
+                        .map(str::to_owned),
+                    arrival: number,
+                });
+            }
+            numbers.insert(node.name().to_owned(), who);
+            of.push(who);
+        }
+        let mut runs = primaries(map);
+        for run in &mut runs {
+            run.who = of.get(run.who).copied().unwrap_or(0);
+        }
+        let before = number.checked_sub(1).and_then(|i| rows.get(i));
+        let label = row.label.clone();
+        bands.push(Band {
+            label,
+            note: note(before, map),
+            runs,
+        });
+    }
+    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
+    let groups = Groups::of(&members, &labels);
+    let panel = Panel {
+        title: String::new(),
+        bands,
+    };
+    let (title, lines) = words(rows, members.len());
+    draw(title, &lines, &[panel], &groups, options)
+}
+
+/// Draws panels of bands. `names` has the name of everyone who has a run.
+pub fn panels(
+    title: &str,
+    lines: &[String],
+    panels: &[Panel],
+    names: &[String],
+    options: &Options,
+) -> String {
+    let arrival = |who: usize| {
+        let has = |band: &&Band| band.runs.iter().any(|run| run.who == who);
+        let first = |panel: &Panel| panel.bands.iter().position(|band| has(&band));
+        panels.iter().filter_map(first).min().unwrap_or(0)
+    };
+    let members: Vec<Member> = names
+        .iter()
+        .enumerate()
+        .map(|(who, name)| Member {
+            name: name.clone(),
+            domain: None,
+            arrival: arrival(who),
+        })
+        .collect();
+    let steps = panels.first().map_or(&[][..], |panel| &panel.bands);
+    let labels: Vec<String> = steps.iter().map(|band| band.label.clone()).collect();
+    let groups = Groups::of(&members, &labels);
+    draw(title.to_owned(), lines, panels, &groups, options)
+}
+
+/// Says what a map moves compared with the row before, if they are epochs of one map.
+fn note(before: Option<&Row>, map: &Map) -> String {
+    let amounts = before.and_then(|before| Amounts::between(before.map, map).ok());
+    amounts.map_or(String::new(), |amounts| {
+        let all = f64::from(map.replicas()) * SPACE as f64;
+        let moved = amounts.moved.0 + amounts.by_hand.0;
+        format!("moves {}", percent(moved as f64 / all))
+    })
+}
+
+fn words(rows: &[Row], nodes: usize) -> (String, Vec<String>) {
+    let title = match rows {
+        [] => "No map".to_owned(),
+        [one] => format!("{}: who has which keys", one.map.name()),
+        [first, ..]
+            if rows
+                .iter()
+                .all(|row| row.map.map_id() == first.map.map_id()) =>
+        {
+            format!("{}: who has which keys, over time", first.map.name())
+        }
+        _ => "Who has which keys".to_owned(),
+    };
+    let copies = rows.iter().any(|row| row.map.replicas() > 1);
+    let who = if copies {
+        "The node that answers first"
+    } else {
+        "The node that has a key"
+    };
+    let line = format!(
+        "{who}, along the hash space; {} in all. The line above a row marks what has another node than before.",
+        count(nodes, "node")
+    );
+    let single = format!("{who}, along the hash space; {}.", count(nodes, "node"));
+    (title, vec![if rows.len() > 1 { line } else { single }])
+}
+
+fn draw(
+    title: String,
+    lines: &[String],
+    panels: &[Panel],
+    groups: &Groups,
+    options: &Options,
+) -> String {
+    let mut canvas = Canvas::new(options, title, lines);
+    let bands = || panels.iter().flat_map(|panel| &panel.bands);
+    let widest = |text: fn(&Band) -> &str| {
+        let widths = bands().map(|band| letters::width(text(band), SIZE));
+        widths.fold(0.0, f64::max)
+    };
+    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
+    let left = widest(|band| &band.label).min(third);
+    let right = widest(|band| &band.note).min(third);
+    let gap = |wide: f64| if wide > 0.0 { wide + 10.0 } else { 0.0 };
+    let x = MARGIN + gap(left);
+    let width = canvas.width() - MARGIN - gap(right) - x;
+    let mut used = vec![false; groups.labels.len()];
+    for panel in panels {
+        if !panel.title.is_empty() {
+            canvas.y += 10.0;
+            canvas.text(MARGIN, canvas.y, Anchor::Start, "sp-t", &panel.title);
+            canvas.y += 8.0;
+        }
+        let mut before: Option<&Band> = None;
+        for band in &panel.bands {
+            let of = Box {
+                x,
+                y: canvas.y + MARK + 2.0,
+                width,
+                height: HIGH,
+            };
+            if let Some(before) = before {
+                marks(&mut canvas, of, &changed(&before.runs, &band.runs));
+            }
+            let middle = of.y + HIGH / 2.0 + SIZE * 0.36;
+            let label = letters::cut(&band.label, SIZE, left);
+            canvas.text(x - 10.0, middle, Anchor::End, "sp-t", &label);
+            let note = letters::cut(&band.note, SIZE, right);
+            canvas.text(x + width + 10.0, middle, Anchor::Start, "sp-q", &note);
+            row(&mut canvas, of, band, groups, &mut used);
+            canvas.y = of.y + HIGH + 4.0;
+            before = Some(band);
+        }
+        let y = canvas.y;
+        axes::space(
+            &mut canvas,
+            Box {
+                x,
+                y,
+                width,
+                height: 0.0,
+            },
+        );
+        canvas.y += 34.0;
+    }
+    legend::draw(&mut canvas, groups, |group| used[group]);
+    let said = said(panels, groups);
+    canvas.y -= 8.0;
+    canvas.finish(&said)
+}
+
+/// Draws one row, and notes which groups are in it.
+fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [bool]) {
+    let grouped = |run: &Run| Run {
+        who: groups.of[run.who],
+        ..*run
+    };
+    let runs = joined(band.runs.iter().map(grouped));
+    runs.iter().for_each(|run| used[run.who] = true);
+    if runs.len() > MOST {
+        return columns(canvas, of, &runs, groups);
+    }
+    for run in &runs {
+        let part = Box {
+            x: of.x + of.width * (run.first as f64 / SPACE as f64),
+            width: of.width * run.part(),
+            ..of
+        };
+        let label = &groups.labels[run.who];
+        let said = format!("{label}: {}", percent(run.part()));
+        canvas.group_rect(part, run.who, &said);
+        canvas.name_in(part, run.who, label);
+    }
+    for run in runs.iter().skip(1).filter(|_| runs.len() <= 200) {
+        let x = of.x + of.width * (run.first as f64 / SPACE as f64);
+        canvas.stroke((x, of.y), (x, of.y + of.height), "sp-gap", 1.0);
+    }
+}
+
+/// Draws a row of more runs than can be seen: each column shows how much of it each group has.
+fn columns(canvas: &mut Canvas, of: Box, runs: &[Run], groups: &Groups) {
+    let count = (of.width / COLUMN).floor().max(1.0) as usize;
+    let width = of.width / count as f64;
+    let cells = parts(runs, count, groups.labels.len());
+    for group in 0..groups.labels.len() {
+        // one shape for each group, since there are many columns
+        let mut d = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            let below: f64 = cell.iter().take(group).sum();
+            let (top, high) = (of.y + of.height * below, of.height * cell[group]);
+            if high > 0.0 {
+                let x = of.x + width * column as f64;
+                d += &rectangle(x, top, width, high);
+            }
+        }
+        if !d.is_empty() {
+            canvas.group_path(&d, group, &groups.labels[group]);
+        }
+    }
+}
+
+/// Marks the parts that have changed above a row.
+fn marks(canvas: &mut Canvas, of: Box, changed: &[Run]) {
+    let mut d = String::new();
+    let mut end = f64::NEG_INFINITY;
+    for run in changed {
+        let x = of.x + of.width * (run.first as f64 / SPACE as f64);
+        let wide = of.width * run.part();
+        // what is too thin to be seen is shown once for each half pixel
+        let last = x + wide.max(0.5);
+        if last - end >= 0.5 {
+            d += &rectangle(x, of.y - MARK, wide.max(0.5), MARK - 2.0);
+            end = last;
+        }
+    }
+    if !d.is_empty() {
+        canvas.path(&d, "sp-ink", "", "");
+    }
+}
+
+/// Says in words what the bands show.
+fn said(panels: &[Panel], groups: &Groups) -> String {
+    let mut said = Vec::new();
+    for panel in panels {
+        for band in &panel.bands {
+            let mut parts = vec![0.0; groups.labels.len()];
+            band.runs
+                .iter()
+                .for_each(|run| parts[groups.of[run.who]] += run.part());
+            let part = |(label, part): (&String, &f64)| format!("{label} {}", percent(*part));
+            let held = groups
+                .labels
+                .iter()
+                .zip(&parts)
+                .filter(|(_, part)| **part > 0.0);
+            let held: Vec<String> = held.map(part).collect();
+            let note = if band.note.is_empty() {
+                String::new()
+            } else {
+                format!(", {}", band.note)
+            };
+            said.push(
+                format!("{} {}{note}: {}.", panel.title, band.label, held.join(", "))
+                    .trim()
+                    .to_owned(),
+            );
+        }
+    }
+    said.join(" ")
+}

@@ -1,0 +1,270 @@
+//! Distributions: how many names each node or bucket has.
+
+use crate::axes::Scale;
+use crate::canvas::{rectangle, Anchor, Box, Canvas, MARGIN, SMALL};
+use crate::figures::{count, grouped, length, measured};
+use crate::letters;
+use crate::options::Options;
+
+/// A bucket of a distribution.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bucket {
+    /// The name.
+    pub label: String,
+    /// How many names it has.
+    pub names: u64,
+    /// How many it would have if its share were met exactly.
+    pub ideal: f64,
+}
+
+/// A distribution of names.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Buckets {
+    /// What the picture shows, for its title.
+    pub title: String,
+    /// What a bucket is, such as `node`.
+    pub what: String,
+    /// The buckets, from left to right.
+    pub buckets: Vec<Bucket>,
+}
+
+/// The figures of a distribution.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spread {
+    /// The number of names.
+    pub names: u64,
+    /// The mean of the buckets.
+    pub mean: f64,
+    /// The population standard deviation of the buckets about their ideal numbers.
+    pub deviation: f64,
+    /// What independent random placement would give for the deviation.
+    pub random: f64,
+    /// The names in the fullest bucket.
+    pub fullest: u64,
+    /// The names in the emptiest bucket.
+    pub emptiest: u64,
+}
+
+impl Buckets {
+    /// Computes the figures; all 0 without buckets.
+    pub fn spread(&self) -> Spread {
+        let names: u64 = self.buckets.iter().map(|bucket| bucket.names).sum();
+        let number = self.buckets.len().max(1) as f64;
+        let off = |bucket: &Bucket| (bucket.names as f64 - bucket.ideal).powi(2);
+        let squares: f64 = self.buckets.iter().map(off).sum();
+        let all = (names as f64).max(1.0);
+        // the variance of a binomial distribution
+        let chance = |bucket: &Bucket| bucket.ideal * (1.0 - (bucket.ideal / all).min(1.0));
+        let random: f64 = self.buckets.iter().map(chance).sum();
+        let sizes = || self.buckets.iter().map(|bucket| bucket.names);
+        Spread {
+            names,
+            mean: names as f64 / number,
+            deviation: (squares / number).sqrt(),
+            random: (random / number).sqrt(),
+            fullest: sizes().max().unwrap_or(0),
+            emptiest: sizes().min().unwrap_or(0),
+        }
+    }
+}
+
+/// Draws how many names each bucket has, against the ideal number. If there are more buckets than
+/// fit, each column shows the fullest, the mean and the emptiest of its buckets.
+pub fn distribution(of: &Buckets, options: &Options) -> String {
+    let spread = of.spread();
+    let over = |value: f64| {
+        if spread.mean > 0.0 {
+            value / spread.mean
+        } else {
+            0.0
+        }
+    };
+    let lines = [
+        format!(
+            "{} in {}: mean {}, deviation {} ({:.4} of the mean).",
+            count(spread.names as usize, "name"),
+            count(of.buckets.len(), &of.what),
+            measured(spread.mean),
+            measured(spread.deviation),
+            over(spread.deviation)
+        ),
+        format!(
+            "Random placement would have a deviation of {:.4} of the mean. Fullest {}, emptiest {}.",
+            over(spread.random),
+            grouped(spread.fullest),
+            grouped(spread.emptiest)
+        ),
+    ];
+    let mut canvas = Canvas::new(options, of.title.clone(), &lines);
+    let x = MARGIN + 58.0;
+    let plot = Box {
+        x,
+        y: canvas.y,
+        width: canvas.width() - MARGIN - x,
+        height: 280.0,
+    };
+    let ideals = of.buckets.iter().map(|bucket| bucket.ideal);
+    let most = ideals.fold(spread.fullest as f64, f64::max).max(1.0);
+    let scale = Scale {
+        of: plot,
+        most: most * 1.06,
+    };
+    scale.draw(&mut canvas, |value| grouped(value.round() as u64));
+    let columns = of
+        .buckets
+        .len()
+        .min((plot.width / 2.0).floor() as usize)
+        .max(1);
+    if columns == of.buckets.len() {
+        single(&mut canvas, &scale, &of.buckets);
+    } else {
+        many(&mut canvas, &scale, &of.buckets, columns);
+    }
+    canvas.y = plot.y + plot.height + 20.0;
+    names(&mut canvas, plot, of);
+    canvas.finish(&lines.join(" "))
+}
+
+/// Draws a column for each bucket, and its ideal as a line across.
+fn single(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket]) {
+    let (plot, wide) = (scale.of, scale.of.width / buckets.len() as f64);
+    let gap = if wide > 6.0 { 2.0 } else { 0.0 };
+    let mut line = String::new();
+    for (number, bucket) in buckets.iter().enumerate() {
+        let (x, y) = (plot.x + wide * number as f64, scale.y(bucket.names as f64));
+        let of = Box {
+            x: x + gap / 2.0,
+            y,
+            width: wide - gap,
+            height: plot.y + plot.height - y,
+        };
+        let said = format!(
+            "{}: {}, ideal {}",
+            bucket.label,
+            grouped(bucket.names),
+            measured(bucket.ideal)
+        );
+        canvas.rect(of, "sp-0", &said);
+        let (start, ideal) = (
+            if number == 0 { "M" } else { "L" },
+            length(scale.y(bucket.ideal)),
+        );
+        line += &format!("{start}{} {ideal}H{}", length(x), length(x + wide));
+    }
+    canvas.path(&line, "sp-line sp-none", "stroke-width=\"1.5\"", "");
+    label(canvas, scale, buckets);
+}
+
+/// Draws columns that stand for several buckets each.
+fn many(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket], columns: usize) {
+    let (plot, wide) = (scale.of, scale.of.width / columns as f64);
+    let (mut range, mut means, mut line) = (String::new(), String::new(), String::new());
+    for column in 0..columns {
+        let bound = |column: usize| buckets.len() * column / columns;
+        let own = &buckets[bound(column)..bound(column + 1)];
+        let names = || own.iter().map(|bucket| bucket.names as f64);
+        let (least, most) = (
+            names().fold(f64::INFINITY, f64::min),
+            names().fold(0.0, f64::max),
+        );
+        let mean = names().sum::<f64>() / own.len() as f64;
+        let ideal = own.iter().map(|bucket| bucket.ideal).sum::<f64>() / own.len() as f64;
+        let x = plot.x + wide * column as f64;
+        let (top, bottom) = (scale.y(most), scale.y(least));
+        range += &rectangle(x, top, wide, (bottom - top).max(0.5));
+        means += &rectangle(x, scale.y(mean) - 0.75, wide, 1.5);
+        let (start, ideal) = (if column == 0 { "M" } else { "L" }, length(scale.y(ideal)));
+        line += &format!("{start}{} {ideal}H{}", length(x), length(x + wide));
+    }
+    canvas.path(
+        &range,
+        "sp-4",
+        "",
+        "from the emptiest to the fullest bucket of each column",
+    );
+    canvas.path(&means, "sp-0", "", "the mean of each column");
+    canvas.path(&line, "sp-line sp-none", "stroke-width=\"1\"", "");
+    label(canvas, scale, buckets);
+}
+
+/// Names the line of the ideal numbers, if it is level.
+fn label(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket]) {
+    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
+        return;
+    };
+    if (first.ideal - last.ideal).abs() < 1e-9 * first.ideal {
+        let (plot, y) = (scale.of, scale.y(last.ideal));
+        let text = format!("ideal {}", measured(last.ideal));
+        let wide = letters::width(&text, SMALL) + 8.0;
+        let of = Box {
+            x: plot.x + plot.width - wide,
+            y: y - 19.0,
+            width: wide,
+            height: 16.0,
+        };
+        canvas.rect(of, "sp-page", "");
+        canvas.text_in(of, "sp-t sp-s", &text);
+    }
+}
+
+/// Writes the names of the buckets below, as many as fit, and what the columns are.
+fn names(canvas: &mut Canvas, plot: Box, of: &Buckets) {
+    let wide = plot.width / of.buckets.len().max(1) as f64;
+    let widest = of
+        .buckets
+        .iter()
+        .map(|bucket| letters::width(&bucket.label, SMALL));
+    let every = ((widest.fold(0.0, f64::max) + 6.0) / wide).ceil().max(1.0) as usize;
+    if of.buckets.len() <= 256 {
+        for (number, bucket) in of.buckets.iter().enumerate().step_by(every) {
+            let x = plot.x + wide * (number as f64 + 0.5);
+            canvas.text(
+                x,
+                canvas.y - 4.0,
+                Anchor::Middle,
+                "sp-q sp-s",
+                &bucket.label,
+            );
+        }
+        canvas.y += 16.0;
+    }
+    let columns = of
+        .buckets
+        .len()
+        .min((plot.width / 2.0).floor() as usize)
+        .max(1);
+    let line = match columns == of.buckets.len() {
+        true => format!("Each column is a {}.", of.what),
+        false => format!(
+            "Each column is some {} {}s: from the emptiest to the fullest, with their mean as a line.",
+            grouped((of.buckets.len() as f64 / columns as f64).round() as u64),
+            of.what
+        ),
+    };
+    canvas.text(plot.x, canvas.y, Anchor::Start, "sp-q", &line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_are_those_of_the_buckets() {
+        let bucket = |names| Bucket {
+            label: String::new(),
+            names,
+            ideal: 2.0,
+        };
+        let buckets = Buckets {
+            buckets: vec![bucket(1), bucket(3)],
+            ..Buckets::default()
+        };
+        let spread = buckets.spread();
+        assert_eq!((spread.names, spread.mean, spread.deviation), (4, 2.0, 1.0));
+        assert_eq!(
+            (spread.random, spread.fullest, spread.emptiest),
+            (1.0, 3, 1)
+        );
+        assert_eq!(Buckets::default().spread().deviation, 0.0);
+    }
+}

@@ -1,0 +1,232 @@
+//! Which nodes are drawn alike. Up to 24 nodes are each drawn in their own way. More cannot be told
+//! apart, so they are put into groups that mean something: when the nodes came, or their outermost
+//! fault domain, or ranges of their names.
+
+use std::cmp::Ordering;
+
+use crate::colours::STYLES;
+use crate::figures::count;
+
+/// A node, as far as grouping is concerned.
+pub(crate) struct Member {
+    pub name: String,
+    /// the outermost fault domain, if the map has any
+    pub domain: Option<String>,
+    /// the number of the first map that has the node, among those that are drawn
+    pub arrival: usize,
+}
+
+/// The groups of some nodes.
+pub(crate) struct Groups {
+    /// The name of each group, in the order of the legend.
+    pub labels: Vec<String>,
+    /// The group of each node.
+    pub of: Vec<usize>,
+    /// Whether each group is a single node.
+    pub single: bool,
+    /// What the groups are, in words; empty for single nodes.
+    pub said: String,
+}
+
+/// The most groups of many nodes. More would again be hard to tell apart.
+const FEW: usize = 8;
+
+impl Groups {
+    /// Groups nodes. `arrivals` names the maps by their numbers, such as `epoch 3`; it is empty if
+    /// only one map is drawn.
+    pub fn of(members: &[Member], arrivals: &[String]) -> Groups {
+        if members.len() <= STYLES {
+            return Groups::each(members);
+        }
+        let came = |member: &Member| member.arrival;
+        let last = members.iter().map(came).max().unwrap_or(0);
+        if arrivals.len() > 1 && last > 0 {
+            let named = |number: usize| arrivals.get(number).cloned().unwrap_or_default();
+            return Groups::by(members, last + 1, came, named, "when the nodes came");
+        }
+        let domain = |member: &Member| member.domain.clone().unwrap_or_default();
+        let mut domains: Vec<String> = members.iter().map(domain).collect();
+        domains.sort_by(|a, b| natural(a, b));
+        domains.dedup();
+        if domains.len() > 1 && domains.len() <= STYLES {
+            let number = |member: &Member| {
+                let own = domain(member);
+                domains.iter().position(|name| *name == own).unwrap_or(0)
+            };
+            let named = |number: usize| domains.get(number).cloned().unwrap_or_default();
+            return Groups::by(members, domains.len(), number, named, "the fault domains");
+        }
+        Groups::by_name(members)
+    }
+
+    fn each(members: &[Member]) -> Groups {
+        let order = ordered(members);
+        let mut of = vec![0; members.len()];
+        for (group, who) in order.iter().enumerate() {
+            of[*who] = group;
+        }
+        Groups {
+            labels: order.iter().map(|who| members[*who].name.clone()).collect(),
+            of,
+            single: true,
+            said: String::new(),
+        }
+    }
+
+    /// Groups by a number below `numbers`. If there are too many, neighbours share a group.
+    fn by(
+        members: &[Member],
+        numbers: usize,
+        number: impl Fn(&Member) -> usize,
+        named: impl Fn(usize) -> String,
+        said: &str,
+    ) -> Groups {
+        let groups = numbers.min(FEW);
+        let of: Vec<usize> = members
+            .iter()
+            .map(|member| number(member) * groups / numbers)
+            .collect();
+        let label = |group: usize| {
+            let inside = (0..numbers).filter(|n| n * groups / numbers == group);
+            let (first, last) = (inside.clone().min(), inside.max());
+            let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
+            let nodes = of.iter().filter(|of| **of == group).count();
+            let nodes = count(nodes, "node");
+            match first == last {
+                true => format!("{} ({nodes})", named(first)),
+                false => format!("{} to {} ({nodes})", named(first), named(last)),
+            }
+        };
+        Groups {
+            labels: (0..groups).map(label).collect(),
+            single: false,
+            said: format!("The colours are {said}."),
+            of,
+        }
+    }
+
+    fn by_name(members: &[Member]) -> Groups {
+        let order = ordered(members);
+        let mut place = vec![0; members.len()];
+        for (at, who) in order.iter().enumerate() {
+            place[*who] = at;
+        }
+        let group = |at: usize| at * FEW / members.len();
+        let label = |of: usize| {
+            let mut inside = (0..members.len()).filter(|at| group(*at) == of);
+            let first = inside.next().unwrap_or(0);
+            let last = inside.next_back().unwrap_or(first);
+            let name = |at: usize| members[order[at]].name.as_str();
+            format!("{} to {}", name(first), name(last))
+        };
+        Groups {
+            labels: (0..FEW).map(label).collect(),
+            of: place.into_iter().map(group).collect(),
+            single: false,
+            said: "The colours are ranges of names.".to_owned(),
+        }
+    }
+}
+
+/// Returns the numbers of the nodes, in the order of names as people read them.
+fn ordered(members: &[Member]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by(|a, b| natural(&members[*a].name, &members[*b].name).then(a.cmp(b)));
+    order
+}
+
+/// Compares names as people read them: `n2` before `n10`.
+pub(crate) fn natural(a: &str, b: &str) -> Ordering {
+    let (mut x, mut y) = (a, b);
+    loop {
+        let digits =
+            |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        match (digits(x), digits(y)) {
+            (0, 0) | (0, _) | (_, 0) => {
+                let (mut before, mut after) = (x.chars(), y.chars());
+                match (before.next(), after.next()) {
+                    (None, None) => return a.cmp(b),
+                    (one, other) if one != other => return one.cmp(&other),
+                    _ => (x, y) = (before.as_str(), after.as_str()),
+                }
+            }
+            (i, j) => {
+                let (one, other) = (
+                    x[..i].trim_start_matches('0'),
+                    y[..j].trim_start_matches('0'),
+                );
+                match one.len().cmp(&other.len()).then(one.cmp(other)) {
+                    Ordering::Equal => (x, y) = (&x[i..], &y[j..]),
+                    order => return order,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members(names: impl IntoIterator<Item = String>) -> Vec<Member> {
+        let member = |name| Member {
+            name,
+            domain: None,
+            arrival: 0,
+        };
+        names.into_iter().map(member).collect()
+    }
+
+    #[test]
+    fn names_are_compared_as_people_read_them() {
+        let mut names = ["n10", "n2", "n02", "n1", "m9", "n", "n1a"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["m9", "n", "n1", "n1a", "n02", "n2", "n10"]);
+    }
+
+    #[test]
+    fn few_nodes_are_each_by_themselves() {
+        let groups = Groups::of(&members(["n10", "n9"].map(str::to_owned)), &[]);
+        assert_eq!(
+            (groups.labels, groups.of),
+            (vec!["n9".into(), "n10".into()], vec![1, 0])
+        );
+    }
+
+    #[test]
+    fn many_nodes_are_grouped_by_when_they_came_then_by_domain_then_by_name() {
+        let mut many = members((0..100).map(|i| format!("n{i}")));
+        let groups = Groups::of(&many, &[]);
+        assert_eq!(
+            (groups.labels[0].as_str(), groups.labels[7].as_str()),
+            ("n0 to n12", "n88 to n99")
+        );
+        for (i, member) in many.iter_mut().enumerate() {
+            member.domain = Some(format!("z{}", i % 3));
+        }
+        let groups = Groups::of(&many, &[]);
+        assert_eq!(
+            groups.labels,
+            ["z0 (34 nodes)", "z1 (33 nodes)", "z2 (33 nodes)"]
+        );
+        for (i, member) in many.iter_mut().enumerate() {
+            member.arrival = i / 60;
+        }
+        let epochs = ["epoch 1".to_owned(), "epoch 2".to_owned()];
+        let groups = Groups::of(&many, &epochs);
+        assert_eq!(groups.labels, ["epoch 1 (60 nodes)", "epoch 2 (40 nodes)"]);
+    }
+
+    #[test]
+    fn many_epochs_share_groups() {
+        let mut many = members((0..40).map(|i| format!("n{i}")));
+        for (i, member) in many.iter_mut().enumerate() {
+            member.arrival = i;
+        }
+        let epochs: Vec<String> = (1..=40).map(|i| i.to_string()).collect();
+        let groups = Groups::of(&many, &epochs);
+        assert_eq!(groups.labels.len(), 8);
+        assert_eq!(groups.labels[0], "1 to 5 (5 nodes)");
+        assert_eq!((groups.of[0], groups.of[39]), (0, 7));
+    }
+}

@@ -1,0 +1,243 @@
+//! Moves: what goes from which node to which between two epochs, as streams from the left to the
+//! right.
+
+use std::collections::BTreeMap;
+
+use stead::point::SPACE;
+use stead::policy::NodeId;
+use stead::{Map, Plan, Result};
+
+use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
+use crate::colours::series;
+use crate::figures::{count, length, percent};
+use crate::groups::natural;
+use crate::letters;
+use crate::options::Options;
+
+/// The most bars on a side.
+const MOST: usize = 16;
+/// The height of all bars of a side together.
+const HIGH: f64 = 340.0;
+/// The height of a line of text, which is the least distance of two labels.
+const LINE: f64 = 18.0;
+
+/// One side: the names of its bars, and the bar of each node; `None` is the bar of copies that come
+/// from nowhere or go nowhere.
+struct Side {
+    labels: Vec<String>,
+    of: BTreeMap<Option<NodeId>, usize>,
+}
+
+/// A bar that is placed.
+#[derive(Clone, Copy)]
+struct Placed {
+    y: f64,
+    height: f64,
+    text: f64,
+}
+
+/// Draws what goes from which node to which. If more than 16 nodes give or get something, they are
+/// taken together by their outermost fault domain, or as one. Returns `Identity` for maps of
+/// different clusters.
+pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
+    let plan = Plan::between(old, new)?;
+    let mut flows: BTreeMap<(Option<NodeId>, Option<NodeId>), u128> = BTreeMap::new();
+    for step in &plan.moves {
+        *flows.entry((step.from, step.to)).or_default() += step.points();
+    }
+    let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
+    let to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
+    let all = f64::from(new.replicas()) * SPACE as f64;
+    let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for ((giver, taker), points) in &flows {
+        *streams.entry((from.of[giver], to.of[taker])).or_default() += *points as f64 / all;
+    }
+    let part = |share: stead::Share| percent(share.0 as f64 / all);
+    let (amounts, title) = (&plan.amounts, title(old, new));
+    let by_hand = match amounts.by_hand.0 {
+        0 => String::new(),
+        _ => format!(" Pins and policies move {} more.", part(amounts.by_hand)),
+    };
+    let line = match streams.is_empty() {
+        true => "Nothing moves.".to_owned(),
+        false => format!(
+            "The change moves {} of all copies; the least possible is {}.{by_hand}",
+            part(amounts.moved),
+            part(amounts.lower_bound)
+        ),
+    };
+    let mut canvas = Canvas::new(options, title, std::slice::from_ref(&line));
+    if streams.is_empty() {
+        canvas.y -= 20.0;
+        return Ok(canvas.finish(&line));
+    }
+    draw(&mut canvas, &from, &to, &streams);
+    let stream = |((giver, taker), part): (&(usize, usize), &f64)| {
+        format!(
+            "{} to {} {}",
+            from.labels[*giver],
+            to.labels[*taker],
+            percent(*part)
+        )
+    };
+    let said: Vec<String> = streams.iter().map(stream).collect();
+    Ok(canvas.finish(&format!("{line} {}.", said.join(", "))))
+}
+
+fn title(old: &Map, new: &Map) -> String {
+    format!(
+        "{}: what moves from epoch {} to {}",
+        new.name(),
+        old.epoch(),
+        new.epoch()
+    )
+}
+
+/// Puts the nodes of one side into bars.
+fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -> Side {
+    let mut nodes: Vec<Option<NodeId>> = nodes.collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let there = nodes.iter().flatten().count();
+    let outermost = map.spread().next();
+    let domain = |node: NodeId| outermost.and_then(|label| map.node(node).label(label));
+    let mut domains: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in nodes.iter().flatten() {
+        *domains.entry(domain(*node).unwrap_or("")).or_default() += 1;
+    }
+    let by_domain = outermost.is_some() && (2..=MOST).contains(&domains.len());
+    let label = |node: &Option<NodeId>| match node {
+        None => nowhere.to_owned(),
+        Some(node) if there <= MOST => map.node(*node).name().to_owned(),
+        Some(node) if by_domain => {
+            let name = domain(*node).unwrap_or("");
+            let number = domains.get(name).copied().unwrap_or(0);
+            format!(
+                "{} {name} ({})",
+                outermost.unwrap_or(""),
+                count(number, "node")
+            )
+        }
+        Some(_) => count(there, "node"),
+    };
+    let labelled: Vec<(Option<NodeId>, String)> =
+        nodes.iter().map(|node| (*node, label(node))).collect();
+    let mut labels: Vec<String> = labelled.iter().map(|(_, label)| label.clone()).collect();
+    labels.sort_by(|a, b| natural(a, b));
+    labels.dedup();
+    let place = |label: &String| labels.iter().position(|other| other == label).unwrap_or(0);
+    let of = labelled
+        .iter()
+        .map(|(node, label)| (*node, place(label)))
+        .collect();
+    Side { labels, of }
+}
+
+/// Places the bars of a side below each other, so that no two labels lie over each other.
+fn placed(parts: &[f64], top: f64) -> Vec<Placed> {
+    let gap = 6.0;
+    let sum: f64 = parts.iter().sum();
+    let high = HIGH - gap * (parts.len().max(1) - 1) as f64;
+    let mut y = top;
+    let mut text = f64::NEG_INFINITY;
+    let place = |part: &f64| {
+        let height = (high * part / sum).max(1.0);
+        text = (y + height / 2.0 + SIZE * 0.36).max(text + LINE);
+        let placed = Placed { y, height, text };
+        y += height + gap;
+        placed
+    };
+    parts.iter().map(place).collect()
+}
+
+fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, usize), f64>) {
+    let (mut given, mut taken) = (vec![0.0; from.labels.len()], vec![0.0; to.labels.len()]);
+    for ((giver, taker), part) in streams {
+        given[*giver] += part;
+        taken[*taker] += part;
+    }
+    let text = |label: &String, part: f64| format!("{label}  {}", percent(part));
+    let words = |labels: &[String], parts: &[f64]| -> Vec<String> {
+        labels
+            .iter()
+            .zip(parts)
+            .map(|(label, part)| text(label, *part))
+            .collect()
+    };
+    let (left, right) = (words(&from.labels, &given), words(&to.labels, &taken));
+    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
+    let widest = |texts: &[String]| {
+        let widths = texts.iter().map(|text| letters::width(text, SIZE));
+        widths.fold(0.0, f64::max).min(third)
+    };
+    let (start, end) = (
+        MARGIN + widest(&left) + 10.0,
+        canvas.width() - MARGIN - widest(&right) - 10.0,
+    );
+    canvas.text(start + 12.0, canvas.y, Anchor::End, "sp-q sp-s", "gives");
+    canvas.text(end - 12.0, canvas.y, Anchor::Start, "sp-q sp-s", "gets");
+    let top = canvas.y + 12.0;
+    let (givers, takers) = (placed(&given, top), placed(&taken, top));
+    let mut out: Vec<f64> = givers.iter().map(|bar| bar.y).collect();
+    let mut into: Vec<f64> = takers.iter().map(|bar| bar.y).collect();
+    for ((giver, taker), part) in streams {
+        let (a, b) = (
+            givers[*giver].height * part / given[*giver],
+            takers[*taker].height * part / taken[*taker],
+        );
+        let d = stream(start + 12.0, out[*giver], a, end - 12.0, into[*taker], b);
+        let said = format!(
+            "{} to {}: {}",
+            from.labels[*giver],
+            to.labels[*taker],
+            percent(*part)
+        );
+        canvas.path(&d, &series(*taker), "fill-opacity=\"0.5\"", &said);
+        out[*giver] += a;
+        into[*taker] += b;
+    }
+    for (bar, words) in givers.iter().zip(&left) {
+        canvas.rect(
+            Box {
+                x: start,
+                y: bar.y,
+                width: 12.0,
+                height: bar.height,
+            },
+            "sp-ink",
+            words,
+        );
+        let words = letters::cut(words, SIZE, third);
+        canvas.text(start - 10.0, bar.text, Anchor::End, "sp-t", &words);
+    }
+    for (number, (bar, words)) in takers.iter().zip(&right).enumerate() {
+        canvas.group_rect(
+            Box {
+                x: end - 12.0,
+                y: bar.y,
+                width: 12.0,
+                height: bar.height,
+            },
+            number,
+            words,
+        );
+        let words = letters::cut(words, SIZE, third);
+        canvas.text(end + 10.0, bar.text, Anchor::Start, "sp-t", &words);
+    }
+    let bottom = |bars: &[Placed]| {
+        bars.iter()
+            .map(|bar| bar.text.max(bar.y + bar.height))
+            .fold(0.0, f64::max)
+    };
+    canvas.y = bottom(&givers).max(bottom(&takers));
+}
+
+/// Returns the outline of a stream between two bars.
+fn stream(x: f64, y: f64, high: f64, to_x: f64, to_y: f64, to_high: f64) -> String {
+    let middle = length((x + to_x) / 2.0);
+    let [x, to_x] = [x, to_x].map(length);
+    let [y, y_end, to_y, to_y_end] = [y, y + high, to_y, to_y + to_high].map(length);
+    format!(
+        "M{x} {y}C{middle} {y} {middle} {to_y} {to_x} {to_y}V{to_y_end}C{middle} {to_y_end} {middle} {y_end} {x} {y_end}z"
+    )
+}
