@@ -38,7 +38,9 @@ def licence(expression):
         offered = [name.strip() for name in re.split(r" OR |/", part)]
         chosen = next((name for name in PREFERRED if name in offered), offered[0])
         # as DEP-5 writes it: Apache-2.0 with LLVM exception
-        taken.append(chosen.replace(" WITH ", " with ").replace("-exception", " exception"))
+        taken.append(
+            chosen.replace(" WITH ", " with ").replace("-exception", " exception")
+        )
     return " and ".join(sorted(taken))
 
 

@@ -10,8 +10,8 @@
 
 use crate::options::Theme;
 
-/// Okabe and Ito's colours, in an order in which neighbours differ most. The black of the palette is
-/// a grey, which is seen on light and on dark pages.
+/// Okabe and Ito's colours, in an order in which neighbours differ most. The black of the palette
+/// is a grey, which is seen on light and on dark pages.
 const SERIES: [&str; 8] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999",
 ];

@@ -1,7 +1,7 @@
 //! How wide a text is, so that labels are drawn only where they fit.
 //!
-//! A picture is drawn with the first font of its list that the reader has. The widths here are those
-//! of DejaVu Sans, which is the widest of the list, so what fits by these widths fits in all.
+//! A picture is drawn with the first font of its list that the reader has. The widths here are
+//! those of DejaVu Sans, which is the widest of the list, so what fits by these widths fits in all.
 
 /// The widths of the characters from space to `~` in DejaVu Sans, in thousandths of the font size.
 const WIDTHS: [u16; 95] = [

@@ -1,8 +1,8 @@
 //! Pictures of what [`stead`] does, as SVG.
 //!
-//! Each function takes a map, or what was measured on it, and returns a picture: one `<svg>` element
-//! that stands alone in a file or in a page of HTML. `stead plot`, `stead report` and the Python
-//! module draw with this crate.
+//! Each function takes a map, or what was measured on it, and returns a picture: one `<svg>`
+//! element that stands alone in a file or in a page of HTML. `stead plot` and `stead report` draw
+//! with this crate.
 //!
 //! ```
 //! use stead::{build, Fleet};
@@ -28,7 +28,8 @@
 //!
 //! # Modules
 //!
-//! Bars separate groups of modules. A module uses only modules of the groups to the left of its own.
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own.
 //!
 //! ```text
 //! kind options letters figures runs | colours | canvas groups | axes legend | bars | bands ring shares distribution moves domains load modulo

@@ -1,8 +1,8 @@
 //! The ring: the hash space as a circle, with keys on it.
 //!
 //! The circle begins at the top and runs clockwise. An arc is a range of the hash space, in the
-//! colour of the node that has it. On a ring with virtual nodes the point of a node is where its arc
-//! ends: a key belongs to the next point of a node after it.
+//! colour of the node that has it. On a ring with virtual nodes the point of a node is where its
+//! arc ends: a key belongs to the next point of a node after it.
 
 use std::f64::consts::TAU;
 

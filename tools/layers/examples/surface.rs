@@ -1,6 +1,6 @@
 //! Prints the public functions of a crate that belong to no trait, each on a line of its own: a
-//! method as `Type::name`, a free function as `name`. Code that only tests have is left out. tests/languages
-//! compares them with docs/languages.md.
+//! method as `Type::name`, a free function as `name`. Code that only tests have is left out.
+//! tests/languages compares them with docs/languages.md.
 //!
 //! ```text
 //! cargo run -p stead-layers --example surface -- crates/stead/src
