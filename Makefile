@@ -1,5 +1,5 @@
-# Everything in this repository is started from here. `make` lists the targets; each of them does its
-# own set-up and says what it does.
+# Everything in this repository is started from here. `make` lists what a user needs first, and
+# `make help-all` every target; each of them does its own set-up and says what it does.
 
 CARGO ?= cargo
 RUSTC ?= rustc
@@ -8,14 +8,43 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist
 
+# What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
+	@echo 'To try it (the first run builds for some minutes):'
+	@echo '  make demo           a million names on 4 to 16 servers, and which of them move'
+	@echo '  make demo-site      a site under load gets a shard, and nothing is lost'
+	@echo '  make demo-agree     how far 51 other clients and rings agree, in a picture'
+	@echo '  make test           runs every suite in every language'
+	@echo
+	@echo 'To install it:'
+	@echo '  make install        programs, C library, manual: below PREFIX=$(PREFIX)'
+	@echo '  make uninstall      removes them again; give it the same PREFIX'
+	@echo '  make build          builds what make install installs'
+	@echo '  make wheel          the Python module, for pip install target/wheels/*.whl'
+	@echo '  make php-extension  the PHP extension, target/php/stead.so'
+	@echo '  make perl           the Perl module, target/perl/Stead, with its tests'
+	@echo
+	@echo 'To read about it:'
+	@echo '  make book           the pages of docs as a book: target/book/index.html'
+	@echo
+	@echo 'To change it:'
+	@echo '  make format         formats every file'
+	@echo '  make header         writes include/stead.h again, from crates/stead-capi'
+	@echo '  make vectors        writes tests/maps and tests/vectors again'
+	@echo '  make fuzz           fuzzes whatever reads bytes of others'
+	@echo '  make clean          removes everything that was built'
+	@echo
+	@echo 'make help-all lists every target: benchmarks, long tests, packages, options.'
+
+help-all:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
 	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (run scripts/setup --clients before; it installs the clients)'
 	@echo 'make demo-site     runs a site on this machine (PostgreSQL, photos, etcd; web hosts in PHP, Perl and Python), adds a shard to it under load, and counts what was missed or lost (ARGS=--help)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
+	@echo 'make book          makes the pages of docs a book with search, target/book/index.html (the first time, it builds mdbook for some minutes)'
 	@echo 'make build         builds the programs and the C library (target/release/stead, stead-sync, stead-rrd, libstead.so, libstead.a), the manual and the completions'
 	@echo 'make wheel         builds the Python module and the program as a wheel, for pip install target/wheels/*.whl (PORTABLE=1: for glibc 2.17 and newer)'
 	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
@@ -82,6 +111,9 @@ build: setup
 # also installs zig there, and makes a wheel for systems with an older glibc than this one's.
 wheel: setup
 	@scripts/python-module $(if $(PORTABLE),--portable,--wheel)
+
+book: setup
+	@scripts/book
 
 # builds in a copy, so that no file is written beside the sources
 perl: setup

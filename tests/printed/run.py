@@ -40,6 +40,12 @@ KNOWN = [
     ("docs/c-api.md", "Compile and link", "", RUN),
     ("docs/php.md", "Install the extension", "", RUN),
     ("docs/php.md", "Install the package", "", RUN),
+    ("docs/quick-start.md", "Quick start", "", RUN),
+    ("docs/quick-start.md", "Python", "", RUN),
+    ("docs/quick-start.md", "PHP", "", RUN),
+    ("docs/quick-start.md", "Perl", "perl Makefile.PL", RUN),
+    ("docs/quick-start.md", "Perl", "where.pl", RUN),
+    ("docs/quick-start.md", "C", "", RUN),
     ("docs/perl.md", "Install", "", RUN),
     ("docs/perl.md", "In a server", "starman", "tests/perl runs it under Starman"),
     ("docs/python.md", "Install", "", RUN),
@@ -176,9 +182,14 @@ class Block:
         return f"{self.page}:{self.line}"
 
 
+# the languages of the files that a page may show
+SHOWN = ("toml", "c", "perl", "php", "python")
+
+
 def blocks(page, text):
-    """Returns the shell blocks of a page, and the files that it shows: blocks of TOML
-    whose first line is `# NAME`.
+    """Returns the shell blocks of a page, and the files that it shows: blocks whose first
+    line is a comment with nothing but the name, such as `# NAME` in TOML. In PHP it is the
+    line after `<?php`.
     """
     found, files, heading, fence = [], {}, "", None
     for number, line in enumerate(text.splitlines(), 1):
@@ -186,10 +197,11 @@ def blocks(page, text):
         if mark and fence is None:
             fence, start, body = mark[1], number + 1, []
         elif mark:
-            shown = re.match(r"# (\S+)$", body[0]) if body else None
+            head = body[body[:1] == ["<?php"] :][:1]
+            shown = re.match(r"(?:#|//|/\*) (\S+\.\w+)(?: \*/)?$", "".join(head))
             if fence == "sh":
                 found.append(Block(page, heading, start, "\n".join(body) + "\n"))
-            elif shown and fence == "toml":
+            elif shown and fence in SHOWN:
                 files[shown[1]] = "\n".join(body) + "\n"
             fence = None
         elif fence is not None:
@@ -225,6 +237,8 @@ def unknown(found, known):
 EXAMPLE = f"{HOME}/where"
 # lines that are run elsewhere than in the source tree, since the pages say so
 ELSEWHERE = {"composer ": APPLICATION, "cc ": EXAMPLE}
+# but not those of this page, whose guide says where each block is run
+IN_ITS_FOLDER = ("docs/quick-start.md",)
 
 
 def parts(page, text, folder):
@@ -234,6 +248,8 @@ def parts(page, text, folder):
         if any(page == where and line.startswith(word) for where, word in LEFT_OUT):
             continue
         named = [ELSEWHERE[word] for word in ELSEWHERE if line.startswith(word)]
+        if page in IN_ITS_FOLDER:
+            named = []
         where = named[0] if named else folder
         if found and (found[-1][0] == where or not line.strip()):
             found[-1][1].append(line)
@@ -404,6 +420,27 @@ class Table:
         return steps
 
 
+def prints(program):
+    """A check: an example of docs/quick-start.md prints what the page says."""
+    wanted = "db1 10.0.0.1:3306"
+    return (
+        f'said=$({program}); test "$said" = "{wanted}" || {{ echo "$said"; exit 1; }}'
+    )
+
+
+MADE = "$HOME/.local/bin/stead apply fleet.toml members.map"
+OWN = "LD_LIBRARY_PATH=$HOME/.local/lib"
+# what the page says for those who installed for themselves, once more and judged
+QUICK = [
+    (
+        HOME,
+        prints(
+            "STEAD=/path/to/stead STEAD_LIBRARY=$HOME/.local/lib/libstead.so.1 php where.php"
+        ),
+    ),
+    (HOME, prints(f"PERL5LIB=$HOME/.local/lib/perl5 {OWN} perl where.pl")),
+    (HOME, prints("./where")),
+]
 ANOTHER = f"{HOME}/another"
 COPIED = f"mkdir another && cp {shlex.quote(ROOT)}/target/perl/Stead-*.tar.gz another"
 GUIDES = [
@@ -449,6 +486,22 @@ GUIDES = [
             (ROOT, "test -f /etc/systemd/system/stead-rrd-files.service"),
         ],
         before=[(ROOT, "make -s install PREFIX=/usr/local")],
+    ),
+    Guide(
+        "docs/quick-start.md",
+        QUICK,
+        before=[VENV],
+        after={
+            0: (
+                f"cd {shlex.quote(ROOT)} && cp fleet.toml where.* {HOME}; {MADE}",
+                ROOT,
+            ),
+            1: (prints(f"{HOME}/venv/bin/python where.py"), HOME),
+            2: ("true", ROOT),
+            3: ("true", HOME),
+            4: ("true", HOME),
+        },
+        needs=["cc", "pkg-config", "perl", "php", MATURIN],
     ),
     *(Table(*table) for table in TABLES),
 ]

@@ -1,5 +1,5 @@
-//! README.md, docs/tour.md, docs/operations.md, docs/security.md and docs/cli.md are true: the
-//! tests run their sessions and compare the output with the page.
+//! README.md and the pages of docs/ with sessions of the program are true: the tests run the
+//! sessions and compare the output with the page.
 
 mod common;
 
@@ -120,6 +120,26 @@ fn every_session_of_the_day_to_day_page_is_what_the_program_says_today() {
 #[test]
 fn every_session_of_the_page_on_security_is_what_the_program_says_today() {
     assert_true("docs/security.md", 9);
+}
+
+#[test]
+fn every_session_of_the_page_of_messages_is_what_the_program_says_today() {
+    assert_true("docs/messages.md", 30);
+}
+
+#[test]
+fn every_session_of_the_quick_start_is_what_the_program_says_today() {
+    assert_true("docs/quick-start.md", 2);
+}
+
+#[test]
+fn every_session_of_the_concepts_is_what_the_program_says_today() {
+    assert_true("docs/concepts.md", 8);
+}
+
+#[test]
+fn every_session_of_the_questions_is_what_the_program_says_today() {
+    assert_true("docs/faq.md", 8);
 }
 
 #[test]

@@ -170,3 +170,8 @@ pub use point::{Point, Share};
 pub use rebalance::{build, build_max_move};
 #[cfg(unix)]
 pub use store::Store;
+
+/// The program of docs/quick-start.md is compiled with the examples of this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/quick-start.md")]
+struct QuickStart;
