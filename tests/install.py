@@ -173,7 +173,11 @@ def expected(lib="lib"):
     for program in PROGRAMS:
         verbs += [f"{program}-{verb}" for verb in verbs_of(program)]
     # a verb with verbs of its own has a page for each of them, too
-    for program, verb in (("stead", "fleet"), ("stead-sync", "carry")):
+    for program, verb in (
+        ("stead", "fleet"),
+        ("stead", "plot"),
+        ("stead-sync", "carry"),
+    ):
         own = verbs_of(program, verb)
         verbs += [f"{program}-{verb}-{below}" for below in own]
     functions = re.findall(
@@ -213,7 +217,7 @@ def expected(lib="lib"):
     plain += [
         f"share/doc/stead/{name}"
         for name in os.listdir(os.path.join(ROOT, "docs"))
-        if name.endswith((".md", ".svg")) and name != "SUMMARY.md"
+        if name.endswith((".md", ".svg", ".png")) and name != "SUMMARY.md"
     ]
     for program in PROGRAMS:
         plain += [

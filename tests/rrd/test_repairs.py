@@ -116,6 +116,11 @@ def test_a_hole_that_another_router_left_is_filled(cluster, record_property):
     first, cluster.state = cluster.state, cluster.place / "second"
     cluster.start_router()
     update(cluster, range(301, 401))
+    # an answer means one copy; what the other one lacks is in B's log, which A does not have
+    wait_for(
+        lambda: lacking(cluster, range(302, 401)) == 0,
+        "both copies to have B's updates",
+    )
     # the control: there is a hole, for whoever reads from b2
     hole = lacking(cluster, range(1, 401))
     assert hole > 300

@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn the_buckets_of_a_scheme_are_found_by_its_name() {
         let mut survey = Survey::new();
-        ["bob", "bo", "anna"]
+        ["bob", "boris", "anna"]
             .iter()
             .for_each(|name| survey.add(name.as_bytes()));
         let d1 = survey.buckets("D1").unwrap();
