@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -82,6 +82,7 @@ help-all:
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
+	@echo 'make pictures      draws the pictures of docs/figures.md again, by the commands that the page prints'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes everything that was built'
 
@@ -285,6 +286,9 @@ bench-spark: wheel
 
 header: setup
 	@$(CARGO) run --locked -q -p stead-header
+
+pictures: program
+	@$(PYTHON) -B scripts/pictures.py --program $(TARGET)/release/stead
 
 vectors: setup
 	@$(PYTHON) tests/reference/make_vectors.py

@@ -372,6 +372,12 @@ SUITES = [
         ),
     ),
     (
+        "figures and pictures of the docs",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/figures"],
+        unittest_counts,
+        None,
+    ),
+    (
         "demo's five languages (Python)",
         [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"],
         unittest_counts,

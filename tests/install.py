@@ -219,6 +219,10 @@ def expected(lib="lib"):
         for name in os.listdir(os.path.join(ROOT, "docs"))
         if name.endswith((".md", ".svg", ".png")) and name != "SUMMARY.md"
     ]
+    plain += [
+        f"share/doc/stead/figures/{name}"
+        for name in os.listdir(os.path.join(ROOT, "docs", "figures"))
+    ]
     for program in PROGRAMS:
         plain += [
             f"share/man/man1/{program}.1",

@@ -21,35 +21,60 @@ pub(crate) fn step(most: f64, parts: usize) -> f64 {
     rounds.iter().find(enough).copied().unwrap_or(10.0 * power)
 }
 
-/// A scale from 0 to `most` along the height of a rectangle.
+/// A scale along the height of a rectangle: from 0 to `most`, or logarithmic from `least`.
 pub(crate) struct Scale {
     pub of: Box,
     pub most: f64,
+    /// the smallest value of a logarithmic scale
+    pub least: Option<f64>,
 }
 
 impl Scale {
+    /// Returns a scale for values up to `highest`, where 1 is what they should be. It is
+    /// logarithmic if the values are so far apart that 1 could not be seen.
+    pub fn of(of: Box, highest: f64) -> Scale {
+        let apart = highest > 20.0;
+        Scale {
+            of,
+            most: highest * if apart { 2.0 } else { 1.15 },
+            least: apart.then_some(0.01),
+        }
+    }
+
     /// Returns the height at which a value stands.
     pub fn y(&self, value: f64) -> f64 {
-        self.of.y + self.of.height * (1.0 - (value / self.most).clamp(0.0, 1.0))
+        let part = match self.least {
+            Some(least) if value > least => (value / least).ln() / (self.most / least).ln(),
+            Some(_) => 0.0,
+            None => value / self.most,
+        };
+        self.of.y + self.of.height * (1.0 - part.clamp(0.0, 1.0))
     }
 
     /// Draws a line and a label for each round value.
     pub fn draw(&self, canvas: &mut Canvas, label: impl Fn(f64) -> String) {
-        let by = step(self.most, 5);
-        let lines = (self.most / by * (1.0 + 1e-9)).floor() as usize;
-        for number in 0..=lines {
-            let value = number as f64 * by;
+        let mut values = Vec::new();
+        match self.least {
+            Some(least) => {
+                let mut value = least;
+                while value <= self.most {
+                    values.push(value);
+                    value *= 10.0;
+                }
+            }
+            None => {
+                let by = step(self.most, 5);
+                let lines = (self.most / by * (1.0 + 1e-9)).floor() as usize;
+                values.extend((0..=lines).map(|number| number as f64 * by));
+            }
+        }
+        for (number, value) in values.into_iter().enumerate() {
             let y = self.y(value);
             let right = self.of.x + self.of.width;
             let class = if number == 0 { "sp-axis" } else { "sp-grid" };
             canvas.stroke((self.of.x, y), (right, y), class, 1.0);
-            canvas.text(
-                self.of.x - 8.0,
-                y + 4.0,
-                Anchor::End,
-                "sp-q sp-s",
-                &label(value),
-            );
+            let label = label(value);
+            canvas.text(self.of.x - 8.0, y + 4.0, Anchor::End, "sp-q sp-s", &label);
         }
     }
 }

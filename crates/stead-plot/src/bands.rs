@@ -48,6 +48,8 @@ pub struct Panel {
     pub title: String,
     /// The rows.
     pub bands: Vec<Band>,
+    /// Whether a row follows from the one above it, so that what has another owner is marked.
+    pub follows: bool,
 }
 
 /// The height of a row.
@@ -65,6 +67,8 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
     let mut members: Vec<Member> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut bands: Vec<Band> = Vec::new();
+    let id = rows.first().map(|row| row.map.map_id());
+    let one = rows.iter().all(|row| Some(row.map.map_id()) == id);
     for (number, row) in rows.iter().enumerate() {
         let map = row.map;
         let outermost = map.spread().next();
@@ -93,7 +97,10 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
         for run in &mut runs {
             run.who = of.get(run.who).copied().unwrap_or(0);
         }
-        let before = number.checked_sub(1).and_then(|i| rows.get(i));
+        let before = number
+            .checked_sub(1)
+            .and_then(|i| rows.get(i))
+            .filter(|_| one);
         let label = row.label.clone();
         bands.push(Band {
             label,
@@ -106,8 +113,9 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
     let panel = Panel {
         title: String::new(),
         bands,
+        follows: one,
     };
-    let (title, lines) = words(rows, members.len());
+    let (title, lines) = words(rows, members.len(), one);
     draw(title, &lines, &[panel], &groups, options)
 }
 
@@ -149,31 +157,25 @@ fn note(before: Option<&Row>, map: &Map) -> String {
     })
 }
 
-fn words(rows: &[Row], nodes: usize) -> (String, Vec<String>) {
+fn words(rows: &[Row], nodes: usize, one: bool) -> (String, Vec<String>) {
     let title = match rows {
         [] => "No map".to_owned(),
         [one] => format!("{}: who has which keys", one.map.name()),
-        [first, ..]
-            if rows
-                .iter()
-                .all(|row| row.map.map_id() == first.map.map_id()) =>
-        {
-            format!("{}: who has which keys, over time", first.map.name())
-        }
+        [first, ..] if one => format!("{}: who has which keys, over time", first.map.name()),
         _ => "Who has which keys".to_owned(),
     };
     let copies = rows.iter().any(|row| row.map.replicas() > 1);
-    let who = if copies {
-        "The node that answers first"
-    } else {
-        "The node that has a key"
+    let who = match copies {
+        true => "The node that answers first",
+        false => "The node that has a key",
     };
-    let line = format!(
-        "{who}, along the hash space; {} in all. The line above a row marks what has another node than before.",
-        count(nodes, "node")
-    );
-    let single = format!("{who}, along the hash space; {}.", count(nodes, "node"));
-    (title, vec![if rows.len() > 1 { line } else { single }])
+    let marks = match one && rows.len() > 1 {
+        true => " The line above a row marks what has another node than before.",
+        false => "",
+    };
+    let nodes = count(nodes, "node");
+    let line = format!("{who}, along the hash space; {nodes} in all.{marks}");
+    (title, vec![line])
 }
 
 fn draw(
@@ -199,7 +201,8 @@ fn draw(
     for panel in panels {
         if !panel.title.is_empty() {
             canvas.y += 10.0;
-            canvas.text(MARGIN, canvas.y, Anchor::Start, "sp-t", &panel.title);
+            let title = letters::cut(&panel.title, SIZE, canvas.width() - 2.0 * MARGIN);
+            canvas.text(MARGIN, canvas.y, Anchor::Start, "sp-t", &title);
             canvas.y += 8.0;
         }
         let mut before: Option<&Band> = None;
@@ -210,7 +213,10 @@ fn draw(
                 width,
                 height: HIGH,
             };
-            if let Some(before) = before {
+            // between runs that are too many to be drawn, marks would say nothing
+            if let Some(before) =
+                before.filter(|_| panel.follows && grouped(band, groups).len() <= MOST)
+            {
                 marks(&mut canvas, of, &changed(&before.runs, &band.runs));
             }
             let middle = of.y + HIGH / 2.0 + SIZE * 0.36;
@@ -240,13 +246,18 @@ fn draw(
     canvas.finish(&said)
 }
 
-/// Draws one row, and notes which groups are in it.
-fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [bool]) {
-    let grouped = |run: &Run| Run {
+/// Returns the runs of a row by groups.
+fn grouped(band: &Band, groups: &Groups) -> Vec<Run> {
+    let run = |run: &Run| Run {
         who: groups.of[run.who],
         ..*run
     };
-    let runs = joined(band.runs.iter().map(grouped));
+    joined(band.runs.iter().map(run))
+}
+
+/// Draws one row, and notes which groups are in it.
+fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [bool]) {
+    let runs = grouped(band, groups);
     runs.iter().for_each(|run| used[run.who] = true);
     if runs.len() > MOST {
         return columns(canvas, of, &runs, groups);
@@ -294,7 +305,8 @@ fn columns(canvas: &mut Canvas, of: Box, runs: &[Run], groups: &Groups) {
 fn marks(canvas: &mut Canvas, of: Box, changed: &[Run]) {
     let mut d = String::new();
     let mut end = f64::NEG_INFINITY;
-    for run in changed {
+    // a cut that is a few points off is no change that anybody could see
+    for run in changed.iter().filter(|run| run.part() > 1e-6) {
         let x = of.x + of.width * (run.first as f64 / SPACE as f64);
         let wide = of.width * run.part();
         // what is too thin to be seen is shown once for each half pixel

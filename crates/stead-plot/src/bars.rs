@@ -42,11 +42,13 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
         let widths = bars.iter().map(|bar| letters::width(text(bar), SIZE));
         widths.fold(0.0, f64::max)
     };
-    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
-    let (left, right) = (
-        widest(|bar| &bar.label).min(third),
-        widest(|bar| &bar.note).min(third),
-    );
+    let whole = canvas.width() - 2.0 * MARGIN;
+    // on a narrow picture the figures at the end matter more than the names, and both leave some
+    // room for the bars
+    let right = widest(|bar| &bar.note).min(0.55 * whole);
+    let left = widest(|bar| &bar.label)
+        .min(whole / 3.0)
+        .min(0.8 * whole - right);
     let x = MARGIN + left + 10.0;
     let room = canvas.width() - MARGIN - right - 12.0 - x;
     let most = bars.iter().map(Bar::longest).fold(0.0, f64::max);
@@ -57,6 +59,9 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
     } else {
         (28.0, 20.0)
     };
+    let mark = bars.first().and_then(|bar| bar.mark);
+    let level = bars.len() > 1 && bars.iter().all(|bar| bar.mark == mark);
+    let start = canvas.y;
     for bar in bars {
         let y = canvas.y;
         let text = y + high / 2.0 + SIZE * 0.36;
@@ -83,12 +88,23 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
             };
             canvas.rect(of, "sp-before", "");
         }
-        if let Some(mark) = bar.mark {
+        if let Some(mark) = bar.mark.filter(|_| !level) {
             let at = x + long(mark);
             canvas.stroke((at, y - 3.0), (at, y + high + 3.0), "sp-line", 2.0);
         }
-        canvas.text(x + room + 12.0, text, Anchor::Start, "sp-q", &bar.note);
+        canvas.text(
+            x + room + 12.0,
+            text,
+            Anchor::Start,
+            "sp-q",
+            &letters::cut(&bar.note, SIZE, right),
+        );
         canvas.y += step;
+    }
+    if let Some(mark) = mark.filter(|_| level) {
+        let at = x + long(mark);
+        let end = canvas.y - step + high + 4.0;
+        canvas.stroke((at, start - 4.0), (at, end), "sp-line", 2.0);
     }
     canvas.y += 4.0;
 }
@@ -120,10 +136,7 @@ pub(crate) fn falling(
         width: canvas.width() - MARGIN - x,
         height: 260.0,
     };
-    let scale = Scale {
-        of,
-        most: highest * 1.15,
-    };
+    let scale = Scale::of(of, highest);
     scale.draw(canvas, &label);
     let wide = of.width / sorted.len() as f64;
     let mut d = format!("M{} {}", length(x), length(of.y + of.height));
@@ -161,6 +174,7 @@ pub(crate) fn falling(
         "{}, from the one with the most to the one with the least",
         count(sorted.len(), "node")
     );
-    canvas.text(x, below + 20.0, Anchor::Start, "sp-q", &said);
-    canvas.y = below + 28.0;
+    canvas.y = below + 20.0;
+    canvas.paragraph(x, &said);
+    canvas.y += 8.0;
 }

@@ -88,6 +88,16 @@ impl<'a> Canvas<'a> {
         ));
     }
 
+    /// Writes a text of lines that are no longer than the picture is wide, the first at `y`, and
+    /// moves `y` to the last.
+    pub fn paragraph(&mut self, x: f64, text: &str) {
+        let lines = wrapped(text, self.width() - MARGIN - x);
+        for (number, line) in lines.iter().enumerate() {
+            self.y += if number > 0 { 19.0 } else { 0.0 };
+            self.text(x, self.y, Anchor::Start, "sp-q", line);
+        }
+    }
+
     /// Writes a text in the middle of a rectangle, if it fits there.
     pub fn text_in(&mut self, of: Box, class: &str, text: &str) -> bool {
         let size = if class.contains("sp-s") { SMALL } else { SIZE };
@@ -157,8 +167,18 @@ impl<'a> Canvas<'a> {
 
     /// Writes a text on the colour of a group in the middle of a rectangle, if it fits there.
     pub fn name_in(&mut self, of: Box, group: usize, text: &str) -> bool {
-        // a text over stripes or dots cannot be read
-        pattern(group) == 0 && self.text_in(of, on_series(group), text)
+        let wide = letters::width(text, SIZE) + 6.0;
+        if pattern(group) > 0 && wide <= of.width && SIZE + 2.0 <= of.height {
+            // stripes and dots end around the text, which could not be read over them
+            let middle = Box {
+                x: of.x + (of.width - wide) / 2.0,
+                y: of.y + (of.height - SIZE - 4.0) / 2.0,
+                width: wide,
+                height: SIZE + 4.0,
+            };
+            self.rect(middle, &series(group), "");
+        }
+        self.text_in(of, on_series(group), text)
     }
 
     /// Returns the attribute that fills a shape with the pattern of a group, if it has one.

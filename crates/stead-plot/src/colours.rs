@@ -18,7 +18,7 @@ const SERIES: [&str; 8] = [
 
 /// Amounts, from little to much: the blues of ColorBrewer.
 const RAMP: [&str; 7] = [
-    "#eff3ff", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#084594",
+    "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#084594",
 ];
 
 /// How many groups can be told apart: each colour plain, with stripes, and with dots.

@@ -6,6 +6,9 @@ use crate::figures::{count, grouped, length, measured};
 use crate::letters;
 use crate::options::Options;
 
+/// The most columns that say their names while the pointer is over them.
+const POINTED: usize = 128;
+
 /// A bucket of a distribution.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bucket {
@@ -108,13 +111,10 @@ pub fn distribution(of: &Buckets, options: &Options) -> String {
     let scale = Scale {
         of: plot,
         most: most * 1.06,
+        least: None,
     };
     scale.draw(&mut canvas, |value| grouped(value.round() as u64));
-    let columns = of
-        .buckets
-        .len()
-        .min((plot.width / 2.0).floor() as usize)
-        .max(1);
+    let columns = columns(plot, of.buckets.len());
     if columns == of.buckets.len() {
         single(&mut canvas, &scale, &of.buckets);
     } else {
@@ -125,11 +125,21 @@ pub fn distribution(of: &Buckets, options: &Options) -> String {
     canvas.finish(&lines.join(" "))
 }
 
-/// Draws a column for each bucket, and its ideal as a line across.
+/// Returns how many columns stand for the buckets: one for each if that leaves 0.8 of a pixel for
+/// it.
+fn columns(plot: Box, buckets: usize) -> usize {
+    match buckets as f64 * 0.8 <= plot.width {
+        true => buckets,
+        false => (plot.width / 2.0).floor().max(1.0) as usize,
+    }
+}
+
+/// Draws a column for each bucket, and its ideal as a line across. Many columns are one shape,
+/// since nobody can point at one of them.
 fn single(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket]) {
     let (plot, wide) = (scale.of, scale.of.width / buckets.len() as f64);
     let gap = if wide > 6.0 { 2.0 } else { 0.0 };
-    let mut line = String::new();
+    let (mut line, mut all) = (String::new(), String::new());
     for (number, bucket) in buckets.iter().enumerate() {
         let (x, y) = (plot.x + wide * number as f64, scale.y(bucket.names as f64));
         let of = Box {
@@ -138,21 +148,30 @@ fn single(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket]) {
             width: wide - gap,
             height: plot.y + plot.height - y,
         };
-        let said = format!(
-            "{}: {}, ideal {}",
-            bucket.label,
-            grouped(bucket.names),
-            measured(bucket.ideal)
-        );
-        canvas.rect(of, "sp-0", &said);
+        if buckets.len() > POINTED {
+            all += &rectangle(of.x, of.y, of.width, of.height);
+        } else {
+            let (names, ideal) = (grouped(bucket.names), measured(bucket.ideal));
+            let said = format!("{}: {names}, ideal {ideal}", bucket.label);
+            canvas.rect(of, "sp-0", &said);
+        }
         let (start, ideal) = (
             if number == 0 { "M" } else { "L" },
             length(scale.y(bucket.ideal)),
         );
-        line += &format!("{start}{} {ideal}H{}", length(x), length(x + wide));
+        // a level line is one piece
+        let level = number > 0 && buckets[number - 1].ideal == bucket.ideal;
+        let turn = if level {
+            String::new()
+        } else {
+            format!("{start}{} {ideal}", length(x))
+        };
+        line += &format!("{turn}H{}", length(x + wide));
+    }
+    if !all.is_empty() {
+        canvas.path(&all, "sp-0", "", "");
     }
     canvas.path(&line, "sp-line sp-none", "stroke-width=\"1.5\"", "");
-    label(canvas, scale, buckets);
 }
 
 /// Draws columns that stand for several buckets each.
@@ -184,27 +203,6 @@ fn many(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket], columns: usize) 
     );
     canvas.path(&means, "sp-0", "", "the mean of each column");
     canvas.path(&line, "sp-line sp-none", "stroke-width=\"1\"", "");
-    label(canvas, scale, buckets);
-}
-
-/// Names the line of the ideal numbers, if it is level.
-fn label(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket]) {
-    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
-        return;
-    };
-    if (first.ideal - last.ideal).abs() < 1e-9 * first.ideal {
-        let (plot, y) = (scale.of, scale.y(last.ideal));
-        let text = format!("ideal {}", measured(last.ideal));
-        let wide = letters::width(&text, SMALL) + 8.0;
-        let of = Box {
-            x: plot.x + plot.width - wide,
-            y: y - 19.0,
-            width: wide,
-            height: 16.0,
-        };
-        canvas.rect(of, "sp-page", "");
-        canvas.text_in(of, "sp-t sp-s", &text);
-    }
 }
 
 /// Writes the names of the buckets below, as many as fit, and what the columns are.
@@ -228,20 +226,17 @@ fn names(canvas: &mut Canvas, plot: Box, of: &Buckets) {
         }
         canvas.y += 16.0;
     }
-    let columns = of
-        .buckets
-        .len()
-        .min((plot.width / 2.0).floor() as usize)
-        .max(1);
-    let line = match columns == of.buckets.len() {
-        true => format!("Each column is a {}.", of.what),
+    let columns = columns(plot, of.buckets.len());
+    let each = match columns == of.buckets.len() {
+        true => format!("A column is a {}.", of.what),
         false => format!(
-            "Each column is some {} {}s: from the emptiest to the fullest, with their mean as a line.",
-            grouped((of.buckets.len() as f64 / columns as f64).round() as u64),
+            "A column stands for {} {}s: the band goes from the emptiest to the fullest, the thick line is their mean.",
+            measured(of.buckets.len() as f64 / columns as f64),
             of.what
         ),
     };
-    canvas.text(plot.x, canvas.y, Anchor::Start, "sp-q", &line);
+    let line = format!("{each} The thin line is the ideal number.");
+    canvas.paragraph(plot.x, &line);
 }
 
 #[cfg(test)]

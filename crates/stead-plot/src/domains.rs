@@ -95,7 +95,9 @@ pub fn domains(map: &Map, options: &Options) -> String {
             let domain = outermost.iter().find(|domain| domain.name == *name);
             let heading = heading(label, name, share, domain.map(|domain| domain.cap), map);
             canvas.y += 8.0;
-            canvas.text(MARGIN, canvas.y, Anchor::Start, "sp-t", &heading);
+            let room = canvas.width() - 2.0 * MARGIN;
+            let cut = letters::cut(&heading, SIZE, room);
+            canvas.text(MARGIN, canvas.y, Anchor::Start, "sp-t", &cut);
             canvas.y += 9.0;
             said.push(heading);
         }
@@ -159,7 +161,7 @@ fn block(canvas: &mut Canvas, rows: &[Row], scale: &Shades) {
     // named cells as long as they fit into one line, and small ones without names otherwise
     let named = longest as f64 * wanted <= room;
     let (wide, high) = match named {
-        true => ((room / longest as f64).min(140.0), 34.0),
+        true => ((room / longest as f64).min(240.0), 34.0),
         false => ((room / longest as f64).clamp(14.0, 64.0), 18.0),
     };
     let columns = ((room / wide + 1e-9).floor() as usize).max(1);

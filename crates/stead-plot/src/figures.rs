@@ -10,11 +10,12 @@ pub(crate) fn length(x: f64) -> String {
     }
 }
 
-/// Formats a part of 1 with one decimal place: `33.3 %`. What would read 0.0 and is not, is
-/// `< 0.1 %`.
-pub(crate) fn percent(part: f64) -> String {
+/// Formats a part of 1: `33.3 %`, and `6.25 %` below ten. What would read 0.00 and is not, is
+/// `< 0.01 %`.
+pub fn percent(part: f64) -> String {
     match part * 100.0 {
-        small if small > 0.0 && small < 0.05 => "< 0.1 %".to_owned(),
+        small if small > 0.0 && small < 0.005 => "< 0.01 %".to_owned(),
+        small if small > 0.0 && small < 9.995 => format!("{small:.2} %"),
         hundredths => format!("{hundredths:.1} %"),
     }
 }
@@ -57,7 +58,7 @@ mod tests {
         assert_eq!(lengths, ["0", "0", "1.5", "2", "0.33", "100"]);
         assert_eq!(
             [0.0, 1e-9, 1.0 / 3.0].map(percent),
-            ["0.0 %", "< 0.1 %", "33.3 %"]
+            ["0.0 %", "< 0.01 %", "33.3 %"]
         );
         assert_eq!([0, 999, 1_234_567].map(grouped), ["0", "999", "1,234,567"]);
         assert_eq!(

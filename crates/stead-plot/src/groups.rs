@@ -42,21 +42,52 @@ impl Groups {
         let last = members.iter().map(came).max().unwrap_or(0);
         if arrivals.len() > 1 && last > 0 {
             let named = |number: usize| arrivals.get(number).cloned().unwrap_or_default();
-            return Groups::by(members, last + 1, came, named, "when the nodes came");
+            return Groups::by(
+                members,
+                last + 1,
+                came,
+                named,
+                "A colour says when a node came.",
+            );
         }
+        Groups::by_domain(members, STYLES)
+    }
+
+    /// Puts nodes into at most `most` groups: each by itself, or by domain or name.
+    pub fn up_to(most: usize, members: &[Member]) -> Groups {
+        match members.len() <= most {
+            true => Groups::each(members),
+            false => Groups::by_domain(members, most),
+        }
+    }
+
+    /// Groups by the outermost domain, or by name if there are none or more than `most`.
+    fn by_domain(members: &[Member], most: usize) -> Groups {
         let domain = |member: &Member| member.domain.clone().unwrap_or_default();
         let mut domains: Vec<String> = members.iter().map(domain).collect();
         domains.sort_by(|a, b| natural(a, b));
         domains.dedup();
-        if domains.len() > 1 && domains.len() <= STYLES {
-            let number = |member: &Member| {
+        if domains.len() < 2 || domains.len() > most {
+            return Groups::by_name(members);
+        }
+        let of: Vec<usize> = members
+            .iter()
+            .map(|member| {
                 let own = domain(member);
                 domains.iter().position(|name| *name == own).unwrap_or(0)
-            };
-            let named = |number: usize| domains.get(number).cloned().unwrap_or_default();
-            return Groups::by(members, domains.len(), number, named, "the fault domains");
+            })
+            .collect();
+        let label = |(group, name): (usize, &String)| {
+            let nodes = of.iter().filter(|of| **of == group).count();
+            let name = if name.is_empty() { "no domain" } else { name };
+            format!("{name} ({})", count(nodes, "node"))
+        };
+        Groups {
+            labels: domains.iter().enumerate().map(label).collect(),
+            single: false,
+            said: "A colour is a fault domain.".to_owned(),
+            of,
         }
-        Groups::by_name(members)
     }
 
     fn each(members: &[Member]) -> Groups {
@@ -100,7 +131,7 @@ impl Groups {
         Groups {
             labels: (0..groups).map(label).collect(),
             single: false,
-            said: format!("The colours are {said}."),
+            said: said.to_owned(),
             of,
         }
     }
@@ -117,13 +148,16 @@ impl Groups {
             let first = inside.next().unwrap_or(0);
             let last = inside.next_back().unwrap_or(first);
             let name = |at: usize| members[order[at]].name.as_str();
-            format!("{} to {}", name(first), name(last))
+            match first == last {
+                true => name(first).to_owned(),
+                false => format!("{} to {}", name(first), name(last)),
+            }
         };
         Groups {
             labels: (0..FEW).map(label).collect(),
             of: place.into_iter().map(group).collect(),
             single: false,
-            said: "The colours are ranges of names.".to_owned(),
+            said: "A colour is a range of names.".to_owned(),
         }
     }
 }

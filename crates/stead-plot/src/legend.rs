@@ -38,7 +38,8 @@ pub(crate) fn draw(canvas: &mut Canvas, groups: &Groups, used: impl Fn(usize) ->
     }
     canvas.y += items.len().div_ceil(columns) as f64 * LINE;
     if !groups.said.is_empty() {
-        canvas.text(MARGIN, canvas.y + 11.0, Anchor::Start, "sp-q", &groups.said);
-        canvas.y += LINE;
+        canvas.y += 11.0;
+        canvas.paragraph(MARGIN, &groups.said);
+        canvas.y += LINE - 11.0;
     }
 }

@@ -9,8 +9,8 @@ use stead::{Map, Plan, Result};
 
 use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
 use crate::colours::series;
-use crate::figures::{count, length, percent};
-use crate::groups::natural;
+use crate::figures::{length, percent};
+use crate::groups::{Groups, Member};
 use crate::letters;
 use crate::options::Options;
 
@@ -37,7 +37,7 @@ struct Placed {
 }
 
 /// Draws what goes from which node to which. If more than 16 nodes give or get something, they are
-/// taken together by their outermost fault domain, or as one. Returns `Identity` for maps of
+/// taken together by their outermost fault domain or by name. Returns `Identity` for maps of
 /// different clusters.
 pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     let plan = Plan::between(old, new)?;
@@ -98,38 +98,26 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     let mut nodes: Vec<Option<NodeId>> = nodes.collect();
     nodes.sort_unstable();
     nodes.dedup();
-    let there = nodes.iter().flatten().count();
     let outermost = map.spread().next();
-    let domain = |node: NodeId| outermost.and_then(|label| map.node(node).label(label));
-    let mut domains: BTreeMap<&str, usize> = BTreeMap::new();
-    for node in nodes.iter().flatten() {
-        *domains.entry(domain(*node).unwrap_or("")).or_default() += 1;
-    }
-    let by_domain = outermost.is_some() && (2..=MOST).contains(&domains.len());
-    let label = |node: &Option<NodeId>| match node {
-        None => nowhere.to_owned(),
-        Some(node) if there <= MOST => map.node(*node).name().to_owned(),
-        Some(node) if by_domain => {
-            let name = domain(*node).unwrap_or("");
-            let number = domains.get(name).copied().unwrap_or(0);
-            format!(
-                "{} {name} ({})",
-                outermost.unwrap_or(""),
-                count(number, "node")
-            )
-        }
-        Some(_) => count(there, "node"),
+    let member = |node: &NodeId| Member {
+        name: map.node(*node).name().to_owned(),
+        domain: outermost
+            .and_then(|label| map.node(*node).label(label))
+            .map(|value| format!("{} {value}", outermost.unwrap_or(""))),
+        arrival: 0,
     };
-    let labelled: Vec<(Option<NodeId>, String)> =
-        nodes.iter().map(|node| (*node, label(node))).collect();
-    let mut labels: Vec<String> = labelled.iter().map(|(_, label)| label.clone()).collect();
-    labels.sort_by(|a, b| natural(a, b));
-    labels.dedup();
-    let place = |label: &String| labels.iter().position(|other| other == label).unwrap_or(0);
-    let of = labelled
-        .iter()
-        .map(|(node, label)| (*node, place(label)))
-        .collect();
+    let there: Vec<NodeId> = nodes.iter().flatten().copied().collect();
+    let members: Vec<Member> = there.iter().map(member).collect();
+    let groups = Groups::up_to(MOST, &members);
+    let mut labels = groups.labels;
+    let mut of: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
+    for (node, group) in there.into_iter().zip(groups.of) {
+        of.insert(Some(node), group);
+    }
+    if nodes.contains(&None) {
+        of.insert(None, labels.len());
+        labels.push(nowhere.to_owned());
+    }
     Side { labels, of }
 }
 

@@ -65,12 +65,15 @@ pub fn ring(map: &Map, keys: &[&[u8]], options: &Options) -> String {
     );
     let mut canvas = Canvas::new(options, title, &[what.trim_end().to_owned()]);
     let room = canvas.width() - 2.0 * MARGIN;
-    let outer = (room * 0.42).min(440.0) / 2.0 - 24.0;
+    // the table stands beside the circle, or below it where there is no room beside
+    let beside = room >= 600.0;
+    let wide = if beside { room * 0.52 } else { room };
+    let outer = wide.min(500.0) / 2.0 - 34.0;
     let circle = Circle {
-        x: MARGIN + outer + 26.0,
+        x: MARGIN + outer + 34.0,
         y: canvas.y + outer + 18.0,
         outer,
-        inner: outer * 0.8,
+        inner: outer * 0.79,
     };
     let bottom = circle.y + outer + 30.0;
     if grouped.len() > MOST {
@@ -86,7 +89,13 @@ pub fn ring(map: &Map, keys: &[&[u8]], options: &Options) -> String {
     marks(&mut canvas, circle, &points);
     let owner = |key: &&[u8]| groups.of.get(map.locate(key).index()).copied().unwrap_or(0);
     let owners: Vec<usize> = keys.iter().map(owner).collect();
-    let x = circle.x + outer + 48.0;
+    let x = match beside {
+        true => circle.x + outer + 64.0,
+        false => MARGIN,
+    };
+    if !beside {
+        canvas.y = bottom + 10.0;
+    }
     let said = table(&mut canvas, x, &grouped, &groups, &owners);
     list(&mut canvas, x, keys, map);
     canvas.y = canvas.y.max(bottom) - 10.0;
@@ -259,7 +268,9 @@ fn table(canvas: &mut Canvas, x: f64, runs: &[Run], groups: &Groups, owners: &[u
         .labels
         .iter()
         .map(|label| letters::width(label, SIZE));
-    let wide = names.fold(40.0, f64::max).min((room * 0.6).max(60.0));
+    let wide = names
+        .fold(40.0, f64::max)
+        .min((room * 0.6 - 50.0).max(60.0));
     let keys = |group: usize| {
         let mine = owners
             .iter()
@@ -329,8 +340,9 @@ fn table(canvas: &mut Canvas, x: f64, runs: &[Run], groups: &Groups, owners: &[u
     }
     canvas.y += 12.0;
     if !groups.said.is_empty() {
-        canvas.text(x, canvas.y + 8.0, Anchor::Start, "sp-q", &groups.said);
-        canvas.y += 24.0;
+        canvas.y += 8.0;
+        canvas.paragraph(x, &groups.said);
+        canvas.y += 16.0;
     }
     said.join(", ") + "."
 }

@@ -82,11 +82,17 @@ struct Bands {
 /// The hash space as a circle, with keys on it
 #[derive(Args)]
 struct Ring {
-    /// The map file
+    /// The map file, or with --kind a list of servers; - is standard input
     map: PathBuf,
     /// Mark where KEY hashes to; may be given more than once
     #[arg(long, value_name = "KEY")]
     key: Vec<String>,
+    /// Draw the ring of another program from its list of servers: a kind of `stead ring --list`
+    #[arg(long)]
+    kind: Option<String>,
+    /// With --kind: a setting of the ring; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE", requires = "kind")]
+    set: Vec<String>,
     #[command(flatten)]
     file: File,
 }
@@ -173,6 +179,9 @@ struct Modulo {
     /// Draw the hashes from 0 to N - 1, at most 64
     #[arg(long, value_name = "N", default_value = "24")]
     hashes: NonZeroU64,
+    /// Draw this key instead, by the low 8 bits of its djb2 hash; may be given more than once
+    #[arg(long, conflicts_with = "hashes")]
+    key: Vec<String>,
     #[command(flatten)]
     file: File,
 }
@@ -249,7 +258,10 @@ impl Kind {
                 (None, Some(last)) => plotted::history(&kind.maps, last, options),
                 (None, None) => plotted::bands(&kind.maps, options),
             },
-            Kind::Ring(kind) => plotted::ring(&kind.map, &kind.key, options),
+            Kind::Ring(kind) => match &kind.kind {
+                Some(name) => plotted::servers(name, &kind.map, &kind.set, &kind.key, options),
+                None => plotted::map_ring(&kind.map, &kind.key, options),
+            },
             Kind::Shares(kind) => plotted::shares(&kind.map, kind.before.as_deref(), options),
             Kind::Distribution(kind) => match (&kind.scheme, kind.files.as_slice()) {
                 (Some(scheme), [names]) => plotted::scheme(scheme, names, options),
@@ -261,6 +273,10 @@ impl Kind {
             Kind::Domains(kind) => plotted::domains(&kind.map, options),
             Kind::Load(kind) => {
                 plotted::load(&kind.map, &kind.log, kind.reads, &kind.fold, options)
+            }
+            Kind::Modulo(kind) if !kind.key.is_empty() => {
+                let keys: Vec<&[u8]> = kind.key.iter().map(String::as_bytes).collect();
+                Ok(stead_plot::modulo_keys(kind.from, kind.to, &keys, options))
             }
             Kind::Modulo(kind) => Ok(stead_plot::modulo(
                 kind.from,

@@ -6,23 +6,25 @@ use std::path::{Path, PathBuf};
 use stead::load::Reads;
 use stead::path::Fold;
 use stead::point::SPACE;
+use stead::report::Amount;
+use stead::ring::{Kind, Servers};
 use stead::simulate::{run_traced, SystemReport};
 use stead::stats;
 use stead::store::KEEP;
 use stead::verdict::Verdict;
 use stead::{Error, Map, Store};
-use stead_plot::{Band, Bucket, Buckets, Options, Panel, Row, Run};
+use stead_plot::{percent, Band, Bucket, Buckets, Options, Panel, Row, Run};
 
 use super::count::Count;
 use super::load::{tally, ReadsArg};
 use super::locate::FoldArg;
-use super::simulate;
+use super::{ring, simulate};
 use crate::change::understood;
 use crate::exit::{Failure, Result, FLEET, NO_INPUT, USAGE};
 use crate::input;
 use crate::progress;
 use crate::suggest::hint;
-use crate::text::{count, percent};
+use crate::text::count;
 
 /// Returns a failure that says what is wrong with the arguments.
 pub fn usage(problem: &str) -> Failure {
@@ -114,7 +116,7 @@ pub fn scenario(
             let runs = placed.get(step).into_iter().flatten();
             Band {
                 label: count(simulated.steps[step].nodes, "node"),
-                note: note(report, step, simulated.replicas),
+                note: note(report, step),
                 runs: runs
                     .map(|(first, end, who)| Run {
                         first: *first,
@@ -125,14 +127,12 @@ pub fn scenario(
             }
         };
         panels.push(Panel {
-            title: title(report, simulated.replicas),
+            title: title(report),
             bands: (0..simulated.steps.len()).map(band).collect(),
+            follows: true,
         });
     }
-    let bound = percent(
-        simulated.lower_bound.points.parse().unwrap_or(0),
-        simulated.replicas,
-    );
+    let bound = part(&simulated.lower_bound);
     let line = format!(
         "All steps together must move {bound}. Imbalance is the fullest node's share over the \
          emptiest's, each as a multiple of its ideal. The line above a row marks what has moved."
@@ -147,20 +147,21 @@ pub fn scenario(
     ))
 }
 
-fn title(report: &SystemReport, replicas: u32) -> String {
+/// Formats an amount as a part of all copies.
+fn part(amount: &Amount) -> String {
+    percent(amount.fraction)
+}
+
+fn title(report: &SystemReport) -> String {
     let size = match report.size.as_str() {
         "" => String::new(),
         size => format!(", {size}"),
     };
-    let moved = report.total.moved.points.parse().unwrap_or(0);
-    format!(
-        "{}{size}: moves {} in all",
-        report.system,
-        percent(moved, replicas)
-    )
+    let moved = part(&report.total.moved);
+    format!("{}{size}: moves {moved} in all", report.system)
 }
 
-fn note(report: &SystemReport, step: usize, replicas: u32) -> String {
+fn note(report: &SystemReport, step: usize) -> String {
     let Some(figures) = report.steps.get(step) else {
         return String::new();
     };
@@ -171,16 +172,34 @@ fn note(report: &SystemReport, step: usize, replicas: u32) -> String {
     match step {
         0 => imbalance,
         _ => {
-            let moved = figures.moved.points.parse().unwrap_or(0);
-            format!("moves {}, {imbalance}", percent(moved, replicas))
+            format!("moves {}, {imbalance}", part(&figures.moved))
         }
     }
 }
 
 /// Draws a map as a ring, with keys.
-pub fn ring(path: &Path, keys: &[String], options: &Options) -> Result<String> {
+pub fn map_ring(path: &Path, keys: &[String], options: &Options) -> Result<String> {
     let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
     Ok(stead_plot::ring(&open(path)?, &keys, options))
+}
+
+/// Draws the ring of another program from its list of servers.
+pub fn servers(
+    kind: &str,
+    path: &Path,
+    set: &[String],
+    keys: &[String],
+    options: &Options,
+) -> Result<String> {
+    let kind = Kind::named(kind)?;
+    let (bytes, file) = ring::read(path)?;
+    let servers = Servers {
+        bytes: &bytes,
+        file: &file,
+    };
+    let map = kind.draw(&servers, set)?.map(kind.name)?;
+    let keys: Vec<&[u8]> = keys.iter().map(String::as_bytes).collect();
+    Ok(stead_plot::ring(&map, &keys, options))
 }
 
 /// Draws the shares of a map.

@@ -295,7 +295,7 @@ fn list(json: bool, out: &mut Out) -> Result {
 }
 
 /// Reads a list of servers. Returns its bytes, and its name for messages.
-fn read(path: &Path) -> Result<(Vec<u8>, String)> {
+pub fn read(path: &Path) -> Result<(Vec<u8>, String)> {
     let mut bytes = Vec::new();
     let name = if path == Path::new("-") {
         "standard input".to_owned()
