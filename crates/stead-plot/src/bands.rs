@@ -149,9 +149,13 @@ pub fn panels(
 
 /// Says what a map moves compared with the row before, if they are epochs of one map.
 fn note(before: Option<&Row>, map: &Map) -> String {
-    let amounts = before.and_then(|before| Amounts::between(before.map, map).ok());
-    amounts.map_or(String::new(), |amounts| {
-        let all = f64::from(map.replicas()) * SPACE as f64;
+    let compared = before.and_then(|before| {
+        let amounts = Amounts::between(before.map, map).ok()?;
+        Some((amounts, before.map.replicas()))
+    });
+    compared.map_or(String::new(), |(amounts, replicas)| {
+        // as `stead plan`: of the copies of the map that has more of them
+        let all = f64::from(replicas.max(map.replicas())) * SPACE as f64;
         let moved = amounts.moved.0 + amounts.by_hand.0;
         format!("moves {}", percent(moved as f64 / all))
     })

@@ -47,7 +47,8 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     }
     let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
     let to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
-    let all = f64::from(new.replicas()) * SPACE as f64;
+    // as `stead plan`: of the copies of the map that has more of them
+    let all = f64::from(old.replicas().max(new.replicas())) * SPACE as f64;
     let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for ((giver, taker), points) in &flows {
         *streams.entry((from.of[giver], to.of[taker])).or_default() += *points as f64 / all;

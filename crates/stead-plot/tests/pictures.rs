@@ -232,3 +232,33 @@ fn maps_of_two_clusters_have_no_moves() {
     let error = moves(&one, &other, &Options::default()).unwrap_err();
     assert_eq!(error.status(), stead::Status::Identity);
 }
+
+/// As in `stead plan`, a part is one of the copies of the map that has more of them.
+#[test]
+fn with_fewer_copies_the_parts_are_those_of_the_larger_number() {
+    let equal = |nodes: usize, replicas: usize| {
+        let mut text = format!("name = 'c'\nreplicas = {replicas}\n");
+        for i in 0..nodes {
+            text += &format!("[[node]]\nname = 'n{i}'\n");
+        }
+        Fleet::parse(&text, "fleet.toml").unwrap()
+    };
+    let old = build(&equal(4, 3), None).unwrap();
+    let options = Options::default();
+    // two of three copies are dropped, and nothing is copied
+    let fewer = build(&equal(4, 1), Some(&old)).unwrap();
+    let drawn = moves(&old, &fewer, &options).unwrap();
+    assert!(
+        drawn.contains("66.7 %") && !drawn.contains("200.0 %"),
+        "{drawn}"
+    );
+    // two new nodes get a third of two copies: 2/3 of the space, of 3 copies
+    let wider = build(&equal(6, 2), Some(&old)).unwrap();
+    let drawn = moves(&old, &wider, &options).unwrap();
+    assert!(drawn.contains("moves 22.2 %"), "{drawn}");
+    let rows = [&old, &wider].map(|map| Row {
+        label: format!("epoch {}", map.epoch()),
+        map,
+    });
+    assert!(bands(&rows, &options).contains("moves 22.2 %"));
+}
