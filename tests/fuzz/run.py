@@ -119,7 +119,7 @@ class Run:
                 stdout=subprocess.DEVNULL,
                 stderr=said,
             )
-            # the time of the processor, which other programs may have had meanwhile
+            # how long it computed; on a busy machine that is less than the time that passed
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)

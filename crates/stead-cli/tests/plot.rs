@@ -20,7 +20,7 @@ fn maps() -> Dir {
     dir
 }
 
-/// The arguments of every kind, without `-o`.
+/// For every kind of picture, a command line that draws one, without its `-o FILE`.
 const KINDS: [&[&str]; 13] = [
     &["bands", "m.map"],
     &["bands", "m.map.history/1", "m.map"],

@@ -30,6 +30,16 @@ pub struct Row<'a> {
     pub map: &'a Map,
 }
 
+impl<'a> Row<'a> {
+    /// Returns the row of a map, with its epoch as the name.
+    pub fn of_epoch(map: &'a Map) -> Row<'a> {
+        Row {
+            label: format!("epoch {}", map.epoch()),
+            map,
+        }
+    }
+}
+
 /// A row: who has which part of the hash space.
 #[derive(Clone, Debug, Default)]
 pub struct Band {

@@ -21,7 +21,7 @@ pub fn percent(part: f64) -> String {
 }
 
 /// Formats a whole number with commas between its thousands.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

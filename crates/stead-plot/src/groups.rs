@@ -20,7 +20,7 @@ pub(crate) struct Member {
 pub(crate) struct Groups {
     /// The name of each group, in the order of the legend.
     pub labels: Vec<String>,
-    /// The group of each node.
+    /// For each node, the number of its group.
     pub of: Vec<usize>,
     /// Whether each group is a single node.
     pub single: bool,
@@ -169,7 +169,7 @@ fn ordered(members: &[Member]) -> Vec<usize> {
     order
 }
 
-/// Compares names as people read them: `n2` before `n10`.
+/// Compares names in the order that people expect: `n2` before `n10`.
 pub(crate) fn natural(a: &str, b: &str) -> Ordering {
     let (mut x, mut y) = (a, b);
     loop {

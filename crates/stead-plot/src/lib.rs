@@ -60,7 +60,7 @@ mod shares;
 pub use bands::{bands, panels, Band, Panel, Row};
 pub use distribution::{distribution, Bucket, Buckets, Spread};
 pub use domains::domains;
-pub use figures::percent;
+pub use figures::{grouped, percent};
 pub use kind::Kind;
 pub use load::load;
 pub use modulo::{modulo, modulo_keys};

@@ -21,8 +21,8 @@ const HIGH: f64 = 340.0;
 /// The height of a line of text, which is the least distance of two labels.
 const LINE: f64 = 18.0;
 
-/// One side: the names of its bars, and the bar of each node; `None` is the bar of copies that come
-/// from nowhere or go nowhere.
+/// One side of the picture: the names of its bars, and which bar each node has. The node `None`
+/// stands for new copies on the left side, and for dropped copies on the right side.
 struct Side {
     labels: Vec<String>,
     of: BTreeMap<Option<NodeId>, usize>,

@@ -32,7 +32,7 @@ pub struct Options {
     pub width: u32,
     /// The ground.
     pub theme: Theme,
-    /// The title; `None` for the one that says what the picture shows.
+    /// The title; `None` for a title that says what the picture shows.
     pub title: Option<String>,
     /// A word of letters, digits and `-` that starts the ids in the picture. Pictures in one page
     /// need different ones.

@@ -46,10 +46,7 @@ const KEYS: [&[u8]; 4] = [b"frank", b"bob", b"anna", b"<a & b>"];
 /// Draws every kind, with its name.
 fn all(nodes: usize, replicas: usize, options: &Options) -> Vec<(String, String)> {
     let [first, second] = epochs(nodes, replicas);
-    let rows = [&first, &second].map(|map| Row {
-        label: format!("epoch {}", map.epoch()),
-        map,
-    });
+    let rows = [&first, &second].map(Row::of_epoch);
     let mut tally = Tally::of(&second);
     let keys: Vec<String> = (0..2000).map(|i| format!("key {i}")).collect();
     let counts: Vec<u64> = (0..2000).map(|i| 10_000 / (i + 1)).collect();
@@ -256,9 +253,6 @@ fn with_fewer_copies_the_parts_are_those_of_the_larger_number() {
     let wider = build(&equal(6, 2), Some(&old)).unwrap();
     let drawn = moves(&old, &wider, &options).unwrap();
     assert!(drawn.contains("moves 22.2 %"), "{drawn}");
-    let rows = [&old, &wider].map(|map| Row {
-        label: format!("epoch {}", map.epoch()),
-        map,
-    });
+    let rows = [&old, &wider].map(Row::of_epoch);
     assert!(bands(&rows, &options).contains("moves 22.2 %"));
 }

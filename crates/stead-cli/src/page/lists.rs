@@ -3,12 +3,13 @@
 use stead::load::Tally;
 use stead::policy::PolicyId;
 use stead::Map;
+use stead_plot::grouped;
 
 use super::html::{section, Html};
 use super::sheet::{number, text, word, Cell, Sheet};
 use super::tiles::remark;
 use crate::input::shown;
-use crate::text::{count, grouped};
+use crate::text::count;
 
 /// How many pins, and how many firsts, are listed: a proposal of `load` may have hundreds.
 const LISTED: usize = 500;

@@ -2,6 +2,7 @@
 //! node held before and holds after. The sentences are those of `plan`.
 
 use stead::report::{part, size, Amount, Report};
+use stead_plot::grouped;
 
 use super::html::{element, section, Html};
 use super::pictures::Pictures;
@@ -11,7 +12,6 @@ use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
 use crate::change::{self, Change, TO_BE_CARRIED};
 use crate::input::hex;
-use crate::text::grouped;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names.
 /// Fails if the maps belong to different clusters.

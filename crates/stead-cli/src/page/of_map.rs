@@ -6,6 +6,7 @@ use stead::report::{size, Report};
 use stead::store::Progress;
 use stead::verdict::{Problem, Verdict, Violations};
 use stead::Map;
+use stead_plot::grouped;
 
 use super::domains::largest_error;
 use super::html::{element, section, Html};
@@ -18,7 +19,7 @@ use crate::carrying;
 use crate::checks::checks;
 use crate::epochs::Epoch;
 use crate::input::hex;
-use crate::text::{count, grouped, hash, over, percent, step_of, told};
+use crate::text::{count, hash, over, percent, step_of, told};
 
 /// What a page of a map is made of.
 pub struct Facts<'a> {

@@ -44,13 +44,7 @@ impl Pictures {
     /// Adds maps as bands, the oldest first.
     pub fn bands(&mut self, maps: &[&Map]) {
         self.draw("bands", "Who has which keys", |options| {
-            let rows: Vec<Row> = maps
-                .iter()
-                .map(|map| Row {
-                    label: format!("epoch {}", map.epoch()),
-                    map,
-                })
-                .collect();
+            let rows: Vec<Row> = maps.iter().copied().map(Row::of_epoch).collect();
             bands(&rows, options)
         });
     }

@@ -13,7 +13,7 @@ pub struct Column {
     class: &'static str,
 }
 
-/// Returns a column of text.
+/// Returns a column that holds text.
 pub fn text(title: &'static str) -> Column {
     Column { title, class: "" }
 }

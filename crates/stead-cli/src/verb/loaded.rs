@@ -4,12 +4,13 @@
 use serde::{Serialize, Serializer};
 use stead::load::{Loads, NodeLoad, Reads, Tally};
 use stead::point::SPACE;
+use stead_plot::grouped;
 
 use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{grouped, joined, over, Table};
+use crate::text::{joined, over, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.

@@ -73,13 +73,7 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
         maps.push(store.open_epoch(epoch)?);
     }
     maps.push(newest);
-    let rows: Vec<Row> = maps
-        .iter()
-        .map(|map| Row {
-            label: format!("epoch {}", map.epoch()),
-            map,
-        })
-        .collect();
+    let rows: Vec<Row> = maps.iter().map(Row::of_epoch).collect();
     Ok(stead_plot::bands(&rows, options))
 }
 
