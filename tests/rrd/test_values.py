@@ -4,6 +4,7 @@ first, by what it knows of the file and in rrdtool's own words.
 """
 
 import itertools
+import json
 import random
 import subprocess
 
@@ -306,3 +307,41 @@ def test_many_files_are_learnt_from_one_batch(cluster, count):
         lines[17] += ":2"
         head, said = client.batch(lines).decode().splitlines()
         assert (head, said.split()[0]) == ("1 errors", "18")
+
+
+def test_the_other_files_of_a_directory_are_learnt_with_the_first(cluster):
+    """Their first updates do not wait for a server. Files of other directories, directories
+    that have too many files, and those of files that do not exist are left alone.
+    """
+    sources = "DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:10"
+    files = [f"h/d d/{at}.rrd" for at in range(200)] + ["h/v.rrd", "g/v.rrd"]
+    files += [f"large/{at}.rrd" for at in range(2001)]
+    with Client(cluster.tcp) as client:
+        created = [
+            "CREATE {} -b {} -s 1 {}".format(name.replace(" ", r"\ "), START, sources)
+            for name in files
+        ]
+        assert client.batch(created) == b"0 errors\n"
+    cluster.stop_router()
+    cluster.start_router()
+
+    def known():
+        command = [cluster.programs["stead-rrd"], "status", "--json", cluster.state]
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        return json.loads(done.stdout)["known_files"]
+
+    with Client(cluster.tcp) as client:
+        assert client.ask(f"UPDATE none/v.rrd {START + 1}:1").startswith(b"-1 No such")
+        assert client.ask(f"UPDATE large/7.rrd {START + 1}:1").startswith(b"0 ")
+        assert known() == 1
+        assert client.ask(rf"UPDATE h/d\ d/7.rrd {START + 1}:1").startswith(b"0 ")
+        wait_for(lambda: known() == 201, "the files of h/d d to be known")
+        # what is known of them is right
+        said = client.ask(rf"UPDATE h/d\ d/8.rrd {START + 1}:1:2")
+        assert said.endswith(b": found extra data on update argument: 2\n"), said
+        said = client.ask(rf"UPDATE h/d\ d/9.rrd {START - 1}:1")
+        assert b"illegal attempt to update using time" in said, said
+        for at in range(10, 200):
+            said = client.ask(rf"UPDATE h/d\ d/{at}.rrd {START + 1}:{at}")
+            assert said.startswith(b"0 "), said
+        assert known() == 201

@@ -186,6 +186,13 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
+    /// Sends a LIST and reads its reply, if it has at most `most` lines. After a longer one the
+    /// connection cannot be used any more.
+    pub async fn list_at_most(&mut self, line: &[u8], most: usize) -> io::Result<Option<Reply>> {
+        self.stream.get_mut().send(&[line, b"\n"].concat()).await?;
+        Reply::read_at_most(&mut self.stream, most).await
+    }
+
     /// Asks INFO and LAST about several files, and only then reads the answers.
     pub async fn infos(&mut self, names: &[Vec<u8>]) -> io::Result<Vec<[Reply; 2]>> {
         let mut lines = Vec::new();

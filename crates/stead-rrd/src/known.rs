@@ -191,6 +191,17 @@ impl Known {
         }
     }
 
+    /// Returns whether this file is known.
+    pub fn knows(&self, name: &[u8]) -> bool {
+        lock(&self.0).number(name, hash_of(name)).is_some()
+    }
+
+    /// Returns whether there is room for files that nobody has asked for yet.
+    pub fn has_room(&self) -> bool {
+        let kept = lock(&self.0);
+        kept.bytes < kept.room / 4 * 3
+    }
+
     /// Returns how many files are known.
     pub fn count(&self) -> usize {
         lock(&self.0).table.len()

@@ -94,25 +94,8 @@ impl Reply {
     /// Reads a reply. `binary` means that it answers a FETCHBIN, in which some lines are followed
     /// by data that may contain line ends.
     pub async fn read(from: &mut (impl AsyncBufRead + Unpin), binary: bool) -> io::Result<Reply> {
-        let mut head = Vec::new();
-        line(from, &mut head).await?;
-        head.pop();
-        if head.last() == Some(&b'\r') {
-            head.pop();
-        }
-        let at = head.iter().position(|b| *b == b' ').unwrap_or(head.len());
-        let count = std::str::from_utf8(&head[..at])
-            .ok()
-            .and_then(|n| n.parse::<i64>().ok());
-        let Some(count) = count else {
-            return Err(damaged("a reply without a number", &head));
-        };
-        let mut reply = Reply {
-            count,
-            text: head.get(at + 1..).unwrap_or_default().to_vec(),
-            lines: Vec::new(),
-        };
-        for _ in 0..count {
+        let mut reply = Reply::read_head(from).await?;
+        for _ in 0..reply.count {
             let start = reply.lines.len();
             line(from, &mut reply.lines).await?;
             if binary {
@@ -129,6 +112,44 @@ impl Reply {
             }
         }
         Ok(reply)
+    }
+
+    /// Reads a reply that has no binary data, if it has at most `most` lines; of a longer one, reads
+    /// only the first line.
+    pub async fn read_at_most(
+        from: &mut (impl AsyncBufRead + Unpin),
+        most: usize,
+    ) -> io::Result<Option<Reply>> {
+        let mut reply = Reply::read_head(from).await?;
+        if reply.count > i64::try_from(most).unwrap_or(i64::MAX) {
+            return Ok(None);
+        }
+        for _ in 0..reply.count {
+            line(from, &mut reply.lines).await?;
+        }
+        Ok(Some(reply))
+    }
+
+    /// Reads the first line of a reply.
+    async fn read_head(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Reply> {
+        let mut head = Vec::new();
+        line(from, &mut head).await?;
+        head.pop();
+        if head.last() == Some(&b'\r') {
+            head.pop();
+        }
+        let at = head.iter().position(|b| *b == b' ').unwrap_or(head.len());
+        let count = std::str::from_utf8(&head[..at])
+            .ok()
+            .and_then(|n| n.parse::<i64>().ok());
+        let Some(count) = count else {
+            return Err(damaged("a reply without a number", &head));
+        };
+        Ok(Reply {
+            count,
+            text: head.get(at + 1..).unwrap_or_default().to_vec(),
+            lines: Vec::new(),
+        })
     }
 }
 

@@ -70,6 +70,7 @@ impl Report {
             started: seconds(self.started),
             fleet: settled.map().name().to_owned(),
             epoch: settled.map().epoch(),
+            known_files: shared.known.count() as u64,
             next_epoch: layout.target().map(|target| target.map().epoch()),
             exposed: Exposed::of(settled.map(), is_up),
             backends: layout

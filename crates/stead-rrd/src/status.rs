@@ -35,6 +35,8 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
+    /// Of how many files the router knows the shape.
+    pub known_files: u64,
     /// Which parts of the files have lost copies for now.
     pub exposed: Exposed,
     /// Every rrdcached, in the order of the map.
@@ -67,6 +69,7 @@ impl Status {
             fleet: String::new(),
             epoch: 0,
             next_epoch: None,
+            known_files: 0,
             exposed: Exposed::default(),
             backends: Vec::new(),
             log: None,

@@ -4,10 +4,9 @@ use std::io;
 
 use super::server::Backend;
 use crate::connection::Connection;
+use crate::health::Health;
 use crate::lock::lock;
 use crate::reply::{rebase, Reply};
-use crate::verb::Verb;
-use crate::words::line_of;
 
 /// How many connections for reads are kept open while nobody uses them.
 const IDLE_CONNECTIONS: usize = 8;
@@ -49,22 +48,54 @@ impl Backend {
         Ok(self.as_ours(reply, binary))
     }
 
-    /// Asks INFO and LAST about several files. Returns the answers in the order of the names.
+    /// Asks INFO and LAST about several files, after the backend has answered all writes that it was
+    /// offered before. Returns the answers in the order of the names.
     pub async fn infos(&self, names: &[Vec<u8>]) -> io::Result<Vec<[Reply; 2]>> {
-        if let [name] = names {
-            let info = self.ask(&line_of(Verb::Info, name), false).await?;
-            return Ok(vec![[
-                info,
-                self.ask(&line_of(Verb::Last, name), false).await?,
-            ]]);
-        }
         self.caught_up().await?;
+        let kept = lock(&self.idle).pop();
+        if let Some(mut connection) = kept {
+            // the backend may have closed it meanwhile; then a new connection asks the same
+            match self.infos_on(&mut connection, names).await {
+                Ok(infos) => {
+                    self.keep_all(connection, infos.iter().flatten());
+                    return Ok(infos);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    return Err(self.broken(error))
+                }
+                Err(_) => {}
+            }
+        }
         let mut connection = self.opened().await?;
+        let infos = self.infos_on(&mut connection, names).await?;
+        self.keep_all(connection, infos.iter().flatten());
+        Ok(infos)
+    }
+
+    async fn infos_on(
+        &self,
+        connection: &mut Connection,
+        names: &[Vec<u8>],
+    ) -> io::Result<Vec<[Reply; 2]>> {
         let mut infos = Vec::with_capacity(names.len());
         for names in names.chunks(INFOS) {
             infos.extend(self.in_time(connection.infos(names)).await?);
         }
         Ok(infos)
+    }
+
+    /// Asks for a list at once, on a connection of its own. Returns `None` if the list has more
+    /// lines than that, or if the backend is not up or does not answer.
+    pub async fn list_at_most(&self, line: &[u8], most: usize) -> Option<Reply> {
+        let address = self.access().address;
+        let listed = self.in_time(async {
+            let mut connection = Connection::open(&address).await?;
+            connection.list_at_most(line, most).await
+        });
+        match self.health() {
+            Health::Up => listed.await.ok().flatten(),
+            _ => None,
+        }
     }
 
     /// Asks like [`ask`](Backend::ask), for requests with a large answer: on a connection of its
@@ -126,8 +157,14 @@ impl Backend {
     /// For an unknown column, for example, rrdcached answers with memory that it has freed, line
     /// ends included.
     fn keep(&self, connection: Connection, reply: &Reply) {
+        self.keep_all(connection, [reply]);
+    }
+
+    /// Keeps a connection like [`keep`](Backend::keep) after several replies.
+    fn keep_all<'a>(&self, connection: Connection, replies: impl IntoIterator<Item = &'a Reply>) {
+        let failed = replies.into_iter().any(Reply::is_error);
         let mut idle = lock(&self.idle);
-        if idle.len() < IDLE_CONNECTIONS && !reply.is_error() {
+        if idle.len() < IDLE_CONNECTIONS && !failed {
             idle.push(connection);
         }
     }

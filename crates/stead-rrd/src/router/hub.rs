@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stead::Map;
 use tokio::sync::Semaphore;
 
+use super::ahead::Ahead;
 use super::backends::Backends;
 use super::ordering::Sequence;
 use crate::health::Health;
@@ -28,6 +29,7 @@ pub struct Router {
     pub creating: tokio::sync::RwLock<()>,
     /// limits the large answers
     pub(super) large: Arc<Semaphore>,
+    pub(super) ahead: Ahead,
 }
 
 impl Router {
@@ -52,6 +54,7 @@ impl Router {
             backends,
             creating: tokio::sync::RwLock::new(()),
             large: Arc::new(Semaphore::new(LARGE_ANSWERS)),
+            ahead: Ahead::default(),
         })
     }
 

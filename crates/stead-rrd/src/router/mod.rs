@@ -5,6 +5,7 @@
 //! a question  -> answering ------------------------> backends -> merging
 //! ```
 
+mod ahead;
 mod answering;
 mod backends;
 mod claiming;
