@@ -328,6 +328,39 @@ def test_promote_under_load(pair, record_property, times):
     )
 
 
+def test_the_pair_is_upgraded_to_another_protocol(pair, record_property):
+    """As docs/rrd.md says: the standby, the promotion, then the old primary."""
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    between = [pair.relays["A"], pair.relays["B"]]
+    with Load(pair.a, files_of("a")) as load:
+        load.more(300, "updates")
+        pair.b.kill(signal.SIGTERM)
+        for relay in between:
+            relay.other_version = True
+        pair.b.start()
+        for router in (pair.a, pair.b):
+            wait_for(
+                lambda router=router: router.said(
+                    "it speaks version 2 of the protocol of pairs, and this router "
+                    "version 1: upgrade the older one"
+                ),
+                f"{router.name} to refuse the other version",
+            )
+        pair.a.kill(signal.SIGTERM)
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    with Load(pair.b, files_of("b")) as later:
+        # the answers wait for a standby
+        for relay in between:
+            relay.other_version = False
+        pair.a.start()
+        later.more(300, "updates through the upgraded routers")
+        back_as_standby(pair.a, pair.b)
+    only_one(load, later)
+    assert judged(pair, [load, later], record_property, "an upgrade") == (0, 0)
+
+
 def test_a_move_is_under_way_at_the_promotion(pair, record_property):
     names = files_of("a", 60)
     create(pair.a, names)
