@@ -26,6 +26,13 @@ impl Backend {
         self.ask_at_once(line, binary).await
     }
 
+    /// Asks about one file like [`ask`](Backend::ask), after the backend has answered the writes to
+    /// this file, and those that are being sent. It may have a long queue of writes to others.
+    pub async fn ask_about(&self, name: &[u8], line: &[u8], binary: bool) -> io::Result<Reply> {
+        self.caught_up_with(Some(name)).await?;
+        self.ask_at_once(line, binary).await
+    }
+
     /// Asks like [`ask`](Backend::ask), but does not wait for writes, and also while the backend is
     /// catching up.
     pub async fn ask_at_once(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
@@ -98,10 +105,11 @@ impl Backend {
         }
     }
 
-    /// Asks like [`ask`](Backend::ask), for requests with a large answer: on a connection of its
-    /// own, and with more patience. The paths in the lines of the answer are not rewritten.
-    pub async fn ask_large(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
-        self.caught_up().await?;
+    /// Asks like [`ask_about`](Backend::ask_about), for requests with a large answer: on a
+    /// connection of its own, and with more patience. The paths in the lines of the answer are not
+    /// rewritten.
+    pub async fn ask_large(&self, name: &[u8], line: &[u8], binary: bool) -> io::Result<Reply> {
+        self.caught_up_with(Some(name)).await?;
         let mut connection = self.opened().await?;
         let patience = LARGE_PATIENCE * self.shared.options.patience;
         let reply = tokio::time::timeout(patience, connection.ask(line, binary)).await;

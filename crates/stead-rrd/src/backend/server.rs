@@ -217,14 +217,21 @@ impl Backend {
 
     /// Waits until everything that the backend was offered so far is answered.
     pub async fn caught_up(&self) -> io::Result<()> {
+        self.caught_up_with(None).await
+    }
+
+    /// Waits until the writes to this file that the backend was offered so far are answered, or,
+    /// with `None`, all writes.
+    pub(super) async fn caught_up_with(&self, name: Option<&[u8]>) -> io::Result<()> {
         let (pushed, losses) = {
             let mut standing = self.standing();
             self.check_up(standing.health)?;
-            if !standing.urgent && !standing.queue.is_empty() {
+            let later = name.map_or(0, |name| standing.queued_after(name));
+            if !standing.urgent && later < standing.queue.len() {
                 standing.urgent = true;
                 self.wake.notify_one();
             }
-            (standing.pushed, standing.losses)
+            (standing.pushed - later as u64, standing.losses)
         };
         let mut answered = self.answered.subscribe();
         while *answered.borrow_and_update() < pushed {

@@ -8,6 +8,7 @@ use super::work::Work;
 use crate::connection::Address;
 use crate::files::Files;
 use crate::health::Health;
+use crate::key::Key;
 use crate::unflushed::Unflushed;
 
 /// The most lines in one BATCH. rrdcached answers nobody else on this connection while it works on
@@ -120,6 +121,19 @@ impl Standing {
         self.urgent &= !self.queue.is_empty();
         let oldest = works.iter().map(|work| (work.ticket.number, work.since));
         self.sending = oldest.min_by_key(|(number, _)| *number);
+    }
+
+    /// Returns how many works the queue has after the last one that writes to this file; if there
+    /// is none, the length of the queue.
+    pub fn queued_after(&self, name: &[u8]) -> usize {
+        let key = Key::of(name);
+        let writes_to_it = |work: &Work| {
+            let writes = &work.ticket.writes;
+            let mut keys = work.lines().map(|line| writes.key(line));
+            keys.any(|other| other.hash == key.hash && other.name == key.name)
+        };
+        let last = self.queue.iter().rev().position(writes_to_it);
+        last.unwrap_or(self.queue.len())
     }
 
     /// Returns since when the oldest work waits for its answer.

@@ -1,7 +1,7 @@
 //! Tests of a backend between its queue and the log.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::task::JoinHandle;
@@ -57,6 +57,63 @@ fn server(path: &std::path::Path) -> JoinHandle<Vec<String>> {
         }
         got
     })
+}
+
+/// A server is slow, and has a long queue of writes. A read of a file waits for the writes to this
+/// file, and not for those to other files that came later.
+#[tokio::test]
+async fn a_read_waits_for_the_writes_to_its_file_only() {
+    let (layout, _) = a_file_that_moves();
+    let shared = Shared::new(Options::patient(), Arc::new(Memory::default()), layout);
+    let access = Access {
+        address: Address::Unix("/none".into()),
+        files: None,
+    };
+    let backend = Backend::new("b", 1, access, Arc::new(shared), Arc::default());
+    backend.standing().become_(Health::Up);
+    for (number, names) in [["a", "b"], ["c", "d"], ["b", "e"], ["f", "g"]]
+        .iter()
+        .enumerate()
+    {
+        let mut writes = Writes::default();
+        for name in names {
+            writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
+        }
+        let (ticket, _) = Ticket::new(number as u64 + 1, writes, true);
+        let work = Work {
+            ticket: Arc::new(ticket),
+            // the first line of the last ticket is for another backend
+            lines: match number {
+                3 => Lines::These(vec![1]),
+                _ => Lines::All,
+            },
+            since: Instant::now(),
+        };
+        backend.offer(work, false);
+    }
+    // for each number of works that are answered: the files that can be read
+    for (answered, readable) in [
+        (0, "fx"),
+        (1, "afx"),
+        (2, "acdfx"),
+        (3, "abcdefx"),
+        (4, "abcdefgx"),
+    ] {
+        backend.answered.send_replace(answered);
+        for name in "abcdefgx".chars() {
+            let name = name.to_string();
+            let wait = backend.caught_up_with(Some(name.as_bytes()));
+            let done = tokio::time::timeout(Duration::ZERO, wait).await;
+            let done = done.map(|waited| waited.unwrap()).is_ok();
+            assert_eq!(
+                done,
+                readable.contains(&name),
+                "{name}, {answered} answered"
+            );
+        }
+        let all = tokio::time::timeout(Duration::ZERO, backend.caught_up()).await;
+        assert_eq!(all.is_ok(), answered == 4);
+    }
 }
 
 /// A backend has read the log past a write, and only then the write's file comes to the backend.

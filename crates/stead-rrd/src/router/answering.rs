@@ -33,8 +33,8 @@ impl Router {
     /// Returns the answer of one copy.
     pub async fn one_copy(&self, asked: FileLine) -> Reply {
         self.first_of(&asked.name, SHORT, Some(&asked), |backend| {
-            let line = asked.line.clone();
-            async move { backend.ask(&line, false).await }
+            let (name, line) = (asked.name.clone(), asked.line.clone());
+            async move { backend.ask_about(&name, &line, false).await }
         })
         .await
     }
@@ -55,12 +55,12 @@ impl Router {
         let short = if large { Duration::MAX } else { SHORT };
         let small = (!large).then_some(&asked);
         let reply = self.first_of(&asked.name, short, small, |backend| {
-            let line = asked.line.clone();
+            let (name, line) = (asked.name.clone(), asked.line.clone());
             async move {
                 if large {
-                    backend.ask_large(&line, binary).await
+                    backend.ask_large(&name, &line, binary).await
                 } else {
-                    backend.ask(&line, binary).await
+                    backend.ask_about(&name, &line, binary).await
                 }
             }
         });
@@ -79,8 +79,8 @@ impl Router {
         };
         let info = line_of(Verb::Info, name);
         let info = self.first_of(name, SHORT, None, |backend| {
-            let info = info.clone();
-            async move { backend.ask(&info, false).await }
+            let (name, info) = (name.to_vec(), info.clone());
+            async move { backend.ask_about(&name, &info, false).await }
         });
         match wanted.values(&info.await) {
             Some(values) if values > MOST_VALUES => {
