@@ -79,10 +79,10 @@ def worst():
     )
     return (
         f"For PostgreSQL the times on the clock were right to {100 * most(free):.0f} % without a limit "
-        f"and to {100 * most(limited):.0f} % with one. Processor times without a limit were up to "
-        f"{-100 * least:.0f} % too low: "
-        "processors that do many things at once are slower for each. So where a processor is "
-        "busy all the time, add a half. Passes of a second or less say little."
+        f"and to {100 * most(limited):.0f} % with one. Without a limit, the predicted processor "
+        f"times were up to {-100 * least:.0f} % too low, because a processor that does many things "
+        "at once does each of them more slowly. If a processor of yours is busy all the time, add a "
+        "half to the times. Passes of a second or less say little."
     )
 
 

@@ -319,7 +319,8 @@ impl<A: Ask> Batch<A> {
         let kind: String = dtype.getattr("kind")?.extract()?;
         if !matches!(kind.as_str(), "S" | "U" | "T" | "O") {
             return Err(PyTypeError::new_err(format!(
-                "keys are a NumPy array of {dtype}; taken are S, U, StringDType and object"
+                "keys are a NumPy array of {dtype}, and stead takes S, U, StringDType and object; \
+                 convert the array to the text that other programs use as the key"
             )));
         }
         let width: usize = dtype.getattr("itemsize")?.extract()?;

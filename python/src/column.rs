@@ -125,8 +125,9 @@ pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Prob
     };
     let dictionary = if in_dictionary { "dictionary of " } else { "" };
     Problem::Type(format!(
-        "keys are Arrow {dictionary}{name}; taken are string, binary (also \
-        large, view, fixed-size) and a dictionary of these"
+        "keys are Arrow {dictionary}{name}, and stead takes string, binary (also large, view, \
+        fixed-size) and a dictionary of these; cast the column to the text that other programs \
+        use as the key"
     ))
 }
 

@@ -9,7 +9,7 @@
 //! argument   an argument -> its value, or a TypeError that names it
 //! batch   many keys -> their nodes or points          array   Array: nodes or rows, for Python and Arrow
 //! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
-//! publishing   Map: opening, building, publishing
+//! publishing   Map: opening, building, publishing             picture   plot of Map and Plan
 //! located many keys -> their primary nodes, or all of their nodes
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
 //! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
@@ -19,7 +19,7 @@
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | pair plan publishing same
+//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | pair plan publishing same | picture
 //! ```
 
 #![deny(unsafe_code)]
@@ -38,6 +38,7 @@ mod located;
 mod map;
 mod names;
 mod pair;
+mod picture;
 mod plan;
 mod publishing;
 mod records;

@@ -453,7 +453,7 @@ impl Map {
         made.map(|slices| slices.bind(py).clone())
     }
 
-    /// A table of the nodes and their shares, which notebooks show.
+    /// A picture of the map and a table of the nodes and their shares, which notebooks show.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         imported(slf.py(), "stead._html", "of_map")?.call1((slf,))
     }

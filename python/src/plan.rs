@@ -110,6 +110,11 @@ impl Plan {
         PyList::new(py, moves)
     }
 
+    /// The old and the new map.
+    pub(crate) fn maps(&self) -> (&stead::Map, &stead::Map) {
+        (&self.old.get().map, &self.new.get().map)
+    }
+
     fn digests(&self) -> [Digest; 2] {
         [self.old.get().map.digest(), self.new.get().map.digest()]
     }
@@ -373,7 +378,7 @@ impl Plan {
         slf
     }
 
-    /// A table of what moves between each pair of nodes, which notebooks show.
+    /// A picture and a table of what moves between each pair of nodes, which notebooks show.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         imported(slf.py(), "stead._html", "of_plan")?.call1((slf,))
     }

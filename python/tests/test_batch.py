@@ -423,8 +423,9 @@ def test_masked_numpy_keys_are_null():
         (
             pyarrow.array([1, 2]),
             (
-                "keys are Arrow int64; taken are string, binary (also large, view, "
-                "fixed-size) and a dictionary of these"
+                "keys are Arrow int64, and stead takes string, binary (also large, view, "
+                "fixed-size) and a dictionary of these; cast the column to the text that "
+                "other programs use as the key"
             ),
         ),
         (pyarrow.array([1.5]), "keys are Arrow float64"),
@@ -462,7 +463,10 @@ def test_masked_numpy_keys_are_null():
         (pandas.Series([1]), "keys are Arrow int64"),
         (
             numpy.array([1]),
-            "keys are a NumPy array of int64; taken are S, U, StringDType and object",
+            (
+                "keys are a NumPy array of int64, and stead takes S, U, StringDType and "
+                "object; convert the array to the text that other programs use as the key"
+            ),
         ),
         (numpy.array([b"a"]).view("V1"), "keys are a NumPy array of |V1"),
         (

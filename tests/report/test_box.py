@@ -122,12 +122,73 @@ def test_no_secret_is_in_a_page(stead):
         assert not [form for form in forms if form in text.lower() or form in text]
 
 
-def test_a_map_that_the_box_does_not_offer_says_which_command_answers(stead, page):
+def terms(page):
+    """The details that the box tells, for each map."""
+    return page.value(
+        "[...document.querySelectorAll('#answer > div')].map((d) => Object.fromEntries("
+        "[...d.querySelectorAll('dt')].map((t) =>"
+        " [t.textContent, t.nextElementSibling.textContent])))"
+    )
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_the_nodes_that_take_over_are_those_of_prefer(stead, page, replicas):
+    pin = '[[pin]]\nkey = "hot"\nnodes = ["db0009"]\n'
+    name = stead.map("m", fleet(12, replicas=replicas) + pin)
+    page.load(stead.page(name).as_uri())
+    for key in ["frank", "bob", "erin", "hot", *map(str, range(12))]:
+        typed(page, "key", key)
+        [[own, _]], [told] = answers(page), terms(page)
+        listed = stead.located(name, "--prefer", len(own) + 3, key)["nodes"]
+        assert [*own, *told["if all are down"].split(", ")] == listed, key
+    one = stead.map("one", fleet(1, replicas=1))
+    page.load(stead.page(one).as_uri())
+    typed(page, "key", "frank")
+    assert "if all are down" not in terms(page)[0], "no other node is there"
+
+
+def test_while_a_carry_is_open_the_box_says_where_to_read_and_write(stead, page):
+    """In each state of a carry that moves keys, brings a node and takes one away."""
+    stead.map("m", fleet(6))
+    (stead.place / "old.map").write_bytes((stead.place / "m.map").read_bytes())
+    change = fleet(8).replace('name = "db0002"', 'name = "db0020"', 1)
+    stead("apply", "--carry", write(stead, change), "m.map")
+    keys, states, moved = ["frank", *map(str, range(11))], [], 0
+    while True:
+        for pages in (["m.map"], ["old.map", "m.map"]):
+            page.load(stead.page(*pages).as_uri())
+            for key in keys:
+                typed(page, "key", key)
+                # what `locate --carry` says for reads and for writes is the same list
+                found = json.loads(stead("locate", "m.map", "--carry", "--json", key))
+                assert found["reads"] == found["writes"]
+                last, told = answers(page)[-1], terms(page)[-1]
+                assert last == [found["reads"], found["point"]], (states, key)
+                assert told["carry"] == found["state"]
+                old = stead.located("old.map", key)["nodes"]
+                assert told["data was on"] == ", ".join(old)
+                moved += found["moved"]
+            assert page.complaints() == []
+        states.append(found["state"])
+        if found["state"] == "new":
+            break
+        stead("carry", "m.map", "next", "--confirmed", 1 + len(states))
+    assert states == ["old", "both_old_first", "both_new_first", "new"] and moved
+    stead("carry", "m.map", "close", "--confirmed", 1 + len(states))
+    page.load(stead.page("m.map").as_uri())
+    typed(page, "key", "frank")
+    assert answers(page)[0][0] == stead.located("m.map", "frank")["nodes"]
+    assert "carry" not in terms(page)[0]
+
+
+def test_without_the_map_where_the_data_was_the_box_names_the_command(stead, page):
     stead.map("m", fleet(3))
     stead("apply", "--carry", write(stead, fleet(4)), "m.map")
-    page.load(stead.page("m.map").as_uri())
+    (stead.place / "alone.map").write_bytes((stead.place / "m.map").read_bytes())
+    page.load(stead.page("alone.map").as_uri())
     text = page.value("document.getElementById('locate-a-key').innerText")
-    assert "A carry is open" in text and "stead locate m.map --carry KEY" in text
+    assert "A carry is open" in text
+    assert "stead locate alone.map --carry KEY" in text
     assert page.value("document.getElementById('locate')") is None
     assert page.complaints() == []
 

@@ -2,9 +2,10 @@
 it in a headless Chromium, and puts the vectors through the functions of which the box of
 the page has its answers.
 
-A page locates keys of one map, and only of a map that it offers. PARTS of tests/run says
-which vectors these are, and counts them. Here a vector of locate.json belongs to the
-part when the page of its map has the data of the box.
+A page locates keys only of a map that it offers. PARTS of tests/run says which vectors
+these are, and counts them. Here a vector of locate.json or prefer.json belongs to the
+part when the page of its map has the data of the box, and one of pairs.json when the
+page of the change has a carry.
 """
 
 import json
@@ -12,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from report import TESTS, report
@@ -25,12 +26,30 @@ import built
 # is given. A key is given as it is typed, in hex digits; so is the secret.
 PLACES = """
 ((vectors, secret) => vectors.map((v) => {
-  const places = locating[0];
+  const places = locating[0].places;
   const point = "key" in v
     ? places.point(Hashes.fromHex(v.key), v.fold === true, Hashes.fromHex(secret))
     : BigInt("0x" + v.point);
   const names = places.at(point).nodes.map((node) => places.nodes[node]);
   return [hexOf(point), names];
+}))
+"""
+# The names of the nodes that take over, and those of a carry in any state.
+PREFERRED = """
+((vectors, secret) => vectors.map((v) => {
+  const places = locating[0].places;
+  const point = places.point(Hashes.fromHex(v.key), false, Hashes.fromHex(secret));
+  return places.prefer(point, v.n).map((node) => places.nodes[node]);
+}))
+"""
+PAIRS = """
+((vectors, secret) => vectors.map((v) => {
+  const { pair, places } = locating[1];
+  const point = "key" in v
+    ? places.point(Hashes.fromHex(v.key), v.fold === true, Hashes.fromHex(secret))
+    : BigInt("0x" + v.point);
+  pair.state = v.state;
+  return pair.nodes(point).map((node) => pair.names[node]);
 }))
 """
 POINTS = """
@@ -54,37 +73,70 @@ def told(file, vectors, good):
     return sum(good)
 
 
+def opened(page, program, scratch, *maps):
+    """Opens the page of maps; returns whether it locates keys."""
+    html = Path(scratch, "-".join(maps) + ".html")
+    sources = [Path(TESTS, "maps", name + ".map") for name in maps]
+    command = [program, "report", *sources, "-o", html]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        return False  # a map with rules that this stead does not know
+    page.load(html.as_uri())
+    assert not page.complaints(), (maps, page.complaints())
+    return bool(page.value("locating.length"))
+
+
+def secret_of(name):
+    """The secret of a map, in hex digits; empty where its hash needs none."""
+    data = Path(TESTS, "maps", name + ".map").read_bytes()
+    return data[SECRET].hex() if data[HASH] == SIPHASH else ""
+
+
+def of_each(vectors, *names):
+    """{the maps of a vector: its vectors}"""
+    found = defaultdict(list)
+    for v in vectors:
+        found[tuple(v[name] for name in names)].append(v)
+    return found
+
+
 def run(program, files, scratch):
     """{file: passed}"""
-    maps = defaultdict(list)
-    for v in files["locate.json"]:
-        maps[v["map"]].append(v)
-    counts = {"points.json": 0, "locate.json": 0}
+    located, preferred = (
+        of_each(files[name], "map") for name in ("locate.json", "prefer.json")
+    )
+    counts = Counter()
     with browser.Browser(1000, 800) as page:
-        for name, vectors in maps.items():
-            source = Path(TESTS, "maps", name + ".map")
-            html = Path(scratch, name + ".html")
-            command = [program, "report", source, "-o", html]
-            if subprocess.run(command, capture_output=True, check=False).returncode:
-                continue  # a map with rules that this stead does not know
-            page.load(html.as_uri())
-            assert not page.complaints(), (name, page.complaints())
+        for maps in located | preferred:
+            if not opened(page, program, scratch, *maps):
+                continue
             if not counts["points.json"]:
                 asked = files["points.json"]
                 found = called(page, POINTS, asked)
                 good = [a == v["point"] for v, a in zip(asked, found)]
                 counts["points.json"] = told("points.json", asked, good)
-            if not page.value("locating.length"):
-                continue  # a map that the page does not offer
-            data = source.read_bytes()
-            secret = data[SECRET].hex() if data[HASH] == SIPHASH else ""
+            secret, vectors = secret_of(*maps), located[maps]
             found = called(page, PLACES, vectors, secret)
             good = [
                 [v["point"], v["locate"], v["all"]] == [point, names[0], names]
                 for v, (point, names) in zip(vectors, found)
             ]
             counts["locate.json"] += told("locate.json", vectors, good)
-    return counts
+            vectors = preferred[maps]
+            found = called(page, PREFERRED, vectors, secret)
+            good = [v["prefer"] == names for v, names in zip(vectors, found)]
+            counts["prefer.json"] += told("prefer.json", vectors, good)
+        for maps, vectors in of_each(files["pairs.json"], "old", "new").items():
+            if not opened(page, program, scratch, *maps):
+                continue
+            if not page.value("locating[1].pair !== undefined"):
+                continue  # no carry is open
+            found = called(page, PAIRS, vectors, secret_of(maps[1]))
+            good = [
+                v["reads"] == names and v["writes"] == names
+                for v, names in zip(vectors, found)
+            ]
+            counts["pairs.json"] += told("pairs.json", vectors, good)
+    return dict(counts)
 
 
 if __name__ == "__main__":

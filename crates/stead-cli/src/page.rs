@@ -6,7 +6,7 @@
 //! one place that escapes. The style and the scripts are files of their own in `page/template`.
 //!
 //! ```text
-//! html | sheet tiles template | lookup nodes domains epochs_kept flows lists pictures | of_map of_change
+//! html | places | sheet tiles template | lookup nodes domains epochs_kept flows lists pictures | of_map of_change
 //! ```
 
 mod domains;
@@ -19,10 +19,12 @@ mod nodes;
 mod of_change;
 mod of_map;
 mod pictures;
+mod places;
 mod sheet;
 mod template;
 mod tiles;
 
 pub use of_change::of_change;
 pub use of_map::{of_map, Facts};
+pub use places::origin;
 pub use template::is_report;

@@ -1,4 +1,4 @@
-"""The tables that notebooks show for a map and for a plan."""
+"""The pictures and tables that notebooks show for a map and for a plan."""
 
 from __future__ import annotations
 
@@ -39,8 +39,17 @@ def _table(caption: str, head: dict[str, str], rows: list[list[str]]) -> str:
     return "\n".join([*lines, "</tbody></table>"])
 
 
+def _above(picture: str, table: str) -> str:
+    """Returns the table below a picture, which is never wider than the notebook. Its
+    ground is light, since a notebook may be light where the system is dark.
+    """
+    return f'<div style="max-width: 960px">{picture}</div>\n{table}'
+
+
 def of_map(map: Map) -> str:
-    """Map._repr_html_: the nodes, and which part of all copies each of them holds."""
+    """Map._repr_html_: a picture, the nodes, and which part of all copies each of them
+    holds.
+    """
     points: Counter[str] = Counter()
     for piece in map.slices:
         for node in piece.nodes:
@@ -58,11 +67,11 @@ def of_map(map: Map) -> str:
     copies = "1 copy" if map.replicas == 1 else f"{map.replicas} copies"
     caption = f"{map.name}, epoch {map.epoch}: {len(rows)} nodes, {copies} of each key"
     head = {"node": "left", "weight": "right", "share": "right", "labels": "left"}
-    return _table(caption, head, rows)
+    return _above(map.plot(theme="light"), _table(caption, head, rows))
 
 
 def of_plan(plan: Plan) -> str:
-    """Plan._repr_html_: what moves between each pair of nodes."""
+    """Plan._repr_html_: a picture, and what moves between each pair of nodes."""
     pairs: Counter[tuple[str, str, str]] = Counter()
     for move in plan:
         pair = (move.from_ or "", move.to or "", move.cause)
@@ -77,4 +86,4 @@ def of_plan(plan: Plan) -> str:
         f"{plan.fraction:.4%} of all copies move"
     )
     head = {"from": "left", "to": "left", "cause": "left", "of all copies": "right"}
-    return _table(caption, head, rows)
+    return _above(plan.plot(theme="light"), _table(caption, head, rows))

@@ -53,7 +53,9 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
         (keys,) = columns
         # locate_many would take a struct of one field for a table of one column
         if pa.types.is_struct(keys.type):
-            raise TypeError("keys are a struct; taken are VARCHAR, ENUM and BLOB")
+            raise TypeError(
+                "keys are a struct, and stead takes VARCHAR, ENUM and BLOB; give one field"
+            )
         return pa.array(map.locate_many(keys)).cast(pa.string())
 
     # DuckDB's types know only its enums, not their names

@@ -1,120 +1,28 @@
-//! The box that says where a key lives: its form, and what the page's script needs of a map.
-//!
-//! The final slices stand in the page as they stand in the map, so that the script answers like
-//! every other reader. A secret never does: whoever has it types it. Where a map cannot be answered
-//! from, the box says why and names the command that can.
+//! The box that says where a key lives. Where a map cannot be answered from, it says why and names
+//! the command that can.
 
-use std::collections::hash_map::Entry;
-use std::collections::HashMap;
-
-use base64::engine::general_purpose::STANDARD;
-use base64::Engine;
-use serde::Serialize;
-use stead::hash::KeyRule;
-use stead::policy::PolicyId;
 use stead::Map;
 
 use super::html::{element, opened, Html};
+use super::places::Lookup;
 use super::tiles::{command, remark};
-use crate::input::shown;
 
-/// What the script reads.
-#[derive(Serialize)]
-pub struct Lookup<'a> {
-    maps: Vec<Places<'a>>,
-}
-
-/// A map, as far as a lookup needs it.
-#[derive(Serialize)]
-struct Places<'a> {
-    title: String,
-    hash: &'static str,
-    /// the number of cells, which may be 2^64
-    cells: String,
-    modulo: bool,
-    /// how many segments of a key are hashed; 0 is the whole key
-    segments: u8,
-    nodes: Vec<&'a str>,
-    /// the numbers of the nodes of each policy, primary first; the policies are in the order of
-    /// their first slices, and the numbers of policies below are their places here
-    policies: Vec<Vec<u32>>,
-    /// policy, name, kind
-    named: Vec<(u32, &'a str, &'a str)>,
-    /// first point, last point, what is pinned
-    pins: Vec<(String, String, String)>,
-    /// the first points of the final slices, 8 bytes each, little-endian
-    firsts: String,
-    /// the slices whose policy had a slice before, each with this policy. Every other slice brings
-    /// the next policy
-    again: Vec<(usize, u32)>,
-}
-
-impl<'a> Lookup<'a> {
-    /// Returns what the script needs of these maps. They are of one cluster.
-    fn of(maps: &[&'a Map]) -> Lookup<'a> {
-        Lookup {
-            maps: maps.iter().map(|map| places(map)).collect(),
-        }
-    }
-}
-
-fn places(map: &Map) -> Places<'_> {
-    let (mut firsts, mut again, mut policies, mut named) = (vec![], vec![], vec![], vec![]);
-    let mut places: HashMap<PolicyId, u32> = HashMap::new();
-    for (number, slice) in map.slices().enumerate() {
-        firsts.extend(slice.first.0.to_le_bytes());
-        let place = policies.len() as u32; // a map has less than 2^32 policies
-        match places.entry(slice.policy) {
-            Entry::Occupied(known) => again.push((number, *known.get())),
-            Entry::Vacant(new) => {
-                let policy = map.policy(slice.policy);
-                policies.push(policy.members().map(|node| node.0).collect());
-                named.extend(policy.name().map(|name| (place, name, policy.kind())));
-                new.insert(place);
-            }
-        }
-    }
-    let pins = map.pins().map(|pin| {
-        let what = pin
-            .key
-            .map_or("a range".to_owned(), |key| format!("key {}", shown(key)));
-        (
-            pin.slice.first.to_string(),
-            pin.slice.last.to_string(),
-            what,
-        )
-    });
-    Places {
-        title: format!("epoch {}", map.epoch()),
-        hash: map.hash().name(),
-        cells: map.cells().count().to_string(),
-        modulo: map.hash().is_modulo(),
-        segments: match map.key_rule() {
-            KeyRule::Whole => 0,
-            KeyRule::First(segments) => segments.get(),
-        },
-        nodes: map.nodes().map(|node| node.name()).collect(),
-        policies,
-        named,
-        pins: pins.collect(),
-        firsts: STANDARD.encode(firsts),
-        again,
-    }
-}
+/// A map, and the map where the data was if a carry is open and the history has it.
+pub type Located<'a> = (&'a Map, Option<&'a Map>);
 
 /// Says why keys of a map cannot be located in the page, and what to type instead.
-fn refusal(map: &Map, file: &str) -> Option<Html> {
-    let (why, option) = if map.carry().is_some() {
-        (
-            "A carry is open, so a key has places to read and places to write. This page has only \
-             one map. Ask the program: ",
-            " --carry",
-        )
-    } else if map.hash().affixes().is_some() {
+fn refusal((map, from): &Located, file: &str) -> Option<Html> {
+    let (why, option) = if map.hash().affixes().is_some() {
         (
             "This map hashes each key together with bytes that are kept secret, so this page cannot \
              locate keys. Ask the program: ",
             "",
+        )
+    } else if map.carry().is_some() && from.is_none() {
+        (
+            "A carry is open, and the history of the map does not have the map where the data was. \
+             Where it does, ask the program: ",
+            " --carry",
         )
     } else {
         return None;
@@ -126,15 +34,20 @@ fn refusal(map: &Map, file: &str) -> Option<Html> {
 
 /// Returns the box, and the data for the script if the box can answer. `file` names the newest of
 /// the maps for whoever has no scripts.
-pub fn form<'a>(maps: &[&'a Map], file: &str) -> (Html, Option<Lookup<'a>>) {
+pub fn form<'a>(maps: &[Located<'a>], file: &str) -> stead::Result<(Html, Option<Lookup<'a>>)> {
     if let Some(refusal) = maps.iter().find_map(|map| refusal(map, file)) {
-        return (refusal, None);
+        return Ok((refusal, None));
     }
-    let Some(map) = maps.last() else {
-        return (Html::default(), None);
+    let Some((map, _)) = maps.last() else {
+        return Ok((Html::default(), None));
     };
     let mut without = Html::text("This box needs scripts. Without them, ask the program: ");
-    without.add(command(&format!("stead locate {file} KEY")));
+    let option = if map.carry().is_some() {
+        " --carry"
+    } else {
+        ""
+    };
+    without.add(command(&format!("stead locate {file}{option} KEY")));
     let mut html = element("p", &[("id", "without-scripts")], without);
     html.add(element(
         "form",
@@ -146,7 +59,7 @@ pub fn form<'a>(maps: &[&'a Map], file: &str) -> (Html, Option<Lookup<'a>>) {
         &[("id", "answer"), ("aria-live", "polite"), ("hidden", "")],
         "",
     ));
-    (html, Some(Lookup::of(maps)))
+    Ok((html, Some(Lookup::of(maps)?)))
 }
 
 fn fields(map: &Map) -> Html {

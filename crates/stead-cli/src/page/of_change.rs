@@ -2,10 +2,12 @@
 //! node held before and holds after. The sentences are those of `plan`.
 
 use stead::report::{part, size, Amount, Report};
+use stead::Map;
 use stead_plot::grouped;
 
 use super::html::{element, section, Html};
 use super::pictures::Pictures;
+use super::places::origin;
 use super::template::Page;
 use super::tiles::{command, facts, notices, tiles, Tile};
 use super::{domains, flows, lookup, nodes};
@@ -14,8 +16,14 @@ use crate::change::{self, Change, TO_BE_CARRIED};
 use crate::input::hex;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names.
-/// Fails if the maps belong to different clusters.
-pub fn of_change(change: &Change, report: &Report, files: [&str; 2]) -> stead::Result<String> {
+/// `history` has maps where data was when a carry began. Fails if the maps belong to different
+/// clusters.
+pub fn of_change(
+    change: &Change,
+    report: &Report,
+    files: [&str; 2],
+    history: &[Map],
+) -> stead::Result<String> {
     let new = &change.new;
     let old = change.old.as_ref().unwrap_or(new);
     let mut head = element("p", &[("class", "kind")], "Change of a cluster");
@@ -47,7 +55,8 @@ pub fn of_change(change: &Change, report: &Report, files: [&str; 2]) -> stead::R
         "Nodes before and after",
         nodes::of_change(new, report),
     ));
-    let (form, data) = lookup::form(&[old, new], files[1]);
+    let from = |map| origin(map, history.iter().chain([old]));
+    let (form, data) = lookup::form(&[(old, from(old)), (new, from(new))], files[1])?;
     let mut locate = lookup::about(new);
     locate.add(form);
     main.add(section(

@@ -31,6 +31,8 @@ pub struct Facts<'a> {
     pub epochs: &'a [Epoch],
     /// the maps of the epochs before, as many as are drawn, the oldest first
     pub before: &'a [Map],
+    /// the map where the data was, if a carry is open and the history has it
+    pub from: Option<&'a Map>,
     pub load: Option<(&'a Tally<'a>, &'a Loads)>,
 }
 
@@ -50,7 +52,7 @@ pub fn of_map(facts: &Facts) -> stead::Result<String> {
     head.add(notices(&said));
     head.add(figures(facts));
 
-    let (form, data) = lookup::form(&[map], facts.file);
+    let (form, data) = lookup::form(&[(map, facts.from)], facts.file)?;
     let mut locate = lookup::about(map);
     locate.add(form);
     let mut main = section("locate-a-key", "Where does a key live?", locate);

@@ -109,6 +109,7 @@ fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
     let tally = log.map(|log| load::tally(&map, log, &fold)).transpose()?;
     let loads = tally.as_ref().map(|tally| Loads::of(tally, Reads::Primary));
     let before = before(&store, &map);
+    let from = carried_from(&store, &map);
     Ok(page::of_map(&page::Facts {
         map: &map,
         file: &name(path),
@@ -116,8 +117,16 @@ fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
         progress: store.progress(&map),
         epochs: &epochs,
         before: &before,
+        from: from.as_ref(),
         load: tally.as_ref().zip(loads.as_ref()),
     })?)
+}
+
+/// Opens the map where the data was when the open carry of a map began; `None` if no carry is open,
+/// or if the history does not have that map.
+fn carried_from(store: &Store, map: &Map) -> Option<Map> {
+    let from = store.open_epoch(map.carry()?.from_epoch).ok()?;
+    page::origin(map, [&from]).is_some().then_some(from)
 }
 
 /// How many epochs before the map are drawn.
@@ -158,8 +167,15 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
             lost: &[],
         })
         .map_err(place)?;
+    let stores = files.map(|file| Store::new(file, KEEP));
+    let mut history = Vec::new();
+    for map in change.old.iter().chain([&change.new]) {
+        let mut found = stores.iter().map(|store| carried_from(store, map));
+        history.extend(found.find_map(|from| from));
+    }
     let files = files.map(name);
-    Ok(page::of_change(&change, &report, [&files[0], &files[1]])?)
+    let page = page::of_change(&change, &report, [&files[0], &files[1]], &history);
+    Ok(page?)
 }
 
 /// Returns the map of a saved plan; `None` if the file is none.

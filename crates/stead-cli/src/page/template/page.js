@@ -110,31 +110,56 @@ function typedSecret() {
   return Hashes.fromHex(digits);
 }
 
-// One map's answer. Its nodes lead to their rows, where the table is of this map.
-function answer(data, places, key, fold, secret, isNewest, isOnly) {
-  const point = places.point(key, fold, secret);
-  const found = places.at(point);
+// How many nodes that take over are shown.
+const TAKE_OVER = 3;
+
+// The nodes of a list, which lead to their rows, where the table is of this map.
+function listOf(nodes, names, isNewest) {
   const list = make("ol");
-  for (const node of found.nodes) {
-    const name = make("bdi", {}, places.nodes[node]);
+  for (const node of nodes) {
+    const name = make("bdi", {}, names[node]);
     const row = isNewest && document.getElementById(`node-${node}`);
     list.append(
       make("li", {}, row ? make("a", { href: `#node-${node}` }, name) : name),
     );
   }
+  return list;
+}
+
+// One map's answer.
+function answer(map, point, isNewest, isOnly) {
+  const { data, places, pair } = map;
+  const found = places.at(point);
+  const named = (nodes, names) => nodes.map((node) => names[node]).join(", ");
   const [first, last] = [hexOf(found.first), hexOf(found.last)];
   const terms = [
     ["point", hexOf(point)],
     ["slice", `${first} to ${last}`],
   ];
-  const named = data.named.find(([policy]) => policy === found.policy);
-  if (named) {
-    terms.push(["policy", named[2] ? `${named[1]}, ${named[2]}` : named[1]]);
+  const policy = data.named.find(([policy]) => policy === found.policy);
+  if (policy) {
+    terms.push([
+      "policy",
+      policy[2] ? `${policy[1]}, ${policy[2]}` : policy[1],
+    ]);
   }
   const spot = hexOf(point);
   const pin = data.pins.find(([from, to]) => from <= spot && spot <= to);
   if (pin) {
     terms.push(["pinned", pin[2]]);
+  }
+  let nodes = found.nodes;
+  if (pair) {
+    nodes = pair.nodes(point);
+    terms.push(["carry", pair.state]);
+    terms.push(["data was on", named(pair.before(point), pair.names)]);
+    terms.push(["data will be on", named(found.nodes, places.nodes)]);
+  } else {
+    const own = new Set(found.nodes).size;
+    const others = places.prefer(point, own + TAKE_OVER).slice(own);
+    if (others.length) {
+      terms.push(["if all are down", named(others, places.nodes)]);
+    }
   }
   const details = make("dl");
   for (const [term, text] of terms) {
@@ -144,32 +169,39 @@ function answer(data, places, key, fold, secret, isNewest, isOnly) {
       make("dd", {}, make(isCode ? "code" : "bdi", {}, text)),
     );
   }
+  const order =
+    "Read from the first of these nodes that answers, and write to all of them, in this order:";
   return make(
     "div",
     {},
     ...(isOnly ? [] : [make("h3", {}, data.title)]),
-    list,
+    ...(pair ? [make("p", {}, order)] : []),
+    listOf(nodes, pair ? pair.names : places.nodes, isNewest),
     details,
   );
 }
 
-function makeLocating(form, maps) {
-  const all = maps.map((data) => new Places(data));
+function makeLocating(form, data) {
+  const maps = data.maps.map((data) => ({ data, places: new Places(data) }));
+  for (const map of maps) {
+    const carry = map.data.carry;
+    if (carry) {
+      map.pair = new Pair(map.places, new Places(data.from[carry.from]), carry);
+    }
+  }
   const box = document.getElementById("answer");
   const tell = () => {
     box.hidden = false;
     try {
       const [key, secret] = [typedKey(), typedSecret()];
       const fold = document.getElementById("fold").checked;
+      const newest = maps[maps.length - 1];
       box.replaceChildren(
-        ...maps.map((data, i) =>
+        ...maps.map((map) =>
           answer(
-            data,
-            all[i],
-            key,
-            fold,
-            secret,
-            i === maps.length - 1,
+            map,
+            map.places.point(key, fold, secret),
+            map === newest,
             maps.length === 1,
           ),
         ),
@@ -188,7 +220,7 @@ function makeLocating(form, maps) {
   });
   document.getElementById("without-scripts").remove();
   form.hidden = false;
-  return all;
+  return maps;
 }
 
 // ---- at the start
@@ -198,4 +230,4 @@ document.querySelectorAll("input[data-table]").forEach(makeSearchable);
 
 const data = document.getElementById("data").textContent;
 const form = document.getElementById("locate");
-const locating = data && form ? makeLocating(form, JSON.parse(data).maps) : [];
+const locating = data && form ? makeLocating(form, JSON.parse(data)) : [];
