@@ -1,8 +1,8 @@
 """Faults while maps are written: kills, errors and lies at each system call, many
-writers at once, full disks, and power cuts. After each fault the exit code is held
-against what is on disk.
+writers at once, full disks, forks in every language while a map is replaced, and power
+cuts. After each fault the exit code is held against what is on disk.
 
-    python3 tests/faults/run.py [--long] [--seed N] [--only NAME]
+    python3 tests/faults/run.py [--long] [--seed N] [--only NAME] [--part PART]
 
 The short form, of `make test`, takes a sample of the faults; `--long`, which is `make
 faults`, takes all.
@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 import built
 import checking
 import disks
+import forked
 import powercuts
 import scenes
 import strace
@@ -37,7 +38,7 @@ SEED = 23
 # faults of each kind and scene in the short form
 SAMPLE = 12
 KINDS = ("kill", "errno", "lie")
-PARTS = ("calls", "disks", "writers", "cuts")
+PARTS = ("calls", "disks", "writers", "forks", "cuts")
 
 
 class Tally:
@@ -164,6 +165,8 @@ def main():
             # the last one has an old map, a new map, and no history
             last = all_scenes[-1]
             writers.campaign(tally, stead, store, last, scratch, options.long)
+        if wanted("forks"):
+            forked.campaign(tally, stead, all_scenes[-1], scratch, options.long)
         if wanted("cuts"):
             sync = os.path.join(os.path.dirname(stead), "stead-sync")
             more = synced.made(scratch, stead, sync)
