@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -77,7 +77,9 @@ help-all:
 	@echo 'make test-kernels  runs the kernels for processors with AVX-512 (in Bochs) and for 64-bit ARM (under QEMU)'
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
-	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once (a minute)'
+	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once; power cuts on ext4 and xfs (some minutes)'
+	@echo 'make deny          checks licences, origin and known holes of all crates with cargo-deny, by deny.toml (ARGS="licenses bans sources": without a network)'
+	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
@@ -257,6 +259,15 @@ faults:
 	@scripts/setup --tests
 	@$(PYTHON) -B tests/faults/run.py --long
 	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes
+
+# without a network: ARGS='licenses bans sources'
+deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'stead: cargo-deny is missing; install it: cargo install --locked cargo-deny' >&2; exit 1; }
+	@$(CARGO) deny check $(ARGS)
+
+test-cross:
+	@scripts/setup --cross
+	@$(PYTHON) -B tests/cross/run.py $(ARGS)
 
 # where there are no files of Unix, maps are read from bytes
 check-targets:

@@ -197,6 +197,12 @@ SUITES = [
         ((CARGO, "clippy", "--version"), "cargo clippy is not installed"),
     ),
     (
+        "licences and origin of the crates",
+        [CARGO, "deny", "--offline", "check", "licenses", "bans", "sources"],
+        whole,
+        ((CARGO, "deny", "--version"), "cargo-deny is not installed; see make deny"),
+    ),
+    (
         "reference (Python)",
         [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"],
         unittest_counts,

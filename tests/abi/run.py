@@ -131,6 +131,7 @@ class Held:
             exports,
             scratch,
         )
+        self.alignment = None
 
     def checks(self, archive):
         """Returns (promise, problems) for each promise of one archived release."""
@@ -181,8 +182,23 @@ class Held:
         return (
             [complaint]
             if complaint
-            else compare(os.path.join(archive, "layout.txt"), program)
+            else compare(
+                os.path.join(archive, "layout.txt"), program, as_here=self.as_here
+            )
         )
+
+    def as_here(self, layout):
+        """Returns a layout as this machine has it: the archives have that of x86-64, and
+        32-bit x86 aligns numbers of 64 bits to four bytes. Sizes and offsets stay.
+        """
+        if self.alignment is None:
+            source = os.path.join(self.scratch, "alignment.c")
+            write(ALIGNMENT, source)
+            program, complaint = self.program("alignment", source, self.include)
+            assert not complaint, complaint
+            said = subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout
+            self.alignment = said.decode().strip()
+        return layout.replace("alignment 8", f"alignment {self.alignment}")
 
     def symbols(self, archive):
         return [
@@ -242,12 +258,14 @@ def unused(archive):
     ]
 
 
-def compare(expected, *command):
-    """Runs a program and returns how its output differs from the expected one."""
+def compare(expected, *command, as_here=str):
+    """Runs a program and returns how its output differs from the expected one, as this
+    machine has it.
+    """
     done = subprocess.run(command, capture_output=True, check=False)
     found, wanted = (
         done.stdout.decode("utf-8", "replace").splitlines(),
-        read(expected).splitlines(),
+        as_here(read(expected)).splitlines(),
     )
     if done.returncode or done.stderr:
         return [f"exit {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"]
@@ -263,6 +281,19 @@ def compare(expected, *command):
 
 # ---- recording
 
+ALIGNMENT = """\
+#include <stdint.h>
+#include <stdio.h>
+
+struct number {
+    char before;
+    uint64_t number;
+};
+
+int main(void) {
+    return printf("%d\\n", (int)(sizeof(struct number) - sizeof(uint64_t))) < 0;
+}
+"""
 LAYOUT = """\
 // Prints what programs compile in from this release's stead.h: sizes, offsets and numbers. run.py --record wrote this file.
 

@@ -108,8 +108,13 @@ static double check_plan(const stead_map *old, const stead_map *new_map) {
   }
   GIVES(stead_plan_amounts(plan, &out.amounts, at));
   const double high = 18446744073709551616.0;
-  CHECK((double)out.amounts.moved.high * high + (double)out.amounts.moved.low ==
-        stead_plan_fraction(plan) * high * stead_map_replicas(new_map));
+  // the floating-point unit of a 32-bit x86 computes with more bits than a
+  // double has
+  volatile double amount = (double)out.amounts.moved.high * high;
+  amount += (double)out.amounts.moved.low;
+  volatile double expected = stead_plan_fraction(plan) * high;
+  expected *= stead_map_replicas(new_map);
+  CHECK(amount == expected);
   CHECK(!above(&out.amounts.lower_bound, &out.amounts.moved));
   CHECK(out.amounts.by_hand.high == 0 && out.amounts.by_hand.low == 0);
   double fraction = stead_plan_fraction(plan),

@@ -1,8 +1,8 @@
 """Faults while maps are written: kills, errors and lies at each system call, many
-writers at once, and full disks. After each fault the exit code is held against what is
-on disk.
+writers at once, full disks, forks in every language while a map is replaced, and power
+cuts. After each fault the exit code is held against what is on disk.
 
-    python3 tests/faults/run.py [--long] [--seed N] [--only NAME]
+    python3 tests/faults/run.py [--long] [--seed N] [--only NAME] [--part PART]
 
 The short form, of `make test`, takes a sample of the faults; `--long`, which is `make
 faults`, takes all.
@@ -26,8 +26,11 @@ sys.dont_write_bytecode = True
 import built
 import checking
 import disks
+import forked
+import powercuts
 import scenes
 import strace
+import synced
 import verdict
 import writers
 
@@ -35,6 +38,7 @@ SEED = 23
 # faults of each kind and scene in the short form
 SAMPLE = 12
 KINDS = ("kill", "errno", "lie")
+PARTS = ("calls", "disks", "writers", "forks", "cuts")
 
 
 class Tally:
@@ -138,6 +142,9 @@ def main():
     parser.add_argument("--long", action="store_true", help="try every fault")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--only", default="", help="only scenes with this in the name")
+    parser.add_argument(
+        "--part", default="", choices=["", *PARTS], help="only this part"
+    )
     options = parser.parse_args()
     tally = Tally()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -146,14 +153,24 @@ def main():
         if not store:
             tally.without("save and publish of the library", why)
         all_scenes = scenes.made(scratch, stead, store)
+        wanted = lambda part: options.part in ("", part)
         reason = strace.why_not()
-        if reason:
+        if wanted("calls") and reason:
             tally.without("faults at system calls", reason)
-        else:
+        elif wanted("calls"):
             calls(tally, stead, all_scenes, scratch, options)
-        # the last one has an old map, a new map, and no history
-        disks.campaign(tally, stead, all_scenes, scratch)
-        writers.campaign(tally, stead, store, all_scenes[-1], scratch, options.long)
+        if wanted("disks"):
+            disks.campaign(tally, stead, all_scenes, scratch)
+        if wanted("writers"):
+            # the last one has an old map, a new map, and no history
+            last = all_scenes[-1]
+            writers.campaign(tally, stead, store, last, scratch, options.long)
+        if wanted("forks"):
+            forked.campaign(tally, stead, all_scenes[-1], scratch, options.long)
+        if wanted("cuts"):
+            sync = os.path.join(os.path.dirname(stead), "stead-sync")
+            more = synced.made(scratch, stead, sync)
+            powercuts.campaign(tally, stead, all_scenes + more, scratch, options)
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 

@@ -33,6 +33,10 @@ class Scene:
     new: bytes = None
     end: dict = field(default_factory=dict)
     before: list = field(default_factory=list)
+    # what writes the directory's own path into its files, and what judges it, where that
+    # is not verdict.judged
+    settle: object = None
+    judge: object = None
 
 
 def read(path):

@@ -118,6 +118,12 @@ pub mod guard;
 pub mod hash;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 mod held;
+// Only x86-64 and 64-bit ARM have kernels for long keys, so elsewhere some of the code that these
+// share is unused.
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, unreachable_code, unused_imports, unused_variables)
+)]
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod kernel;
 pub mod load;
