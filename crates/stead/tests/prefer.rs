@@ -340,3 +340,19 @@ fn the_list_is_that_of_the_page_on_random_maps() {
         "{lists} lists, {later} with others than the holders, {fallbacks} with empty nodes"
     );
 }
+
+#[test]
+fn a_long_list_begins_as_a_short_one() {
+    // up to 64 nodes are searched from the start of the list, and beyond it has sets beside it
+    for (replicas, zones) in [(1, 100), (3, 7), (70, 90), (70, 200)] {
+        let map = fleet(replicas, "\"zone\"", nodes(200, zones, |i| 1 + i % 3));
+        for key in keys().take(200) {
+            let long = map.prefer(&key, 200);
+            let distinct: BTreeSet<NodeId> = long.iter().copied().collect();
+            assert_eq!((long.len(), distinct.len()), (200, 200));
+            for short in [1, 2, 10, 63, 64] {
+                assert_eq!(map.prefer(&key, short), long[..short], "{replicas} {zones}");
+            }
+        }
+    }
+}

@@ -21,31 +21,14 @@ impl Domains {
         Domains { of_nodes, holding }
     }
 
-    fn domain(&self, node: NodeId) -> u32 {
+    /// How many domains hold points.
+    pub(super) fn holding(&self) -> usize {
+        self.holding
+    }
+
+    /// The number of a node's domain, or one of the two constants.
+    pub(super) fn domain(&self, node: NodeId) -> u32 {
         let domain = self.of_nodes.get(node.index()).copied();
         domain.unwrap_or(Domains::NONE)
-    }
-
-    /// Whether the domain of a node holds points and has no node in the list yet.
-    fn is_fresh(&self, node: NodeId, listed: &[NodeId]) -> bool {
-        let domain = self.domain(node);
-        domain < Domains::EMPTY && listed.iter().all(|other| self.domain(*other) != domain)
-    }
-
-    /// Returns how many domains that hold points have no node in the list.
-    pub(super) fn fresh(&self, listed: &[NodeId]) -> usize {
-        let mut rest = listed;
-        let mut taken = 0;
-        while let [before @ .., node] = rest {
-            taken += usize::from(self.is_fresh(*node, before));
-            rest = before;
-        }
-        self.holding.saturating_sub(taken)
-    }
-
-    /// While there are fresh domains: whether a node is in one, and whether it may be listed.
-    pub(super) fn judge(&self, node: NodeId, listed: &[NodeId]) -> (bool, bool) {
-        let is_fresh = self.is_fresh(node, listed);
-        (is_fresh, is_fresh || self.domain(node) == Domains::NONE)
     }
 }

@@ -1,7 +1,7 @@
 //! Prefer: which nodes answer when a node is down. Every client computes the same list. Normative:
 //! docs/placement.md, "Prefer".
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::domains::Domains;
 use super::open::Map;
@@ -21,7 +21,7 @@ pub fn mix(point: Point, j: u64) -> Point {
     Point(z ^ (z >> 31))
 }
 
-/// The longest list that is searched from its start. A longer one has a set beside it.
+/// The longest list that is searched from its start. A longer one has sets beside it.
 const SHORT: usize = 64;
 
 impl Map {
@@ -48,23 +48,23 @@ impl Map {
     #[inline]
     pub(crate) fn prefer_point_into(&self, point: Point, nodes: &mut [NodeId]) -> usize {
         let room = nodes.len().min(self.nodes().len());
-        let mut list = List::new(nodes.get_mut(..room).unwrap_or_default());
+        let mut list = List::new(
+            nodes.get_mut(..room).unwrap_or_default(),
+            self.nodes().len(),
+        );
         for node in self.locate_all_point(point) {
             list.push(node);
         }
         if list.full() {
             return list.count;
         }
-        let domains = self.domains();
-        let mut fresh = domains.map_or(0, |domains| domains.fresh(list.nodes()));
+        if let Some(domains) = self.domains() {
+            list.spread_over(domains);
+        }
         for j in 1..=DRAWS {
             for node in self.policy(self.base_policy_of(mix(point, j))).members() {
-                let (is_fresh, allowed) = match domains {
-                    Some(domains) if fresh > 0 => domains.judge(node, list.nodes()),
-                    _ => (false, true),
-                };
-                if allowed && list.push(node) {
-                    fresh -= usize::from(is_fresh);
+                if list.may_have(node) {
+                    list.push(node);
                 }
             }
             if list.full() {
@@ -109,19 +109,29 @@ impl Map {
     }
 }
 
+/// The list, and what a long list knows of itself without being searched.
 struct List<'a> {
     room: &'a mut [NodeId],
     count: usize,
     /// the same nodes, if the list may become long
-    listed: Option<HashSet<NodeId>>,
+    listed: Option<Marks>,
+    /// the outermost domains, once they count
+    domains: Option<&'a Domains>,
+    /// the domains of the listed nodes, if the list may become long
+    taken: Option<Marks>,
+    /// how many domains that hold points have no node in the list
+    fresh: usize,
 }
 
-impl List<'_> {
-    fn new(room: &mut [NodeId]) -> List<'_> {
+impl<'a> List<'a> {
+    fn new(room: &'a mut [NodeId], nodes: usize) -> List<'a> {
         List {
             count: 0,
-            listed: (room.len() > SHORT).then(HashSet::new),
+            listed: (room.len() > SHORT).then(|| Marks::new(nodes)),
             room,
+            domains: None,
+            taken: None,
+            fresh: 0,
         }
     }
 
@@ -133,19 +143,98 @@ impl List<'_> {
         self.count >= self.room.len()
     }
 
-    /// Adds the node, unless it is already listed or the list is full. Returns whether it was
-    /// added.
+    /// From now on the list prefers domains that have no node in it yet.
+    fn spread_over(&mut self, domains: &'a Domains) {
+        self.fresh = domains.holding();
+        self.taken = self.listed.is_some().then(|| Marks::new(domains.holding()));
+        self.domains = Some(domains);
+        let count = std::mem::take(&mut self.count);
+        for _ in 0..count {
+            if let Some(node) = self.room.get(self.count).copied() {
+                self.take_domain(node);
+            }
+            self.count += 1;
+        }
+    }
+
+    /// Whether the domain of a node holds points and has no node in the list yet.
+    fn is_fresh(&self, domain: u32) -> bool {
+        domain < Domains::EMPTY
+            && match (&self.taken, self.domains) {
+                (Some(taken), _) => !taken.has(domain),
+                (None, Some(domains)) => {
+                    (self.nodes().iter()).all(|other| domains.domain(*other) != domain)
+                }
+                (None, None) => false,
+            }
+    }
+
+    /// Whether a node may be listed: as long as there are fresh domains, only one that is in a
+    /// fresh domain or in none.
     #[inline]
-    fn push(&mut self, node: NodeId) -> bool {
+    fn may_have(&self, node: NodeId) -> bool {
+        match self.domains {
+            Some(domains) if self.fresh > 0 => {
+                let domain = domains.domain(node);
+                domain == Domains::NONE || self.is_fresh(domain)
+            }
+            _ => true,
+        }
+    }
+
+    /// Notes the domain of a node that is about to be listed.
+    fn take_domain(&mut self, node: NodeId) {
+        let Some(domains) = self.domains.filter(|_| self.fresh > 0) else {
+            return;
+        };
+        let domain = domains.domain(node);
+        if self.is_fresh(domain) {
+            self.fresh -= 1;
+            if let Some(taken) = &mut self.taken {
+                taken.mark(domain);
+            }
+        }
+    }
+
+    /// Adds the node, unless it is already listed or the list is full.
+    #[inline]
+    fn push(&mut self, node: NodeId) {
         let add = !self.full()
             && match &mut self.listed {
-                Some(listed) => listed.insert(node),
+                Some(listed) => listed.mark(node.0),
                 None => !self.nodes().contains(&node),
             };
-        if let Some(place) = self.room.get_mut(self.count).filter(|_| add) {
+        if !add {
+            return;
+        }
+        self.take_domain(node);
+        if let Some(place) = self.room.get_mut(self.count) {
             *place = node;
             self.count += 1;
         }
-        add
+    }
+}
+
+/// A set of small numbers.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    /// No number below `end` is in the set.
+    fn new(end: usize) -> Marks {
+        Marks(vec![0; end.div_ceil(64)])
+    }
+
+    fn has(&self, number: u32) -> bool {
+        let word = self.0.get(number as usize / 64);
+        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Adds a number. Returns whether it was not in the set.
+    fn mark(&mut self, number: u32) -> bool {
+        let is_new = !self.has(number);
+        if let Some(word) = self.0.get_mut(number as usize / 64) {
+            *word |= 1 << (number % 64);
+        }
+        is_new
     }
 }

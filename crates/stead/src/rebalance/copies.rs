@@ -58,11 +58,20 @@ impl Exchange for Copies<'_> {
         if run.set == run.old {
             return;
         }
-        let rest = sets.holders(run.set).filter(|holder| *holder != from);
-        let back = sets
-            .beyond(run.old, run.set)
-            .filter(|holder| self.domains.may_join(*holder, rest.clone()));
-        list.extend(back.map(|holder| (holder, Copies::refund(sets, run, from))));
+        let refund = Copies::refund(sets, run, from);
+        let back = sets.beyond(run.old, run.set);
+        list.extend(back.map(|holder| (holder, refund)));
+        if list.is_empty() {
+            return;
+        }
+        let full = self
+            .domains
+            .full(sets.holders(run.set).filter(|holder| *holder != from));
+        // none of them is in the set, so this is what `may_join` asks
+        list.retain(|(holder, _)| {
+            let mut around = self.domains.of(*holder).iter();
+            self.domains.can_hold(*holder) && !around.any(|id| full.binary_search(id).is_ok())
+        });
     }
 
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64> {

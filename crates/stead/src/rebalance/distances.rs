@@ -129,7 +129,7 @@ impl<E: Exchange> Search<'_, '_, E> {
         let Graph { domains, sets, .. } = self.graph;
         let mut farthest = Distance::LEAST;
         for part in &inside.parts {
-            if self.farthest[*part] > distance && !full.contains(part) {
+            if self.farthest[*part] > distance && full.binary_search(part).is_err() {
                 let inside = &domains.list()[*part].inside;
                 self.farthest[*part] = self.reach_inside(inside, set, full, distance);
             }

@@ -197,22 +197,31 @@ impl Domains {
             && !self.of(holder).iter().enumerate().any(full)
     }
 
-    /// The domains that hold as many of `holders` as their cap allows.
-    pub fn full(&self, holders: impl Iterator<Item = HolderId> + Clone) -> Vec<DomainId> {
-        let mut all: Vec<DomainId> = holders
-            .flat_map(|holder| self.of(holder))
-            .copied()
-            .collect();
-        all.sort_unstable();
-        let full = |copies: &&[DomainId]| {
-            copies
-                .first()
-                .is_some_and(|domain| copies.len() >= self.cap(*domain) as usize)
-        };
-        all.chunk_by(|a, b| a == b)
-            .filter(full)
-            .filter_map(|copies| copies.first().copied())
-            .collect()
+    /// The domains that hold as many of `holders` as their cap allows, in ascending order.
+    pub fn full(&self, holders: impl Iterator<Item = HolderId>) -> Vec<DomainId> {
+        let mut paths: Vec<&[DomainId]> = holders.map(|holder| self.of(holder)).collect();
+        // in the order of paths, the holders of a domain stand beside each other at every level
+        paths.sort_unstable_by_key(|path| path.last());
+        let mut counts: Vec<(DomainId, u32)> = Vec::new();
+        // where the domains of the path are among these counts
+        let mut places: Vec<usize> = Vec::new();
+        let mut before: &[DomainId] = &[];
+        for path in paths {
+            let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
+            places.truncate(shared);
+            for domain in path.iter().skip(shared) {
+                places.push(counts.len());
+                counts.push((*domain, 0));
+            }
+            for place in &places {
+                if let Some((_, count)) = counts.get_mut(*place) {
+                    *count += 1;
+                }
+            }
+            before = path;
+        }
+        let full = |(domain, count): (DomainId, u32)| (count >= self.cap(domain)).then_some(domain);
+        counts.into_iter().filter_map(full).collect()
     }
 
     /// Whether no two of `holders` share a domain. Then they keep all caps, since each is at least
@@ -371,6 +380,12 @@ mod tests {
                 all.find(|domain| count(*domain) > domains.cap(*domain) as usize)
             });
             assert_eq!(domains.broken(holders.iter().copied()), broken);
+            let inside = |id: DomainId| {
+                let inside = holders.iter().filter(|h| domains.of(**h).contains(&id));
+                inside.count() >= domains.cap(id) as usize
+            };
+            let full: Vec<DomainId> = domains.list().ids().filter(|id| inside(*id)).collect();
+            assert_eq!(domains.full(holders.iter().copied()), full);
             found[usize::from(broken.is_some())] += 1;
         }
         assert!(found.iter().all(|found| *found > 30), "{found:?}");

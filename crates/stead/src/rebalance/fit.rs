@@ -7,6 +7,7 @@
 
 use super::aim::Aim;
 use super::holder::{ByHolder, HolderId, Role};
+use super::joiners::Joiners;
 use super::piece::{join, loads, Piece};
 use super::sets::{SetId, Sets};
 use super::table::Table;
@@ -25,6 +26,7 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
     let mut fitting = Fitting {
         aim,
         loads: loads(pieces, sets, aim.holders()),
+        lacking: Joiners::new(&aim.domains, &[]),
         out: Vec::with_capacity(pieces.len()),
     };
     // first give up all copies that must go, so that all deficits are known before any is filled
@@ -33,6 +35,7 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
         (*piece, roles)
     };
     let kept: Vec<(Piece, Option<Vec<Role>>)> = pieces.iter().zip(broken).map(keep).collect();
+    fitting.lacking = fitting.joiners();
     for (piece, roles) in kept {
         match roles {
             Some(roles) => fitting.complete(piece.cells, roles, sets),
@@ -45,10 +48,19 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
 struct Fitting<'a> {
     aim: &'a Aim,
     loads: ByHolder,
+    /// The holders that have a deficit. They are known when all copies that must go are given up.
+    lacking: Joiners<'a>,
     out: Vec<Piece>,
 }
 
-impl Fitting<'_> {
+impl<'a> Fitting<'a> {
+    /// The holders that have a deficit now.
+    fn joiners(&self) -> Joiners<'a> {
+        let lacks = |holder: &HolderId| self.excess(*holder) < 0;
+        let lacking: Vec<HolderId> = self.loads.ids().filter(lacks).collect();
+        Joiners::new(&self.aim.domains, &lacking)
+    }
+
     /// By how much a holder has too much; negative when it has too little.
     fn excess(&self, holder: HolderId) -> i128 {
         self.loads[holder] as i128 - self.aim.targets[holder] as i128 // both at most 2^64
@@ -107,6 +119,9 @@ impl Fitting<'_> {
         let mut more = kept.clone();
         more.push(Role::of(holder, !has_primary));
         self.loads[holder] += taken;
+        if lacks > 0 && taken == lacks {
+            self.lacking.close(holder);
+        }
         self.complete(taken, more, sets);
         if taken < cells {
             self.complete(cells - taken, kept, sets);
@@ -116,11 +131,11 @@ impl Fitting<'_> {
     /// The holder that joins these roles, if any may.
     fn joining(&self, kept: &[Role]) -> Option<HolderId> {
         let others = kept.iter().map(|role| role.holder());
-        let may = |holder: &HolderId| self.aim.domains.may_join(*holder, others.clone());
-        let all = self.loads.ids().filter(may);
-        all.clone()
-            .find(|holder| self.excess(*holder) < 0)
-            .or_else(|| all.min_by_key(|holder| (self.excess(*holder), *holder)))
+        self.lacking.first_for(others.clone()).or_else(|| {
+            let may = |holder: &HolderId| self.aim.domains.may_join(*holder, others.clone());
+            let all = self.loads.ids().filter(may);
+            all.min_by_key(|holder| (self.excess(*holder), *holder))
+        })
     }
 }
 

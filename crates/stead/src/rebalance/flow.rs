@@ -152,7 +152,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
             let mut domains = self.graph.domains.of(to).iter();
             !walk.dead[to]
                 && sets.role_of(run.set, to).is_none()
-                && !domains.any(|domain| full.contains(domain))
+                && !domains.any(|domain| full.binary_search(domain).is_ok())
                 && !walk.direct.iter().any(|(other, _)| *other == to)
         };
         let ahead = near.iter().copied().enumerate();

@@ -82,7 +82,7 @@ impl<'a> Joiners<'a> {
             }
             let found = match part {
                 None => Some(*head).filter(|head| others.clone().all(|other| other != *head)),
-                Some(part) if full.contains(part) => None,
+                Some(part) if full.binary_search(part).is_ok() => None,
                 Some(part) => self.first_in(&self.of_domain[*part], full, others),
             };
             first = match (first, found) {

@@ -108,13 +108,15 @@ impl<'a> Takers<'a> {
         if self.domains.replicas() == 1 {
             return !takers.is_empty();
         }
-        let rest = self
-            .sets
-            .holders(set)
-            .filter(|holder| *holder != role.holder());
-        takers
-            .iter()
-            .any(|taker| self.domains.may_join(*taker, rest.clone()))
+        let rest = self.sets.holders(set);
+        let rest = rest.filter(|holder| *holder != role.holder());
+        let full = self.domains.full(rest);
+        takers.iter().any(|taker| {
+            // may_join, with the full domains found once for all takers
+            self.domains.can_hold(*taker)
+                && (*taker == role.holder() || self.sets.role_of(set, *taker).is_none())
+                && !(self.domains.of(*taker).iter()).any(|id| full.binary_search(id).is_ok())
+        })
     }
 }
 

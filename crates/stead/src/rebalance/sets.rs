@@ -110,10 +110,15 @@ impl Sets {
 
     /// The role that a holder has in a set.
     pub(super) fn role_of(&self, id: SetId, holder: HolderId) -> Option<Role> {
-        self.roles(id)
-            .iter()
-            .copied()
-            .find(|role| role.holder() == holder)
+        let roles = self.roles(id);
+        let start = match roles.len() {
+            0..=16 => 0,
+            _ => roles.partition_point(|role| role.holder() < holder),
+        };
+        let mut roles = roles.iter().skip(start).copied();
+        roles
+            .find(|role| role.holder() >= holder)
+            .filter(|role| role.holder() == holder)
     }
 
     /// The holders that are in `set` and not in `other`.
@@ -226,6 +231,25 @@ mod tests {
             }
         }
         assert!(found > 500, "{found}");
+    }
+
+    #[test]
+    fn the_role_of_each_holder_is_found_in_short_sets_and_in_long_ones() {
+        let mut sets = Sets::default();
+        for count in [1, 2, 15, 16, 17, 18, 255] {
+            // every third holder, and the last is the primary
+            let holders: Vec<u32> = (0..count).map(|i| 1 + 3 * i).rev().collect();
+            let set = sets.of(&holders);
+            for holder in (0..3 * count + 2).map(HolderId) {
+                let all = sets.roles(set).iter().copied();
+                let expected = all.clone().find(|role| role.holder() == holder);
+                assert_eq!(sets.role_of(set, holder), expected, "{count}, {holder:?}");
+                assert_eq!(
+                    expected.is_some(),
+                    holder.0 % 3 == 1 && holder.0 < 3 * count
+                );
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! take part only at one replica, where a bound is at most 2^64. So the product of a bound and a
 //! sum of weights is below 2^128.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use super::domains::{DomainId, Domains};
 use super::holder::{ByHolder, HolderId};
@@ -50,9 +51,7 @@ pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Tar
         return None;
     }
     let mut filling = Filling::new(weights, domains, cells);
-    while let Some(bound) = filling.next_bound() {
-        filling.freeze(bound);
-    }
+    filling.fill();
     Some(filling.targets)
 }
 
@@ -65,19 +64,20 @@ pub fn wanted(weights: &[Weight], replicas: u32, cells: u128) -> ByHolder {
         .map(|(holder, weight)| (holder, u128::from(weight.millionths())))
         .collect();
     let mut shares = ByHolder::zeros(weights.len());
-    for (holder, share) in split(u128::from(replicas) * cells, &all, None) {
+    for (holder, share) in split(u128::from(replicas) * cells, &all, |_, _| true) {
         shares[holder] = share;
     }
     shares
 }
 
 /// Splits `left` cells by weight: each holder gets its share rounded down, and the holders with the
-/// largest remainders get one more cell each (of equal remainders the earlier). A holder in a
-/// domain that has no room left is skipped.
+/// largest remainders get one more cell each (of equal remainders the earlier). `take` takes the
+/// cells of what is around a holder; a holder for which it says that nothing is left gets no cell
+/// more.
 fn split(
     left: u128,
     weights: &[(HolderId, u128)],
-    mut room: Option<Room>,
+    mut take: impl FnMut(HolderId, u128) -> bool,
 ) -> Vec<(HolderId, u128)> {
     let total: u128 = weights.iter().map(|(_, weight)| weight).sum();
     if total == 0 {
@@ -88,16 +88,14 @@ fn split(
     let mut shares: Vec<(HolderId, u128, u128)> = Vec::with_capacity(weights.len());
     for (holder, weight) in weights {
         let share = whole * weight + rest * weight / total;
-        if let Some(room) = &mut room {
-            room.take(*holder, share); // floors always fit
-        }
+        take(*holder, share); // floors always fit
         over -= share;
         shares.push((*holder, share, rest * weight % total));
     }
     let mut by_remainder: Vec<&mut (HolderId, u128, u128)> = shares.iter_mut().collect();
     by_remainder.sort_by_key(|(_, _, remainder)| Reverse(*remainder));
     for (holder, share, _) in by_remainder {
-        if over > 0 && room.as_mut().is_none_or(|room| room.take(*holder, 1)) {
+        if over > 0 && take(*holder, 1) {
             *share += 1;
             over -= 1;
         }
@@ -106,32 +104,11 @@ fn split(
     shares.map(|(holder, share, _)| (holder, share)).collect()
 }
 
-/// How many more cells each domain can take.
-struct Room<'a> {
-    domains: &'a Domains,
-    cells: Table<DomainId, u128>,
-}
-
-impl Room<'_> {
-    /// Takes room for these cells in all domains of the holder. Returns `false`, and takes nothing,
-    /// when one of them has too little.
-    fn take(&mut self, holder: HolderId, cells: u128) -> bool {
-        let domains = self.domains.of(holder);
-        let fits = domains.iter().all(|id| self.cells[*id] >= cells);
-        if fits {
-            for id in domains {
-                self.cells[*id] -= cells;
-            }
-        }
-        fits
-    }
-}
-
 /// The state of progressive filling: the rising level and what it has frozen so far.
 struct Filling<'a> {
     domains: &'a Domains,
-    /// The domains from the outermost level inwards; within a level, from the last to the first.
-    inwards: Vec<DomainId>,
+    /// For each domain, the rising and frozen holders in it, in ascending order.
+    inside: Table<DomainId, Vec<HolderId>>,
     weights: Table<HolderId, u128>,
     cells: u128,
     targets: Targets,
@@ -149,13 +126,52 @@ struct Left {
     weights: u128,
 }
 
-impl Left {
-    /// Whether the rising level reaches this bound before it reaches `other`.
-    fn is_before(self, other: Left) -> bool {
-        // cells / weights, compared by cross-multiplication
-        self.cells * other.weights < other.cells * self.weights
+/// A bound, and what it had left when this was noted. The order is the one in which bounds are
+/// reached: first the one whose cells divided by its weights are the fewest; of equal ones the
+/// innermost, then the earlier.
+#[derive(Clone, Copy)]
+struct Reached {
+    left: Left,
+    /// A node is deeper than every domain; the whole has depth 0.
+    depth: usize,
+    bound: Bound,
+}
+
+impl Reached {
+    fn place(&self) -> u32 {
+        match self.bound {
+            Bound::Node(holder) => holder.0,
+            Bound::Domain(domain) => domain.0,
+            Bound::Whole => 0,
+        }
     }
 }
+
+impl Ord for Reached {
+    fn cmp(&self, other: &Reached) -> Ordering {
+        // cells / weights, compared by cross-multiplication: 255 * 2^64 cells times the weights of
+        // 65,536 nodes of 10^12 millionths are below 2^128
+        let (mine, others) = (self.left, other.left);
+        let quotients = (mine.cells * others.weights).cmp(&(others.cells * mine.weights));
+        quotients
+            .then(other.depth.cmp(&self.depth))
+            .then(self.place().cmp(&other.place()))
+    }
+}
+
+impl PartialOrd for Reached {
+    fn partial_cmp(&self, other: &Reached) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Reached {
+    fn eq(&self, other: &Reached) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Reached {}
 
 impl<'a> Filling<'a> {
     fn new(weights: &[Weight], domains: &'a Domains, cells: u128) -> Filling<'a> {
@@ -166,11 +182,9 @@ impl<'a> Filling<'a> {
         let millionths = |weight: &Weight| u128::from(weight.millionths());
         let weights: Table<HolderId, u128> = weights.iter().map(millionths).collect();
         let list = domains.list();
-        let mut inwards: Vec<DomainId> = list.ids().rev().collect();
-        inwards.sort_by_key(|id| list[*id].level);
         let mut filling = Filling {
             domains,
-            inwards,
+            inside: Table::filled(list.len(), Vec::new()),
             cells,
             targets: Targets {
                 cells: ByHolder::zeros(weights.len()),
@@ -185,88 +199,103 @@ impl<'a> Filling<'a> {
                 .collect(),
             of_whole: left(domains.replicas()),
         };
-        for (holder, weight) in filling.rising(|_| true) {
-            filling.each_left(holder, |left| left.weights += weight);
+        for (holder, weight) in filling.all_rising() {
+            for domain in domains.of(holder) {
+                filling.inside[*domain].push(holder);
+                filling.of_domain[*domain].weights += weight;
+            }
+            filling.of_whole.weights += weight;
         }
         filling
     }
 
-    /// The rising holders for which `wanted` is true, with their weights.
-    fn rising(&self, wanted: impl Fn(HolderId) -> bool) -> Vec<(HolderId, u128)> {
-        let rising = |holder: &HolderId| self.rising[*holder] && wanted(*holder);
-        let holders = self.weights.ids().filter(rising);
-        holders
+    /// The rising holders with their weights.
+    fn all_rising(&self) -> Vec<(HolderId, u128)> {
+        let rising = self.weights.ids().filter(|holder| self.rising[*holder]);
+        rising
             .map(|holder| (holder, self.weights[holder]))
             .collect()
     }
 
-    /// Applies `change` to what is left in each domain of a holder and in the whole.
-    fn each_left(&mut self, holder: HolderId, change: impl Fn(&mut Left)) {
-        for domain in self.domains.of(holder) {
-            change(&mut self.of_domain[*domain]);
+    /// Freezes one bound after the other, in the order in which the rising level reaches them.
+    ///
+    /// What a frozen bound leaves to those around it never lowers their level: it took exactly what
+    /// its holders would have taken by rising to its own level, which is not above theirs. So a
+    /// heap is enough: when an entry comes to the top, its level is computed again.
+    fn fill(&mut self) {
+        let whole = std::iter::once(Bound::Whole);
+        let of_domains = self.of_domain.ids().map(Bound::Domain);
+        let of_nodes = self.weights.ids().map(Bound::Node);
+        let bounds = whole.chain(of_domains).chain(of_nodes);
+        let entries: Vec<Reverse<Reached>> = bounds
+            .filter_map(|bound| self.reached(bound))
+            .map(Reverse)
+            .collect();
+        let mut heap = BinaryHeap::from(entries);
+        while let Some(Reverse(first)) = heap.pop() {
+            match self.reached(first.bound) {
+                Some(now) if now == first => self.freeze(first.bound),
+                Some(now) => heap.push(Reverse(now)), // some of its holders have frozen since
+                None => {}
+            }
         }
-        change(&mut self.of_whole);
     }
 
-    /// The bound that is reached first. Of equal ones, the innermost, then the earlier. `None` when
-    /// no holder rises any more.
-    fn next_bound(&self) -> Option<Bound> {
-        if self.of_whole.weights == 0 {
-            return None;
-        }
-        let of_domain = |id: &DomainId| (self.of_domain[*id], Bound::Domain(*id));
-        let of_node = |(holder, weights): (HolderId, u128)| {
-            let left = Left {
-                cells: self.cells,
-                weights,
-            };
-            (left, Bound::Node(holder))
+    /// When a bound is reached, as far as is known now; `None` if nothing rises in it.
+    fn reached(&self, bound: Bound) -> Option<Reached> {
+        let (left, depth) = match bound {
+            Bound::Node(holder) => {
+                let left = Left {
+                    cells: self.cells,
+                    weights: match self.rising[holder] {
+                        true => self.weights[holder],
+                        false => 0,
+                    },
+                };
+                (left, usize::MAX)
+            }
+            Bound::Domain(id) => (self.of_domain[id], self.domains.list()[id].level),
+            Bound::Whole => (self.of_whole, 0),
         };
-        let nodes = self.rising(|_| true);
-        // on a tie the later one in this order wins
-        let bounds = self.inwards.iter().map(of_domain);
-        let bounds = bounds.chain(nodes.into_iter().rev().map(of_node));
-        let first = bounds.filter(|(left, _)| left.weights > 0).fold(
-            (self.of_whole, Bound::Whole),
-            |best, next| {
-                if best.0.is_before(next.0) {
-                    best
-                } else {
-                    next
-                }
-            },
-        );
-        Some(first.1)
+        (left.weights > 0).then_some(Reached { left, depth, bound })
     }
 
     fn freeze(&mut self, bound: Bound) {
         let (left, group) = match bound {
             Bound::Node(holder) => (self.cells, vec![(holder, self.weights[holder])]),
             Bound::Domain(id) => {
-                let inside = |holder| self.domains.of(holder).contains(&id);
-                (self.of_domain[id].cells, self.rising(inside))
+                let inside = std::mem::take(&mut self.inside[id]).into_iter();
+                let rising = inside.filter(|holder| self.rising[*holder]);
+                let group = rising.map(|holder| (holder, self.weights[holder]));
+                (self.of_domain[id].cells, group.collect())
             }
-            Bound::Whole => (self.of_whole.cells, self.rising(|_| true)),
+            Bound::Whole => (self.of_whole.cells, self.all_rising()),
         };
-        let room = Room {
-            domains: self.domains,
-            cells: self
-                .of_domain
-                .values()
-                .iter()
-                .map(|left| left.cells)
-                .collect(),
-        };
-        for (holder, share) in split(left, &group, Some(room)) {
+        let shares = split(left, &group, |holder, cells| self.take(holder, cells));
+        for (holder, share) in shares {
             let weight = self.weights[holder];
             self.targets.cells[holder] = share;
             self.targets.bounds[holder] = Some(bound);
             self.rising[holder] = false;
-            self.each_left(holder, |left| {
-                left.cells = left.cells.saturating_sub(share);
-                left.weights -= weight;
-            });
+            for domain in self.domains.of(holder) {
+                self.of_domain[*domain].weights -= weight;
+            }
+            self.of_whole.cells = self.of_whole.cells.saturating_sub(share);
+            self.of_whole.weights -= weight;
         }
+    }
+
+    /// Takes cells of all domains of the holder. Returns `false`, and takes nothing, when one of
+    /// them has too few.
+    fn take(&mut self, holder: HolderId, cells: u128) -> bool {
+        let domains = self.domains.of(holder);
+        let fits = domains.iter().all(|id| self.of_domain[*id].cells >= cells);
+        if fits {
+            for id in domains {
+                self.of_domain[*id].cells -= cells;
+            }
+        }
+        fits
     }
 }
 
@@ -404,5 +433,101 @@ mod tests {
             filled.iter().take(3).sum::<u128>() <= 10 && filled.iter().all(|cells| *cells <= 10),
             "{filled:?}"
         );
+    }
+
+    /// The targets by the definition: all bounds are looked at again before each is frozen.
+    fn by_definition(list: &[u64], domains: &Domains, cells: u128) -> Vec<u128> {
+        // the holders of each bound and what is left in it, the innermost bounds first
+        let alone = (0..list.len()).map(|place| (vec![place], cells));
+        let mut bounds: Vec<(Vec<usize>, u128)> = alone.collect();
+        let mut inwards: Vec<DomainId> = domains.list().ids().collect();
+        inwards.sort_by_key(|id| Reverse(domains.list()[*id].level));
+        let is_in = |id: DomainId, place: usize| domains.of(HolderId(place as u32)).contains(&id);
+        for id in &inwards {
+            let inside = (0..list.len()).filter(|place| is_in(*id, *place));
+            bounds.push((inside.collect(), u128::from(domains.cap(*id)) * cells));
+        }
+        let whole = (0..list.len()).collect();
+        bounds.push((whole, u128::from(domains.replicas()) * cells));
+        let mut targets = vec![None; list.len()];
+        targets
+            .iter_mut()
+            .zip(list)
+            .filter(|(_, weight)| **weight == 0)
+            .for_each(|(target, _)| *target = Some(0));
+        loop {
+            let rising = |(inside, _): &(Vec<usize>, u128)| {
+                let rising = inside.iter().filter(|place| targets[**place].is_none());
+                rising.copied().collect::<Vec<usize>>()
+            };
+            let sum = |places: &[usize]| places.iter().map(|p| u128::from(list[*p])).sum::<u128>();
+            let open = bounds.iter().map(|bound| (rising(bound), bound.1));
+            let open = open.filter(|(rising, _)| !rising.is_empty());
+            // of equal ones the first
+            let first = open.min_by(|a, b| (a.1 * sum(&b.0)).cmp(&(b.1 * sum(&a.0))));
+            let Some((rising, left)) = first else {
+                return targets.into_iter().flatten().collect();
+            };
+            let mut give = |place: usize, more: u128| {
+                let mut around = bounds.iter_mut().skip(list.len());
+                let fits = around.all(|(inside, left)| !inside.contains(&place) || *left >= more);
+                for (inside, left) in bounds.iter_mut().skip(list.len()).filter(|_| fits) {
+                    *left -= if inside.contains(&place) { more } else { 0 };
+                }
+                *targets[place].get_or_insert(0) += if fits { more } else { 0 };
+                fits
+            };
+            let total = sum(&rising);
+            let mut over = left;
+            for place in &rising {
+                let share = left * u128::from(list[*place]) / total;
+                assert!(give(*place, share), "what is rounded down always fits");
+                over -= share;
+            }
+            let mut order = rising;
+            order.sort_by_key(|place| Reverse(left * u128::from(list[*place]) % total));
+            for place in order {
+                over -= u128::from(over > 0 && give(place, 1));
+            }
+        }
+    }
+
+    #[test]
+    fn the_targets_are_those_of_the_definition() {
+        let mut state = 0;
+        let mut random = |end: u64| {
+            state += 1;
+            crate::map::mix(crate::point::Point(state), 0).0 % end
+        };
+        let mut bounded = 0;
+        for _ in 0..1000 {
+            let (nodes, depth, wide) = (2 + random(14), random(4), 1 + random(4));
+            let heavy = [2, 10, 1_000_000][random(3) as usize];
+            let list: Vec<u64> = (0..nodes).map(|_| random(heavy)).collect();
+            let values = ["a", "b", "c", "d"];
+            let mut path = |_: &u64| -> Vec<&str> {
+                let labels = 0..random(depth + 1);
+                labels.map(|_| values[random(wide) as usize]).collect()
+            };
+            let paths: Vec<Vec<&str>> = list.iter().map(&mut path).collect();
+            let holding = list.iter().filter(|weight| **weight > 0).count() as u64;
+            if holding == 0 {
+                continue;
+            }
+            let paths: Vec<Option<Vec<&str>>> = paths
+                .into_iter()
+                .zip(&list)
+                .map(|(path, weight)| (*weight > 0).then_some(path))
+                .collect();
+            let domains = Domains::new(&paths, 1 + random(holding) as u32);
+            for cells in [7, 1000] {
+                let found = targets(&weights(&list), &domains, cells).unwrap();
+                let expected = by_definition(&list, &domains, cells);
+                assert_eq!(found.cells.values(), expected, "{list:?} {paths:?}");
+                let mut bounds = found.bounds.values().iter();
+                bounded += usize::from(bounds.any(|b| matches!(b, Some(Bound::Domain(_)))));
+            }
+        }
+        assert!(bounded > 100, "a domain bound only {bounded} of them");
     }
 }
