@@ -114,8 +114,8 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Reads a reply that has no binary data, if it has at most `most` lines; of a longer one, reads
-    /// only the first line.
+    /// Reads a reply that has no binary data, if it has at most `most` lines; of a longer one,
+    /// reads only the first line.
     pub async fn read_at_most(
         from: &mut (impl AsyncBufRead + Unpin),
         most: usize,

@@ -55,8 +55,8 @@ impl Backend {
         Ok(self.as_ours(reply, binary))
     }
 
-    /// Asks INFO and LAST about several files, after the backend has answered all writes that it was
-    /// offered before. Returns the answers in the order of the names.
+    /// Asks INFO and LAST about several files, after the backend has answered all writes that it
+    /// was offered before. Returns the answers in the order of the names.
     pub async fn infos(&self, names: &[Vec<u8>]) -> io::Result<Vec<[Reply; 2]>> {
         self.caught_up().await?;
         let kept = lock(&self.idle).pop();
