@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -67,6 +67,7 @@ help-all:
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
+	@echo 'make bench-widest  measures CPU and memory of the fleets with the most nodes, copies and labels: the table of docs/rebalance.md (ARGS="--nodes 400 --copies 100 --labels 16 --shape tree")'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make scale         plays carries of 10^9 rows over 1,000 nodes: how long each takes, and the tables and pictures of docs/scale.md (ARGS=--help)'
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
@@ -216,6 +217,9 @@ bench-perl: setup
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- $(or $(ARGS),--1000)
+
+bench-widest: setup
+	@$(CARGO) run --release --locked -q -p stead --example widest -- $(ARGS)
 
 bench-balance: program .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)

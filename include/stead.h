@@ -867,7 +867,8 @@ int32_t stead_plan_affects_many(const stead_plan *plan,
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
-// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
+// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL. All
+// copies are those of the map that has more of them, as in `stead plan`.
 // A map that stead did not build may give points more copies than replicas; then it can be more.
 // stead_plan_report has the exact number of points.
 double stead_plan_fraction(const stead_plan *plan);

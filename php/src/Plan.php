@@ -128,7 +128,7 @@ final class Plan implements \Countable, \IteratorAggregate, \JsonSerializable
         return $found;
     }
 
-    /** The part of all copies that rebalancing moves, from 0 to 1. */
+    /** The part of all copies that rebalancing moves, from 0 to 1; of the map that has more copies. */
     public function fraction(): float
     {
         return $this->c->stead_plan_fraction($this->plan);

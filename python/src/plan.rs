@@ -8,8 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple, PyType};
 
 use stead::format::Digest;
-use stead::plan::Move;
-use stead::point::SPACE;
+use stead::plan::{all_copies, Move};
 use stead::report::Report;
 use stead::{Keys, Point};
 
@@ -183,10 +182,12 @@ impl Plan {
         self.plan.amounts.reordered.0
     }
 
-    /// The part of all copies that rebalancing moves, from 0 to 1.
+    /// The part of all copies that rebalancing moves, from 0 to 1. All copies are those of the map
+    /// that has more of them, as in `stead plan`.
     #[getter]
     fn fraction(&self) -> f64 {
-        self.plan.amounts.moved.0 as f64 / (f64::from(self.new.get().map.replicas()) * SPACE as f64)
+        let all = all_copies(&self.old.get().map, &self.new.get().map);
+        self.plan.amounts.moved.0 as f64 / all as f64
     }
 
     /// Returns the moves that concern a key: a list of Move, empty for a key that stays.

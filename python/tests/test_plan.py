@@ -98,6 +98,13 @@ def test_moves_in_order_are_what_affects_finds(pairs):
             ] and one.to in new.locate_all_point(one.last) + [None]
 
 
+def test_the_part_is_of_the_map_with_more_copies():
+    two = stead.Map.build(fleet_of(*"abc", replicas=2))
+    one = stead.Map.build(fleet_of(*"abcd"), two)
+    plan = stead.Plan.between(two, one)
+    assert plan.moved == 2**62 and plan.fraction == 0.125
+
+
 def test_amounts_are_exact(plan, members, grown):
     assert (
         plan.moved == plan.lower_bound == 2**62

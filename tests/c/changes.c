@@ -307,6 +307,25 @@ static void check_race(void) {
   stead_map_free(base);
 }
 
+// The part that moves is of the copies of the map that has more of them, as in
+// `stead plan`.
+static void check_fraction_of_the_larger_number(void) {
+  stead_map *two = built("name = \"m\"\nreplicas = 2\nnode = [{name = \"a\"}, "
+                         "{name = \"b\"}, {name = \"c\"}]",
+                         NULL);
+  stead_map *one = built("name = \"m\"\nnode = [{name = \"a\"}, "
+                         "{name = \"b\"}, {name = \"c\"}, {name = \"d\"}]",
+                         two);
+  GIVES(stead_plan_between(two, one, &out.plan, at));
+  stead_plan *plan = out.plan;
+  GIVES(stead_plan_amounts(plan, &out.amounts, at));
+  CHECK(out.amounts.moved.high == 0 && out.amounts.moved.low == 1ULL << 62);
+  CHECK(stead_plan_fraction(plan) == 0.125);
+  stead_plan_free(plan);
+  stead_map_free(two);
+  stead_map_free(one);
+}
+
 // Handles are freed in any order; a map lives as long as anything holds it.
 static void check_lives(void) {
   stead_map *old = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
@@ -445,6 +464,7 @@ void check_changes(void) {
   check_conflicts();
   check_not_built_on();
   check_race();
+  check_fraction_of_the_larger_number();
   check_lives();
   check_known_plan();
   check_affected();

@@ -2,8 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use stead_core::plan::Cause;
-use stead_core::point::SPACE;
+use stead_core::plan::{all_copies, Cause};
 use stead_core::report::Report;
 use stead_core::{Plan, Point};
 
@@ -179,14 +178,16 @@ pub extern "C" fn stead_plan_amounts(
     })
 }
 
-/// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
+/// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL. All
+/// copies are those of the map that has more of them, as in `stead plan`.
 /// A map that stead did not build may give points more copies than replicas; then it can be more.
 /// stead_plan_report has the exact number of points.
 #[no_mangle]
 pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
     value("stead_plan_fraction", f64::NAN, |c| {
         let plan = c.plan(plan).ok()?;
-        Some(plan.plan.amounts.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
+        let all = all_copies(&plan.old, &plan.new);
+        Some(plan.plan.amounts.moved.0 as f64 / all as f64)
     })
 }
 

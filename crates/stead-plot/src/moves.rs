@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stead::point::SPACE;
+use stead::plan::all_copies;
 use stead::policy::NodeId;
 use stead::{Map, Plan, Result};
 
@@ -48,7 +48,7 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
     let to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
     // as `stead plan`: of the copies of the map that has more of them
-    let all = f64::from(old.replicas().max(new.replicas())) * SPACE as f64;
+    let all = all_copies(old, new) as f64;
     let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for ((giver, taker), points) in &flows {
         *streams.entry((from.of[giver], to.of[taker])).or_default() += *points as f64 / all;

@@ -9,7 +9,7 @@ use crate::hash::{Hash, KeyRule};
 use crate::held::{Held, Holdings};
 use crate::kernel::{self, Kernel, Keys, BLOCK};
 use crate::map::Map;
-use crate::point::{Point, Share};
+use crate::point::{Point, Share, SPACE};
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{lay_over, overlay, Slice};
 
@@ -76,6 +76,13 @@ pub struct Amounts {
     /// Points whose primary changes although the old primary still holds a copy, counted over the
     /// base slices.
     pub reordered: Share,
+}
+
+/// Returns the number of all copies of points, of which a plan's movement is a part: R * 2^64, with
+/// the larger R of the two maps. So the parts of copied, dropped and kept copies add up when R
+/// changes.
+pub fn all_copies(old: &Map, new: &Map) -> u128 {
+    u128::from(old.replicas().max(new.replicas())) * SPACE
 }
 
 impl Amounts {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 
 use stead::guard::{findings, Allow, Guard};
-use stead::{build, build_max_move, Error, Fleet, Map, Share, Status, Store};
+use stead::{build, build_max_move, Error, Fleet, Map, Plan, Share, Status, Store};
 use tempfile::TempDir;
 
 fn fleet(text: &str) -> Fleet {
@@ -253,6 +253,29 @@ fn the_fleet_limits_what_moves_and_pins_count() {
         next(&five, &before).bytes()
     );
     assert!(with.to_toml().contains("[guard]\nmove = \"20%\"\n"));
+}
+
+#[test]
+fn the_limit_is_of_the_copies_of_the_map_that_has_more_of_them() {
+    // two copies become one, and a node joins with a quarter: an eighth of all copies moves
+    let before = map(&format!("replicas = 2\n{}", nodes("a b c")));
+    let after = |limit: &str| format!("[guard]\nmove = '{limit}'\n{}", nodes("a b c d"));
+    let plan = Plan::between(&before, &next(&after("100%"), &before)).unwrap();
+    assert_eq!(plan.amounts.moved, Share(1 << 62));
+    let refused = |limit: &str| {
+        let all = found(&before, &after(limit)).into_iter();
+        let of_move = all.filter(|(word, _)| *word == "move");
+        of_move.map(|(_, text)| text).collect::<Vec<String>>()
+    };
+    assert_eq!(refused("12.5%"), Vec::<String>::new());
+    assert_eq!(
+        refused("12.4%"),
+        ["moves 12.50 % of all copies, and the fleet permits 12.4% in one step"]
+    );
+    // the other way round the new map has more
+    let fewer = map(&nodes("a b c d"));
+    let more = format!("replicas = 2\n[guard]\nmove = '50%'\n{}", nodes("a b c d"));
+    assert_eq!(found(&fewer, &more), []);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::lost;
 use crate::error::Result;
 use crate::fleet;
 use crate::map::Map;
+use crate::plan::all_copies;
 use crate::point::SPACE;
 
 /// Returns what a change from one map to the next does that needs permission: dropped copies, lost
@@ -25,11 +26,10 @@ pub fn findings(old: &Map, new: &Map) -> Result<Vec<Finding>> {
         });
     }
     found.extend(lost::domains(old, new, &changed)?);
-    let whole = u128::from(new.replicas()) * SPACE;
+    let whole = all_copies(old, new);
     let limit = new.move_limit();
-    if let Some(limit) =
-        limit.filter(|limit| changed.copied > u128::from(new.replicas()).saturating_mul(limit.0))
-    {
+    // a limit is at most 2^64 and R at most 255, so the product fits
+    if let Some(limit) = limit.filter(|limit| changed.copied > whole / SPACE * limit.0) {
         found.push(Finding {
             guard: Guard::Move,
             text: format!(

@@ -7,6 +7,7 @@ use super::flow::Flow;
 use super::graph::{Exchange, Run};
 use super::holder::{HolderId, Role};
 use super::piece::{loads, overlay, Piece};
+use super::room::Room;
 use super::sets::{SetId, Sets};
 
 /// Makes every exchange that costs at most `limit` a cell and brings a holder nearer to its target,
@@ -53,25 +54,27 @@ impl Exchange for Copies<'_> {
     }
 
     /// Holders that had a copy at the start and may have it back.
-    fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+    fn direct(
+        &self,
+        sets: &Sets,
+        room: &Room,
+        run: &Run,
+        from: HolderId,
+        list: &mut Vec<(HolderId, i64)>,
+    ) {
         list.clear();
         if run.set == run.old {
             return;
         }
-        let refund = Copies::refund(sets, run, from);
-        let back = sets.beyond(run.old, run.set);
-        list.extend(back.map(|holder| (holder, refund)));
-        if list.is_empty() {
+        let back = room.back(sets, run.old, run.set);
+        if back.is_empty() {
             return;
         }
-        let full = self
-            .domains
-            .full(sets.holders(run.set).filter(|holder| *holder != from));
-        // none of them is in the set, so this is what `may_join` asks
-        list.retain(|(holder, _)| {
-            let mut around = self.domains.of(*holder).iter();
-            self.domains.can_hold(*holder) && !around.any(|id| full.binary_search(id).is_ok())
-        });
+        let refund = Copies::refund(sets, run, from);
+        let full = room.full(sets, run.set, from);
+        // none of them is in the set
+        let may = back.iter().filter(|holder| !full.stops(**holder));
+        list.extend(may.map(|holder| (*holder, refund)));
     }
 
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64> {

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use super::domains::{DomainId, Inside};
+use super::domains::DomainId;
 use super::graph::{Exchange, Graph};
 use super::holder::HolderId;
+use super::room::Full;
 use super::sets::SetId;
 use super::table::Table;
 
@@ -90,7 +91,7 @@ impl<E: Exchange> Search<'_, '_, E> {
         while let Some((at, id)) = self.graph.next_run(from, place) {
             place = at + 1;
             let run = self.graph.run(id);
-            exchange.direct(sets, &run, from, &mut direct);
+            self.graph.direct(&run, from, &mut direct);
             for (to, cost) in &direct {
                 self.reach(*to, start.after(*cost));
             }
@@ -98,8 +99,7 @@ impl<E: Exchange> Search<'_, '_, E> {
                 let distance = start.after(cost);
                 if self.farthest_of_all > distance {
                     let full = self.graph.full(&run, from);
-                    let outermost = self.graph.domains.outermost();
-                    self.farthest_of_all = self.reach_inside(outermost, run.set, &full, distance);
+                    self.farthest_of_all = self.reach_inside(None, run.set, &full, distance);
                 }
             }
         }
@@ -116,22 +116,24 @@ impl<E: Exchange> Search<'_, '_, E> {
         }
     }
 
-    /// Lowers the distance of every holder inside that is neither in the set nor in a full domain.
-    /// Skips domains in which all holders are as near already. Returns an upper bound on the
-    /// distances inside.
+    /// Lowers the distance of every holder in the binding domain `whole`, or of all holders, that
+    /// is neither in the set nor in a full domain. Skips domains in which all holders are as near
+    /// already. Returns an upper bound on the distances inside.
     fn reach_inside(
         &mut self,
-        inside: &Inside,
+        whole: Option<DomainId>,
         set: SetId,
-        full: &[DomainId],
+        full: &Full,
         distance: Distance,
     ) -> Distance {
         let Graph { domains, sets, .. } = self.graph;
         let mut farthest = Distance::LEAST;
+        let Some(inside) = domains.bound(whole) else {
+            return farthest;
+        };
         for part in &inside.parts {
-            if self.farthest[*part] > distance && full.binary_search(part).is_err() {
-                let inside = &domains.list()[*part].inside;
-                self.farthest[*part] = self.reach_inside(inside, set, full, distance);
+            if self.farthest[*part] > distance && !full.has(*part) {
+                self.farthest[*part] = self.reach_inside(Some(*part), set, full, distance);
             }
             farthest = farthest.max(self.farthest[*part]);
         }

@@ -1,14 +1,15 @@
 //! Fault domains: the tree of the spread labels, its caps, and which sets of copies keep them.
 //! Normative: docs/placement.md, "Fault domains and caps".
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::hash_map::{Entry, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::holder::HolderId;
 use super::table::{Id, Lists, Table};
 
 /// A domain, identified by its position in the list of domains. The list is ordered by path, so the
 /// parts of a domain follow it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DomainId(pub u32);
 
 impl Id for DomainId {
@@ -43,6 +44,9 @@ pub struct Inside {
     pub members: Vec<HolderId>,
 }
 
+/// So many holders are compared with each other without being sorted.
+const FEW: usize = 16;
+
 /// All domains of a fleet, and which holders can hold at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domains {
@@ -53,6 +57,10 @@ pub struct Domains {
     levels: usize,
     /// For each holder, its domains from the outside in.
     around: Lists<HolderId, DomainId>,
+    /// The same, without the domains that stop nobody whom another one does not stop.
+    binding: Lists<HolderId, DomainId>,
+    /// What stands in each binding domain, and outside all of them, when there are no others.
+    bound: HashMap<Option<DomainId>, Inside>,
     /// For each holder, the first of these.
     outer: Table<HolderId, Option<DomainId>>,
     can_hold: Table<HolderId, bool>,
@@ -72,6 +80,8 @@ impl Domains {
             replicas,
             levels: holders.iter().flatten().map(Vec::len).max().unwrap_or(0),
             around: Lists::default(),
+            binding: Lists::default(),
+            bound: HashMap::from([(None, Inside::default())]),
             outer: Table::default(),
             can_hold: Table::default(),
         };
@@ -99,7 +109,40 @@ impl Domains {
         for (id, cap) in domains.caps().iter() {
             domains.list[id].cap = *cap;
         }
+        for holder in domains.can_hold.ids() {
+            let binding = domains.find_binding(holder);
+            if domains.can_hold(holder) {
+                domains.bind(holder, &binding);
+            }
+            domains.binding.push(binding);
+        }
         domains
+    }
+
+    /// Notes a holder, and the domains around it that were not noted yet, in `bound`.
+    fn bind(&mut self, holder: HolderId, binding: &[DomainId]) {
+        let mut whole = None;
+        for part in binding {
+            if let Entry::Vacant(new) = self.bound.entry(Some(*part)) {
+                new.insert(Inside::default());
+                self.bound.entry(whole).or_default().parts.push(*part);
+            }
+            whole = Some(*part);
+        }
+        self.bound.entry(whole).or_default().members.push(holder);
+    }
+
+    /// A domain that has no more nodes than its cap is full only when all of them are there. One
+    /// that has the same nodes as the domain around it has a cap that is no lower.
+    fn find_binding(&self, holder: HolderId) -> Vec<DomainId> {
+        let mut nodes = None;
+        let around = self.of(holder).iter().copied();
+        let binds = |id: &DomainId| {
+            let domain = &self.list[*id];
+            let same = nodes.replace(domain.nodes) == Some(domain.nodes);
+            domain.cap < domain.nodes && !same
+        };
+        around.filter(binds).collect()
     }
 
     /// What stands directly in the domain `whole`, or outside all domains.
@@ -173,6 +216,18 @@ impl Domains {
         &self.around[holder]
     }
 
+    /// Those domains of a holder that can stop it from joining a set in which it is not, from the
+    /// outside in. The others are full only when one of these is.
+    pub fn binding(&self, holder: HolderId) -> &[DomainId] {
+        &self.binding[holder]
+    }
+
+    /// What stands directly in a binding domain, or outside all of them, if only binding domains
+    /// count.
+    pub fn bound(&self, whole: Option<DomainId>) -> Option<&Inside> {
+        self.bound.get(&whole)
+    }
+
     /// The cap of a domain.
     pub fn cap(&self, domain: DomainId) -> u32 {
         self.list[domain].cap
@@ -197,9 +252,18 @@ impl Domains {
             && !self.of(holder).iter().enumerate().any(full)
     }
 
-    /// The domains that hold as many of `holders` as their cap allows, in ascending order.
+    /// The binding domains that hold as many of `holders` as their cap allows, in ascending order.
     pub fn full(&self, holders: impl Iterator<Item = HolderId>) -> Vec<DomainId> {
-        let mut paths: Vec<&[DomainId]> = holders.map(|holder| self.of(holder)).collect();
+        let full = self.counted_full(holders).into_iter();
+        full.map(|(domain, _)| domain).collect()
+    }
+
+    /// The same domains, and whether each holds more than its cap allows.
+    pub(super) fn counted_full(
+        &self,
+        holders: impl Iterator<Item = HolderId>,
+    ) -> Vec<(DomainId, bool)> {
+        let mut paths: Vec<&[DomainId]> = holders.map(|holder| self.binding(holder)).collect();
         // in the order of paths, the holders of a domain stand beside each other at every level
         paths.sort_unstable_by_key(|path| path.last());
         let mut counts: Vec<(DomainId, u32)> = Vec::new();
@@ -220,16 +284,24 @@ impl Domains {
             }
             before = path;
         }
-        let full = |(domain, count): (DomainId, u32)| (count >= self.cap(domain)).then_some(domain);
+        let full = |(domain, count): (DomainId, u32)| {
+            let cap = self.cap(domain);
+            (count >= cap).then_some((domain, count > cap))
+        };
         counts.into_iter().filter_map(full).collect()
     }
 
     /// Whether no two of `holders` share a domain. Then they keep all caps, since each is at least
     /// 1.
-    fn are_apart(&self, mut holders: impl Iterator<Item = HolderId> + Clone) -> bool {
-        while let Some(holder) = holders.next() {
-            let outer = self.outer[holder];
-            if outer.is_some() && holders.clone().any(|other| self.outer[other] == outer) {
+    fn are_apart(&self, holders: impl Iterator<Item = HolderId> + Clone) -> bool {
+        let mut outer = holders.filter_map(|holder| self.outer[holder]);
+        if outer.clone().nth(FEW).is_some() {
+            let mut all: Vec<DomainId> = outer.collect();
+            all.sort_unstable();
+            return all.windows(2).all(|pair| pair.first() != pair.last());
+        }
+        while let Some(domain) = outer.next() {
+            if outer.clone().any(|other| other == domain) {
                 return false;
             }
         }
@@ -384,7 +456,15 @@ mod tests {
                 let inside = holders.iter().filter(|h| domains.of(**h).contains(&id));
                 inside.count() >= domains.cap(id) as usize
             };
-            let full: Vec<DomainId> = domains.list().ids().filter(|id| inside(*id)).collect();
+            let binds = |id: DomainId| {
+                let mut all = domains.list().ids();
+                let domain = &domains.list()[id];
+                let whole = all.find(|whole| domains.list()[*whole].inside.parts.contains(&id));
+                let is_same = whole.is_some_and(|w| domains.list()[w].nodes == domain.nodes);
+                domain.cap < domain.nodes && !is_same
+            };
+            let ids = domains.list().ids();
+            let full: Vec<DomainId> = ids.filter(|id| inside(*id) && binds(*id)).collect();
             assert_eq!(domains.full(holders.iter().copied()), full);
             found[usize::from(broken.is_some())] += 1;
         }

@@ -139,7 +139,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
     fn next_in_run(&self, run: &Run, from: HolderId, walk: &mut Walk) -> Option<HolderId> {
         let Graph { exchange, sets, .. } = &self.graph;
         let start = walk.distance[from];
-        exchange.direct(sets, run, from, &mut walk.direct);
+        self.graph.direct(run, from, &mut walk.direct);
         for (to, cost) in &walk.direct {
             if !walk.dead[*to] && walk.distance[*to] == start.after(*cost) {
                 return Some(*to);
@@ -149,10 +149,9 @@ impl<'a, E: Exchange> Flow<'a, E> {
         let near = walk.near.get(&start.after(cost))?;
         let full = self.graph.full(run, from);
         let may = |to: HolderId| {
-            let mut domains = self.graph.domains.of(to).iter();
             !walk.dead[to]
                 && sets.role_of(run.set, to).is_none()
-                && !domains.any(|domain| full.binary_search(domain).is_ok())
+                && !full.stops(to)
                 && !walk.direct.iter().any(|(other, _)| *other == to)
         };
         let ahead = near.iter().copied().enumerate();
@@ -243,6 +242,7 @@ impl Walk {
 mod tests {
     use super::super::holder::Role;
     use super::super::piece::PieceId;
+    use super::super::room::Room;
     use super::super::sets::SetId;
     use super::super::table::Id;
     use super::*;
@@ -258,7 +258,14 @@ mod tests {
         fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role] {
             sets.roles(set)
         }
-        fn direct(&self, _: &Sets, _: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+        fn direct(
+            &self,
+            _: &Sets,
+            _: &Room,
+            _: &Run,
+            from: HolderId,
+            list: &mut Vec<(HolderId, i64)>,
+        ) {
             list.clear();
             list.extend((from.0 < 3).then(|| (HolderId(from.0 + 1), 1)));
         }

@@ -8,9 +8,10 @@
 //! An exchange in a part of a run cuts the run, so the graph keeps its runs in a chain.
 
 use super::chain::Chain;
-use super::domains::{DomainId, Domains};
+use super::domains::Domains;
 use super::holder::{HolderId, Role};
 use super::piece::{join, Piece, PieceId};
+use super::room::{Full, Room};
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
@@ -31,7 +32,14 @@ pub(super) trait Exchange {
     fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role];
     /// Lists the holders that may replace `from` in the run, each at a cost of its own. What `list`
     /// had before is removed.
-    fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>);
+    fn direct(
+        &self,
+        sets: &Sets,
+        room: &Room,
+        run: &Run,
+        from: HolderId,
+        list: &mut Vec<(HolderId, i64)>,
+    );
     /// The cost at which any other holder may replace `from`, as far as the caps allow. `None` when
     /// only the holders of `direct` may.
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
@@ -57,6 +65,7 @@ pub(super) struct Graph<'a, E> {
     pub exchange: E,
     pub sets: &'a mut Sets,
     pub domains: &'a Domains,
+    room: Room<'a>,
     runs: Chain<Run>,
     /// For each holder, all runs in which it can be replaced, with their sets at the time when this
     /// was noted. The list may also contain runs in which it no longer can.
@@ -75,6 +84,7 @@ impl<'a, E: Exchange> Graph<'a, E> {
             exchange,
             sets,
             domains,
+            room: Room::new(domains),
             runs: Chain::new(runs),
             of: Table::filled(domains.holders(), Vec::new()),
         };
@@ -113,10 +123,14 @@ impl<'a, E: Exchange> Graph<'a, E> {
         Some((at, id))
     }
 
+    /// Lists the holders that may replace `from` in the run, each at a cost of its own.
+    pub(super) fn direct(&self, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+        self.exchange.direct(self.sets, &self.room, run, from, list);
+    }
+
     /// The domains that can take no further copy of a run after `from` has given up its copy.
-    pub(super) fn full(&self, run: &Run, from: HolderId) -> Vec<DomainId> {
-        let rest = self.sets.holders(run.set);
-        self.domains.full(rest.filter(|holder| *holder != from))
+    pub(super) fn full(&self, run: &Run, from: HolderId) -> Full<'a> {
+        self.room.full(self.sets, run.set, from)
     }
 
     /// Makes the exchange of an arc in `cells` cells of its run: in the whole run, or in a part

@@ -49,7 +49,7 @@
 //! A file uses only files in groups to the left of its own:
 //!
 //! ```text
-//! table | holder | sets domains | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster | compose | build
+//! table | holder | sets domains | room | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster | compose | build
 //! ```
 //!
 //! # Wrong ids
@@ -90,6 +90,7 @@ mod piece;
 mod price;
 mod primaries;
 mod release;
+mod room;
 mod roster;
 mod route;
 mod sets;

@@ -6,6 +6,7 @@ use super::flow::{Flow, Outcome};
 use super::graph::{Exchange, Run};
 use super::holder::{ByHolder, HolderId, Role};
 use super::piece::{overlay, Piece};
+use super::room::Room;
 use super::sets::{SetId, Sets};
 use crate::error::{Error, Result};
 
@@ -118,7 +119,14 @@ impl Exchange for Primaries {
         sets.primary_role(set).map_or(&[], std::slice::from_ref)
     }
 
-    fn direct(&self, sets: &Sets, run: &Run, from: HolderId, list: &mut Vec<(HolderId, i64)>) {
+    fn direct(
+        &self,
+        sets: &Sets,
+        _: &Room,
+        run: &Run,
+        from: HolderId,
+        list: &mut Vec<(HolderId, i64)>,
+    ) {
         let was = if run.old == run.set {
             Some(from) // most runs; the sets need not be read
         } else {

@@ -31,6 +31,7 @@ use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::piece::{Piece, PieceId};
+use super::room::Room;
 use super::sets::{exchange, SetId, Sets};
 use super::table::Table;
 
@@ -81,6 +82,7 @@ pub(super) fn release(
 struct Takers<'a> {
     sets: &'a Sets,
     domains: &'a Domains,
+    room: Room<'a>,
     primaries: Vec<HolderId>,
     others: Vec<HolderId>,
 }
@@ -93,6 +95,7 @@ impl<'a> Takers<'a> {
         Takers {
             sets,
             domains,
+            room: Room::new(domains),
             primaries: holders(primaries),
             others: holders(others),
         }
@@ -108,14 +111,11 @@ impl<'a> Takers<'a> {
         if self.domains.replicas() == 1 {
             return !takers.is_empty();
         }
-        let rest = self.sets.holders(set);
-        let rest = rest.filter(|holder| *holder != role.holder());
-        let full = self.domains.full(rest);
+        let full = self.room.full(self.sets, set, role.holder());
         takers.iter().any(|taker| {
-            // may_join, with the full domains found once for all takers
             self.domains.can_hold(*taker)
                 && (*taker == role.holder() || self.sets.role_of(set, *taker).is_none())
-                && !(self.domains.of(*taker).iter()).any(|id| full.binary_search(id).is_ok())
+                && !full.stops(*taker)
         })
     }
 }
