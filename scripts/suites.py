@@ -255,6 +255,7 @@ SUITES = [
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("faults while maps are written", [PYTHON, "tests/faults/run.py"], None, None),
+    ("hostile maps and fleets", [PYTHON, "tests/hostile/run.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     (
         "packages have one version",

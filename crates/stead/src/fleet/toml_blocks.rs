@@ -22,6 +22,10 @@ const MOST: usize = 300_000;
 /// The most commas, brackets, equals signs and line ends between two headers.
 const MOST_MARKS: usize = 4 << 20;
 
+/// The most strings between two headers. No fleet has more: the most that it can write for two
+/// marks is `"labels"."zone" = "a",`, and for one mark the same at the end of a line, as a key.
+const MOST_STRINGS: usize = MOST_MARKS / 2 * 3 + 2 * MOST;
+
 /// What a scan of the text finds out about its blocks.
 pub(super) struct Outline<'a> {
     text: &'a str,
@@ -34,6 +38,7 @@ pub(super) struct Outline<'a> {
     /// since the last header
     keys: usize,
     marks: usize,
+    strings: usize,
     /// the commas in each open bracket
     commas: Vec<usize>,
 }
@@ -55,12 +60,13 @@ impl<'a> Outline<'a> {
             quiet: Some(0),
             keys: 0,
             marks: 0,
+            strings: 0,
             commas: Vec::new(),
         }
     }
 
-    /// Takes a byte outside of strings and comments. `depth` is how many brackets are open before
-    /// it.
+    /// Takes a byte outside of strings and comments, or the first one of a string. `depth` is how
+    /// many brackets are open before it.
     pub(super) fn take(&mut self, byte: u8, at: usize, depth: usize) -> Result<(), Mistake> {
         if depth == 0 && byte == b'\n' {
             self.line = at + 1;
@@ -90,11 +96,17 @@ impl<'a> Outline<'a> {
                 }
             }
             b'=' if depth == 0 => self.keys += 1,
+            b'"' | b'\'' => self.strings += 1,
             _ => {}
         }
         if self.keys > MOST {
             return too_much(format!(
                 "a table with more than {MOST} keys; is this a fleet?"
+            ));
+        }
+        if self.strings > MOST_STRINGS {
+            return too_much(format!(
+                "more than {MOST_STRINGS} strings in one table; is this a fleet?"
             ));
         }
         if self.marks > MOST_MARKS {
@@ -115,12 +127,16 @@ impl<'a> Outline<'a> {
         }
         if self.text.get(at..).is_some_and(is_header) {
             self.headers.push(self.line);
-            (self.keys, self.marks) = (0, 0);
+            (self.keys, self.marks, self.strings) = (0, 0, 0);
         }
     }
 
     /// Returns the blocks. One block that is the whole text is none.
     pub(super) fn blocks(mut self) -> Vec<Block<'a>> {
+        // the run that the text ends with, which nothing follows
+        if let Some(quiet) = self.quiet.filter(|quiet| self.line - quiet >= GAP) {
+            self.gaps.push(quiet..self.line);
+        }
         let mut starts = vec![0];
         for header in self.headers.drain(..) {
             if starts.last().is_some_and(|last| header - last >= BLOCK) {
@@ -186,5 +202,52 @@ impl<'a> Block<'a> {
             rest -= piece.len();
         }
         end + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts of the blocks of a text without brackets and strings.
+    fn texts(text: &str) -> Vec<String> {
+        let mut outline = Outline::new(text);
+        for (at, byte) in text.bytes().enumerate() {
+            assert!(outline.take(byte, at, 0).is_ok());
+        }
+        let blocks = outline.blocks();
+        blocks
+            .iter()
+            .map(|block| block.text.clone().into())
+            .collect()
+    }
+
+    #[test]
+    fn empty_lines_go_to_no_block_wherever_they_are() {
+        let gap = "\n".repeat(GAP);
+        for text in [
+            format!("{gap}a = 1\nb = 2\n"),
+            format!("a = 1\n{gap}b = 2\n"),
+            format!("a = 1\nb = 2\n{gap}"),
+        ] {
+            assert_eq!(texts(&text), ["a = 1\nb = 2\n"]);
+        }
+        assert_eq!(texts(&gap), [""]);
+        // control: a run that is shorter stays, and the text is one block, which is none
+        assert!(texts(&format!("a = 1\n{}", "\n".repeat(GAP - 1))).is_empty());
+    }
+
+    #[test]
+    fn a_table_of_nothing_but_quotes_is_refused_before_it_is_parsed() {
+        for quote in [b'"', b'\''] {
+            let mut outline = Outline::new("");
+            for at in 0..MOST_STRINGS {
+                assert!(outline.take(quote, at, 0).is_ok());
+            }
+            let Err(mistake) = outline.take(quote, MOST_STRINGS, 0) else {
+                panic!("more strings than any table has are taken");
+            };
+            assert!(mistake.problem.contains("strings"), "{}", mistake.problem);
+        }
     }
 }
