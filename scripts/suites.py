@@ -251,6 +251,12 @@ SUITES = [
     ),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
+    (
+        "formats kept (maps, plans, journals, JSON)",
+        [PYTHON, "tests/kept/run.py"],
+        None,
+        None,
+    ),
     ("one history in every language", [PYTHON, "tests/history/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),

@@ -81,6 +81,14 @@ impl Directory {
                 USAGE,
                 format_args!("{}: this is no directory", directory.display()),
             )),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::new(
+                NO_CONTACT,
+                format_args!(
+                    "{}: the shared directory of the hub is not there; mount it, or make it if the \
+                     hub is new",
+                    directory.display()
+                ),
+            )),
             Err(error) => Err(self.away(&directory.display().to_string(), &error)),
         }
     }
@@ -301,5 +309,26 @@ impl Shared for Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(self.away(&format!("cannot remove {}", path.display()), &error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hub_whose_directory_is_missing_says_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let hub = Directory::new(&dir.path().join("hub/members.map"));
+        let failure = hub.check_directory().unwrap_err();
+        assert!(failure.is_contact());
+        assert!(
+            failure.line.contains("mount it, or make it"),
+            "{}",
+            failure.line
+        );
+        Directory::new(&dir.path().join("members.map"))
+            .check_directory()
+            .unwrap();
     }
 }

@@ -28,6 +28,8 @@ use twox_hash::XxHash3_64;
 use super::kind::Item;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
+/// The bytes of a line around its words: 8 digits, a space and a newline.
+const FRAME: usize = 10;
 /// From this size on the file is written anew.
 const LARGE: u64 = 32 << 20;
 
@@ -389,11 +391,14 @@ fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
     let (mut story, mut good) = (Story::default(), 0);
     let mut bad = None;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
-        let taken = unframed(line).and_then(|line| story.take(line));
-        match (taken, bad) {
-            (Some(()), None) => good += line.len(),
+        match (unframed(line), bad) {
+            (Some(line), None) => {
+                // its checksum is right, so no crash has cut it: another program wrote it
+                story.take(line).ok_or_else(|| unknown(line, path))?;
+                good += line.len() + FRAME;
+            }
             // what a crash leaves is at the end; a whole line after it means something else
-            (Some(()), Some(at)) => {
+            (Some(_), Some(at)) => {
                 return Err(Failure::new(
                     DATA,
                     format_args!(
@@ -407,6 +412,19 @@ fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
         }
     }
     Ok((story, good))
+}
+
+fn unknown(line: &str, path: &Path) -> Failure {
+    let word = line.split(' ').next().unwrap_or_default();
+    Failure::new(
+        DATA,
+        format_args!(
+            "{}: this stead-sync does not know lines with {:?} in a journal; use the newer one that \
+             wrote it",
+            path.display(),
+            word
+        ),
+    )
 }
 
 fn framed(line: &str) -> String {
@@ -498,6 +516,25 @@ mod tests {
         journal.mend("b", &one).unwrap();
         journal.set_aside("b", &one).unwrap();
         journal.end_node("c").unwrap();
+    }
+
+    #[test]
+    fn a_line_of_a_newer_program_is_refused_and_not_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m.carry");
+        for newer in ["weigh a 7", "mark", "pass copy soon"] {
+            let text = [framed("begin 1 2"), framed(newer)].concat();
+            fs::write(&path, &text).unwrap();
+            let failure = Journal::open(&path, "1 2").err().unwrap();
+            let said = failure.line;
+            assert!(said.contains("use the newer one that wrote it"), "{said}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        // the control: a line that was cut is no line of another program
+        let text = [framed("begin 1 2"), framed("weigh a 7")].concat();
+        fs::write(&path, &text[..text.len() - 1]).unwrap();
+        Journal::open(&path, "1 2").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), framed("begin 1 2"));
     }
 
     #[test]
