@@ -785,7 +785,9 @@ class Plan(Sequence[Move]):
         """The number of points whose primary changes although the old primary still holds a copy."""
     @property
     def fraction(self) -> float:
-        """The part of all copies that rebalancing moves, from 0 to 1."""
+        """The part of all copies that rebalancing moves, from 0 to 1. All copies are those of the map
+        that has more of them, as in `stead plan`.
+        """
     def affects(self, key: _Key) -> list[Move]:
         """Returns the moves that concern a key: a list of Move, empty for a key that stays.
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::backends::Backends;
-use super::learning::learn;
+use super::shapes::learn;
 use crate::lock::lock;
 use crate::path::escaped;
 use crate::shared::Shared;

@@ -13,6 +13,7 @@ mod hub;
 mod learning;
 mod merging;
 mod ordering;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod trailing;

@@ -3,8 +3,8 @@
 use super::epochs::Store;
 use crate::error::{Error, Result};
 use crate::map::Map;
-use crate::plan::{all_copies, Amounts};
-use crate::point::Share;
+use crate::plan::Amounts;
+use crate::point::{Share, SPACE};
 use crate::rebalance::{build, build_max_move};
 
 /// How to go back.
@@ -80,11 +80,13 @@ impl Store {
     fn unsaid(&self, old: &Map, newest: &Map, exact: &Map) -> Error {
         let moved = |new: Result<Map>| -> Result<String> {
             let new = new?;
-            let amounts = Amounts::between(newest, &new)?;
-            Ok(percent(amounts.moved, all_copies(newest, &new)))
+            Ok(percent(
+                Amounts::between(newest, &new)?.moved.0,
+                new.replicas(),
+            ))
         };
         let again = Amounts::between(newest, exact);
-        let exact = again.map(|amounts| percent(amounts.moved, all_copies(newest, exact)));
+        let exact = again.map(|amounts| percent(amounts.moved.0, exact.replicas()));
         let said = |amount: Result<String>| match amount {
             Ok(amount) => format!("moves {amount}"),
             Err(error) => format!("is impossible: {error}"),
@@ -127,10 +129,10 @@ fn least(old: &Map, newest: &Map, max_move: Option<Share>) -> Result<Map> {
 }
 
 /// Formats points as a part of all copies, such as `14.58 %`, rounded down.
-fn percent(points: Share, all: u128) -> String {
-    let hundredths = points.0 * 10_000 / all;
+fn percent(points: u128, replicas: u32) -> String {
+    let hundredths = points * 10_000 / (u128::from(replicas) * SPACE);
     match hundredths {
-        0 if points.0 > 0 => "less than 0.01 %".to_owned(),
+        0 if points > 0 => "less than 0.01 %".to_owned(),
         _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
     }
 }
