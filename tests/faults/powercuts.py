@@ -219,7 +219,7 @@ def tried(tally, kind, scene, stead, scratch, options, lies=False):
         except Unmountable as why:
             unmountable.append(f"{where}: the file system cannot be mounted: {why}")
             continue
-        # whatever was only in memory is lost, too, which shows when something is missing
+        # a cut after the last write counts only if something was lost with the memory
         effect += lost > 0 or cut[0] < len(record) or bool(said)
         if said:
             wrong.append(f"{where}: {said}")

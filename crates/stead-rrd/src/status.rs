@@ -35,7 +35,7 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
-    /// Of how many files the router knows the shape.
+    /// How many files the router knows, with their columns and types.
     pub known_files: u64,
     /// Which parts of the files have lost copies for now.
     pub exposed: Exposed,

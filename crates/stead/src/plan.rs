@@ -79,7 +79,7 @@ pub struct Amounts {
 }
 
 /// Returns the number of all copies of points, of which a plan's movement is a part: R * 2^64, with
-/// the larger R of the two maps. So the parts of copied, dropped and kept copies add up when R
+/// the larger R of the two maps. With the smaller one, a part could be more than the whole when R
 /// changes.
 pub fn all_copies(old: &Map, new: &Map) -> u128 {
     u128::from(old.replicas().max(new.replicas())) * SPACE

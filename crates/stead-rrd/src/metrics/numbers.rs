@@ -57,7 +57,7 @@ impl Numbers {
             ("start_time_seconds", "When the router started, in seconds since 1970", status.started),
             ("map_epoch", "The epoch of the map that the files are placed by", status.epoch),
             ("map_next_epoch", "The epoch that files have to be moved to; the same as stead_rrd_map_epoch when there is none", status.next_epoch.unwrap_or(status.epoch)),
-            ("known_files", "Of how many files the router knows the shape", status.known_files),
+            ("known_files", "How many files the router knows, with their columns and types", status.known_files),
             ("problems", "How many problems stead-rrd status would report; 0 when all is well", status.problems().len() as u64),
         ];
         families.plain(gauges)?;

@@ -23,7 +23,7 @@ const FILES: usize = 2000;
 /// How many files are learnt at a time, so that no server has many questions to answer at once.
 const AT_ONCE: usize = 48;
 
-/// How many directories are looked at the same time.
+/// The most directories whose files are learnt at the same time.
 const TASKS: usize = 4;
 
 /// How many directories are remembered, so that none is listed again and again.

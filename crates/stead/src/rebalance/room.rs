@@ -1,9 +1,9 @@
-//! Room: which domains of a set are full, and which holders may come back to a piece. Each is found
-//! once for a set, and not again for each of its holders.
+//! Room: which domains of a set are full, and which holders may come back to a piece. Both are
+//! computed once for a set and kept.
 //!
-//! With 100 copies, a set is asked about each of its holders in turn, and about each holder again
-//! in the next round. What is full when one of them leaves follows from what is full with all of
-//! them: only the domains of the one that leaves get room.
+//! A set of 100 copies is asked about each of its holders in every round: which domains are full
+//! when this holder leaves? That follows from what is kept, because only the domains of the holder
+//! that leaves get room.
 
 use std::cell::RefCell;
 use std::rc::Rc;

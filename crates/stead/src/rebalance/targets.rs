@@ -127,7 +127,7 @@ struct Left {
 }
 
 /// A bound, and what it had left when this was noted. The order is the one in which bounds are
-/// reached: first the one whose cells divided by its weights are the fewest; of equal ones the
+/// reached: first the one with the fewest cells for its weights; of equal ones the
 /// innermost, then the earlier.
 #[derive(Clone, Copy)]
 struct Reached {
