@@ -149,11 +149,11 @@ def perl():
             ),
         ]
     )
-    # the script prints: perl -Mblib=DIRECTORY, relative to ROOT
+    # The demo has built libstead; cargo would also build the other programs. The script
+    # prints: perl -Mblib=DIRECTORY, relative to ROOT.
+    script = os.path.join(ROOT, "scripts", "perl-module")
     built = (
-        os.fsdecode(
-            said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])
-        )
+        os.fsdecode(said([sys.executable, script, "--as-is"]))
         .rstrip("\n")
         .rpartition("-Mblib=")[2]
     )
