@@ -141,8 +141,8 @@ test-dist:
 # builds libstead, too, for the other languages
 demo:
 	@scripts/setup --languages
-	@echo '== building stead and libstead (release)'
-	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@echo '== building stead and libstead (the first time it takes a minute or two)'
+	@$(CARGO) build --profile quick --locked -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
 
 # the clients from PyPI and npm are installed into .venv-agree; scripts/setup --clients installs those

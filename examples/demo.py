@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 import languages
 
 ROOT, TARGET = languages.ROOT, languages.TARGET
-STEAD = os.path.join(TARGET, "release", "stead")
+STEAD = os.path.join(languages.BUILT, "stead")
 HERE = os.path.join(TARGET, "demo")
 NAMES = os.path.join(HERE, "names.txt")
 COUNT = 1_188_968
@@ -183,9 +183,9 @@ def main():
     if not languages.agree(store, ready):
         sys.exit("demo: the languages disagree, which must not be: please report it")
     print(f"""
-  Ask where a name lives:   target/release/stead locate target/demo/store/members.map frank
+  Ask where a name lives:   target/quick/stead locate target/demo/store/members.map frank
   Plan your own change:     edit target/demo/fleet-16.toml, then
-                            target/release/stead plan target/demo/fleet-16.toml target/demo/store/members.map
+                            target/quick/stead plan target/demo/fleet-16.toml target/demo/store/members.map
   ({time.monotonic() - start:.1f} s)""")
 
 

@@ -17,7 +17,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.path.abspath(
     os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 )
-RELEASE = os.path.join(TARGET, "release")
+# cargo's profile "quick": made for whoever waits for the build
+BUILT = os.path.join(TARGET, "quick")
 WHERE = os.path.join(ROOT, "examples", "where")
 VENV = os.path.join(ROOT, ".venv", "bin")
 CC, PERL, PHP = (os.environ.get(name.upper(), name) for name in ("cc", "perl", "php"))
@@ -76,7 +77,7 @@ def c():
         link = os.path.join(here, name)
         if os.path.lexists(link):
             os.remove(link)
-        os.symlink(os.path.join(RELEASE, "libstead.so"), link)
+        os.symlink(os.path.join(BUILT, "libstead.so"), link)
     program = os.path.join(here, "where")
     said(
         [
@@ -97,22 +98,16 @@ def c():
 
 
 def python():
-    """Python, with the module in .venv if `make test` has created it; otherwise cargo
-    builds one for this Python.
+    """Python, with the module in .venv if `make test` has built it of these sources;
+    otherwise cargo builds one for this Python.
     """
     module = os.path.join(ROOT, "scripts", "python-module")
-    if os.path.exists(os.path.join(VENV, "maturin")):
-        said([sys.executable, module])
+    try:
+        said([sys.executable, module, "--check"])
         interpreter, env = os.path.join(VENV, "python"), {}
-    else:
-        interpreter, env = (
-            sys.executable,
-            {
-                "PYTHONPATH": os.fsdecode(
-                    said([sys.executable, module, "--tree"])
-                ).strip()
-            },
-        )
+    except NotHere:
+        tree = os.fsdecode(said([sys.executable, module, "--tree"])).strip()
+        interpreter, env = sys.executable, {"PYTHONPATH": tree}
     version = (
         said([interpreter, "-c", "import sys; print(sys.version.split()[0])"])
         .decode()
@@ -131,7 +126,7 @@ def php():
     return (
         f"PHP {version}",
         [PHP, os.path.join(WHERE, "where.php")],
-        {"STEAD_LIBRARY": os.path.join(RELEASE, "libstead.so")},
+        {"STEAD_LIBRARY": os.path.join(BUILT, "libstead.so")},
     )
 
 
@@ -149,11 +144,10 @@ def perl():
             ),
         ]
     )
-    # The demo has built libstead; cargo would also build the other programs. The script
-    # prints: perl -Mblib=DIRECTORY, relative to ROOT.
+    # the script prints: perl -Mblib=DIRECTORY, relative to ROOT
     script = os.path.join(ROOT, "scripts", "perl-module")
     built = (
-        os.fsdecode(said([sys.executable, script, "--as-is"]))
+        os.fsdecode(said([sys.executable, script, "--quick"]))
         .rstrip("\n")
         .rpartition("-Mblib=")[2]
     )
@@ -186,7 +180,7 @@ def agree(path, ready):
     """Prints the table for a map. Returns False if two answers differ."""
     names = [name.encode() for name in NAMES]
     rows = [
-        ("the program", said([os.path.join(RELEASE, "stead"), "locate", path, *names]))
+        ("the program", said([os.path.join(BUILT, "stead"), "locate", path, *names]))
     ]
     whole = set()
     for language, future in ready.items():

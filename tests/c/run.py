@@ -143,7 +143,7 @@ def main():
         start = time.monotonic()
         libraries = library(scratch, "release")
         faults = library(
-            scratch, "faults", "--profile", "faults", "--features", "faults"
+            scratch, "quick", "--profile", "quick", "--features", "faults"
         )
         programs = {
             name: os.path.join(scratch, name)
