@@ -142,9 +142,7 @@ def main():
         os.chmod(scratch, 0o755)
         start = time.monotonic()
         libraries = library(scratch, "release")
-        faults = library(
-            scratch, "quick", "--profile", "quick", "--features", "faults"
-        )
+        faults = library(scratch, "quick", "--profile", "quick", "--features", "faults")
         programs = {
             name: os.path.join(scratch, name)
             for name in ("suite", "forks", "controls", "scarce")
