@@ -40,7 +40,7 @@ help:
 
 help-all:
 	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
-	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (run scripts/setup --clients before; it installs the clients)'
+	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live'
 	@echo 'make demo-site     runs a site on this machine (PostgreSQL, photos, etcd; web hosts in PHP, Perl and Python), adds a shard to it under load, and counts what was missed or lost (ARGS=--help)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
@@ -145,12 +145,10 @@ demo:
 	@$(CARGO) build --profile quick --locked -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
 
-# the clients from PyPI and npm are installed into .venv-agree; scripts/setup --clients installs those
-# from Debian
-demo-agree: setup
+# its clients from PyPI and npm are installed into .venv-agree
+demo-agree:
+	@scripts/setup --tests
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
-	@[ -x .venv/bin/maturin ] || scripts/setup --tests
-	@scripts/agree-venv
 	@scripts/python-module || echo '== continuing without the Python module'
 	@$(PYTHON) -B tests/agree/run.py $(ARGS)
 
@@ -227,12 +225,14 @@ bench-balance: program .venv-swift/ready
 # ARGS=--measure runs real carries, too, which take some minutes
 scale: setup
 	@scripts/setup --tests
+	@scripts/python-module
 	@$(if $(findstring --measure,$(ARGS)),$(CARGO) build --release --locked -q -p stead-cli -p stead-sync)
 	@.venv/bin/python benches/scale/run.py $(or $(ARGS),--page)
 
 # OR-tools, when it is in .venv, checks the results a second time
 bench-optimum: program
 	@scripts/setup --tests
+	@scripts/python-module
 	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
 
 bench-rrd: setup
@@ -257,6 +257,7 @@ test-spark: wheel
 
 kills:
 	@scripts/setup --tests
+	@scripts/python-module
 	@STEAD_KILLS=25 .venv/bin/python -m pytest -q -p no:cacheprovider tests/sync/test_carry_servers.py
 
 faults:

@@ -4,6 +4,7 @@ tests that failed and the plain total. Exit 1 when anything failed.
     python3 scripts/suites.py [SUITE ...]      only these; --list names them
 """
 
+import itertools
 import os
 import re
 import signal
@@ -506,6 +507,11 @@ def run(name, command, counter, needs, log_dir):
     return count, text if count.failed else reasons, bool(count.failed), used
 
 
+# The first suites, which need nothing but cargo. Meanwhile the Python module is built.
+FIRST = {
+    name for name, *_ in itertools.takewhile(lambda s: s[0].endswith("(Rust)"), SUITES)
+}
+
 # Each of these runs beside the suites that follow it: they wait (for servers, disks, a
 # linker), or compute on one core only. No other suite writes the files that they use.
 BESIDE = {
@@ -518,6 +524,26 @@ BESIDE = {
     "PHP under php-fpm",
     "members' photos move (Python, PHP, Perl)",
 }
+
+
+def build_module():
+    """Builds the Python module into .venv, where there is one."""
+    if not os.path.exists(VENV):
+        return
+    print("== the Python module for .venv, beside the next suites", flush=True)
+    done = subprocess.run(
+        [PYTHON, "scripts/python-module"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    print(done.stdout.decode("utf-8", "replace"), end="", flush=True)
+    if done.returncode:
+        print(
+            "== the Python module could not be built; its tests will fail", flush=True
+        )
 
 
 def main():
@@ -556,8 +582,13 @@ def main():
                 )
                 print(done[name], flush=True)
 
+        module = threading.Thread(target=build_module)
+        if not wanted:
+            module.start()
         others = []
         for suite in suites:
+            if suite[0] not in FIRST and module.ident:
+                module.join()
             beside = suite[0] in BESIDE
             with speaking:
                 print(f"== {suite[0]}{', beside the next suites' * beside}", flush=True)

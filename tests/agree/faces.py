@@ -76,7 +76,9 @@ def python():
             [program, "-c", "import stead"], stderr=subprocess.DEVNULL, check=False
         ).returncode
     ):
-        raise Lacking("stead's module is not in .venv (scripts/setup --tests)")
+        raise Lacking(
+            "stead's module is not in .venv (scripts/python-module builds it)"
+        )
     return [program, os.path.join(HERE, "where.py")]
 
 

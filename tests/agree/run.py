@@ -122,7 +122,7 @@ def main(arguments):
             print(f"left out: {client.label}: {why}")
         print(
             "stead: no two clients are installed, so there is nothing to compare; "
-            "scripts/setup --clients installs them",
+            "scripts/setup --tests installs them",
             file=sys.stderr,
         )
         return 1

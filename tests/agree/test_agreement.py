@@ -217,4 +217,4 @@ def test_the_demo_fails_when_a_face_disagrees_on_one_key(
 def test_the_demo_without_clients_says_how_to_get_them(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(clients, "CLIENTS", [])
     assert run.main(["--keys", "10", "--picture", str(tmp_path / "a.svg")]) == 1
-    assert "scripts/setup --clients installs them" in capsys.readouterr().err
+    assert "scripts/setup --tests installs them" in capsys.readouterr().err

@@ -118,6 +118,8 @@ class Guide:
     def context(self, name=None, ca="ca"):
         """Returns the client's side, with this certificate or with none."""
         context = ssl.create_default_context(cafile=self.place / f"{ca}.pem")
+        # the default from Python 3.13 on
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
         if name:
             context.load_cert_chain(
                 self.place / f"{name}.pem", self.place / f"{name}.key"

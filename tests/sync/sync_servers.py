@@ -114,6 +114,8 @@ class Etcd:
         context = None
         if self.tls:
             context = ssl.create_default_context(cafile=f"{self.tls}/ca.pem")
+            # the default from Python 3.13 on
+            context.verify_flags |= ssl.VERIFY_X509_STRICT
             context.load_cert_chain(f"{self.tls}/client.pem", f"{self.tls}/client.key")
         with urllib.request.urlopen(asked, timeout=LIMIT, context=context) as answer:
             return json.load(answer)

@@ -32,6 +32,8 @@ def certificate(directory, name, extensions):
             "ca.pem",
             "-subj",
             "/CN=ca",
+            "-addext",
+            "keyUsage=critical,keyCertSign,cRLSign",
         )
         return
     openssl(
@@ -44,7 +46,9 @@ def certificate(directory, name, extensions):
         "-subj",
         f"/CN={name}",
     )
-    (directory / f"{name}.ext").write_text(extensions)
+    (directory / f"{name}.ext").write_text(
+        extensions + "authorityKeyIdentifier = keyid\n"
+    )
     openssl(
         *f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 9".split(),
         *f"-out {name}.pem -extfile {name}.ext".split(),

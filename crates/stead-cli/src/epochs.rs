@@ -34,9 +34,9 @@ pub struct Epoch {
     /// what changed in the fleet, in a few words
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// R of this epoch; 0 if the epoch is damaged
+    /// the R that `moved` is a part of; 0 if the epoch is damaged
     #[serde(skip)]
-    pub replicas: u32,
+    pub copies: u32,
     /// null when neither the epoch before nor the log is kept
     pub moved: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ impl Epoch {
     /// Formats what the epoch moved, as a part of all copies; `-` where nobody knows.
     pub fn moved_in_words(&self) -> String {
         match &self.moved {
-            Some(moved) => share(moved.points.parse().unwrap_or(0), self.replicas),
+            Some(moved) => share(moved.points.parse().unwrap_or(0), self.copies),
             None => "-".to_owned(),
         }
     }
@@ -137,6 +137,12 @@ fn epoch(
         // the log still knows what the maps no longer tell
         None => (told.and_then(|told| told.moved_points.parse().ok()), None),
     };
+    // as in a plan: a part of the copies of the map that has more of them
+    let other = match (before, told) {
+        (None, Some(told)) => told.replicas,
+        _ => before.map_or(0, Map::replicas),
+    };
+    let copies = other.max(map.replicas());
     Ok(Epoch {
         time: told.map(|told| told.time.clone()),
         who: told.map(|told| visible(&told.who)),
@@ -147,8 +153,8 @@ fn epoch(
         digest: Some(hex(&map.digest())),
         parent: Some(hex(&map.parent())),
         slices: Some(map.base_count()),
-        replicas: map.replicas(),
-        moved: points.map(|points| Amount::of(points, map)),
+        copies,
+        moved: points.map(|points| Amount::of_copies(points, copies)),
         error: None,
     })
 }
@@ -165,7 +171,7 @@ fn damaged(epoch: u64, error: &Error) -> Epoch {
         who: None,
         note: None,
         change: None,
-        replicas: 0,
+        copies: 0,
         moved: None,
         error,
     }

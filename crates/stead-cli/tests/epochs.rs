@@ -53,6 +53,33 @@ fn as_anna(dir: &Dir, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// From three copies to one, on a node that had few of them: most of the one copy moves, and that is a
+/// third of all.
+#[test]
+fn a_part_is_of_the_map_with_more_copies_in_every_output() {
+    let dir = Dir::new();
+    dir.write("f.toml", weighted([1, 1, 1, 0, 0], "replicas = 3\n"));
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    dir.write("f.toml", weighted([0, 0, 0, 1, 1], ""));
+    let plan = dir.run(&["plan", "f.toml", "m.map", "--json"]).json();
+    assert_eq!(plan["moved"], plan["copies"]["copied"]);
+    assert_eq!(plan["moved"]["fraction"], 1.0 / 3.0);
+    assert_eq!(plan["lower_bound"], plan["moved"]);
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let history = dir.run(&["history", "m.map", "--json"]).json();
+    let epochs = history["epochs"].as_array().unwrap();
+    let newest = epochs.iter().find(|epoch| epoch["epoch"] == 2).unwrap();
+    assert_eq!(newest["moved"], plan["moved"]);
+    // the epoch before is gone, and the log still knows
+    std::fs::remove_file(dir.path("m.map.history/1")).unwrap();
+    let history = dir.run(&["history", "m.map", "--json"]).json();
+    let epochs = history["epochs"].as_array().unwrap();
+    let newest = epochs.iter().find(|epoch| epoch["epoch"] == 2).unwrap();
+    assert_eq!(newest["moved"], plan["moved"]);
+    let said = dir.run(&["history", "m.map"]).ok();
+    assert!(said.text().contains("33.33 %"), "{}", said.text());
+}
+
 #[test]
 fn the_history_tells_when_who_what_and_why_within_80_columns() {
     let dir = Dir::new();

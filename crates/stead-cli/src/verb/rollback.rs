@@ -144,7 +144,7 @@ impl Rollback {
             let new = store.back_to(newest, self.epoch, Some(back));
             let moved = new.and_then(|new| {
                 let moved = Amounts::between(newest, &new)?.moved.0;
-                Ok(percent(moved, new.replicas()))
+                Ok(percent(moved, newest.replicas().max(new.replicas())))
             });
             match moved {
                 Ok(moved) => format!("{option}  moves {moved:>12}  {what}"),

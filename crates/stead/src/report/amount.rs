@@ -25,7 +25,7 @@ impl Amount {
     }
 
     /// Describes a number of points as a fraction of this many copies of the space.
-    pub(super) fn of_copies(points: u128, copies: u32) -> Amount {
+    pub fn of_copies(points: u128, copies: u32) -> Amount {
         Amount {
             points: points.to_string(),
             fraction: points as f64 / (f64::from(copies) * SPACE as f64),

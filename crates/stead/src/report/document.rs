@@ -198,7 +198,11 @@ impl<'a> Report<'a> {
                     },
                     Some(old),
                 )?;
-                Some(Amount::of(Amounts::between(old, &free)?.moved.0, new))
+                let most = old.replicas().max(new.replicas());
+                Some(Amount::of_copies(
+                    Amounts::between(old, &free)?.moved.0,
+                    most,
+                ))
             }
             _ => Some(report.moved.clone()),
         };
@@ -269,11 +273,12 @@ impl<'a> Report<'a> {
         let amounts = before
             .as_ref()
             .map_or(Amounts::NONE, |before| before.amounts);
-        let amount = |points: u128| Amount::of(points, new);
+        // as in `all_copies`: a part of the copies of the map that has more of them
         let most = before
             .as_ref()
             .map_or(0, |before| before.old.replicas())
             .max(new.replicas());
+        let amount = |points: u128| Amount::of_copies(points, most);
         let old = before.as_ref().map(|before| before.old);
         let copies = before.as_ref().map(|before| {
             let Amounts {
@@ -344,7 +349,9 @@ impl<'a> Report<'a> {
             optimum: None,
             by_hand: amount(amounts.by_hand.0),
             reordered: amount(amounts.reordered.0),
-            to_come: new.target_slices().map(|_| amount(still_to_move(new))),
+            to_come: new
+                .target_slices()
+                .map(|_| Amount::of(still_to_move(new), new)),
             violations: verdict.violating_slices,
             pending_violations: verdict.pending_violations,
             pin_violations: verdict.violating_pins,

@@ -337,7 +337,7 @@ impl Store {
                 None => change,
             },
             moved_points: moved.to_string(),
-            replicas: new.replicas(),
+            replicas: base.map_or(0, Map::replicas).max(new.replicas()),
         };
         let file = self.history_dir().join(log::FILE);
         log::append(&file, &entry, access).map_err(|e| Error::io("write", &file, e))

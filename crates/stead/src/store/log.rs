@@ -47,7 +47,8 @@ pub struct Entry {
     pub change: String,
     /// The points that moved, as a decimal number.
     pub moved_points: String,
-    /// R of the epoch. A share of `moved_points` is a part of R * 2^64.
+    /// The larger R of this epoch and of the one before. A share of `moved_points` is a part of
+    /// R * 2^64.
     pub replicas: u32,
 }
 
