@@ -22,11 +22,12 @@ ROOT = os.path.dirname(HERE)
 DATA = os.path.join(ROOT, "target", "wheel-data")
 
 
-def program(maturin: list[str] | None = None) -> None:
+def program(maturin: list[str] | None = None, built: str | None = None) -> None:
     """Builds the program into DATA/scripts.
 
     maturin: the command of a maturin that has zig, for a program that runs with older
     versions of glibc than the one here. Without it, cargo builds the program.
+    built: a program that cargo has built already.
     """
     scripts = os.path.join(DATA, "scripts")
     os.makedirs(scripts, exist_ok=True)
@@ -45,12 +46,14 @@ def program(maturin: list[str] | None = None) -> None:
                 )
                 _put(archive.read(name), made)
         return
-    cargo = os.environ.get("CARGO", "cargo")
-    _run([cargo, "build", "--release", "--locked", "-q", "-p", "stead-cli"])
-    target = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+    if not built:
+        cargo = os.environ.get("CARGO", "cargo")
+        _run([cargo, "build", "--release", "--locked", "-q", "-p", "stead-cli"])
+        target = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+        built = os.path.join(ROOT, target, "release", "stead")
     # a copy, because the program of `make build` keeps its symbols
     with tempfile.TemporaryDirectory() as out:
-        copy = shutil.copy(os.path.join(ROOT, target, "release", "stead"), out)
+        copy = shutil.copy(built, out)
         # the debugging symbols are seven times as large as the program
         _run([shutil.which("strip") or "strip", copy])
         with open(copy, "rb") as file:

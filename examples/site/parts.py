@@ -61,7 +61,10 @@ def use_a_python_with(*modules):
         for module in modules:
             __import__(module)
     except ImportError as error:
-        is_it = os.path.realpath(sys.executable) == os.path.realpath(system)
+        # a virtual environment of the system's Python has the same file, and not its modules
+        is_it = sys.prefix == sys.base_prefix and os.path.realpath(
+            sys.executable
+        ) == os.path.realpath(system)
         has = not is_it and os.path.exists(system)
         if has and subprocess.run(check, capture_output=True, check=False).returncode:
             has = False

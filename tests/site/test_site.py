@@ -56,6 +56,23 @@ def environment(tmp_path_factory):
     return dict(os.environ, STEAD_PARTS=str(place))
 
 
+def test_a_virtual_environment_goes_on_in_the_systems_python(tmp_path):
+    """Also where it was made of that Python: then both are the same file."""
+    system = "/usr/bin/python3"
+    have = [system, "-c", "import ensurepip, psycopg2, venv"]
+    if subprocess.run(have, capture_output=True, check=False).returncode:
+        pytest.skip("the system's Python has no psycopg2 or no venv")
+    place = tmp_path / "venv"
+    subprocess.run([system, "-m", "venv", "--without-pip", place], check=True)
+    program = tmp_path / "asks.py"
+    program.write_text(
+        f"import sys\nsys.path.insert(0, {str(EXAMPLE)!r})\nimport parts\n"
+        "parts.use_a_python_with('psycopg2')\nprint(sys.executable)\n"
+    )
+    said = parts.said([place / "bin" / "python", program])
+    assert said == system
+
+
 @pytest.fixture
 def room():
     """Makes a directory for the directories of demos, with a short name: the paths of
