@@ -3,8 +3,8 @@
 use super::epochs::Store;
 use crate::error::{Error, Result};
 use crate::map::Map;
-use crate::plan::Amounts;
-use crate::point::{Share, SPACE};
+use crate::plan::{all_copies, Amounts};
+use crate::point::Share;
 use crate::rebalance::{build, build_max_move};
 
 /// How to go back.
@@ -78,15 +78,7 @@ impl Store {
 
     /// Returns the error for an older epoch when it was not said how to go back.
     fn unsaid(&self, old: &Map, newest: &Map, exact: &Map) -> Error {
-        let moved = |new: Result<Map>| -> Result<String> {
-            let new = new?;
-            Ok(percent(
-                Amounts::between(newest, &new)?.moved.0,
-                new.replicas(),
-            ))
-        };
-        let again = Amounts::between(newest, exact);
-        let exact = again.map(|amounts| percent(amounts.moved.0, exact.replicas()));
+        let least = least(old, newest, None).and_then(|new| part_moved(newest, &new));
         let said = |amount: Result<String>| match amount {
             Ok(amount) => format!("moves {amount}"),
             Err(error) => format!("is impossible: {error}"),
@@ -98,8 +90,8 @@ impl Store {
                 self.path().display(),
                 old.epoch(),
                 newest.epoch() - old.epoch(),
-                said(exact),
-                said(moved(least(old, newest, None)))
+                said(part_moved(newest, exact)),
+                said(least)
             ),
         }
     }
@@ -128,11 +120,12 @@ fn least(old: &Map, newest: &Map, max_move: Option<Share>) -> Result<Map> {
     }
 }
 
-/// Formats points as a part of all copies, such as `14.58 %`, rounded down.
-fn percent(points: u128, replicas: u32) -> String {
-    let hundredths = points * 10_000 / (u128::from(replicas) * SPACE);
-    match hundredths {
+/// Formats what moves as a part of all copies, such as `14.58 %`, rounded down.
+fn part_moved(old: &Map, new: &Map) -> Result<String> {
+    let points = Amounts::between(old, new)?.moved.0;
+    let hundredths = points * 10_000 / all_copies(old, new);
+    Ok(match hundredths {
         0 if points > 0 => "less than 0.01 %".to_owned(),
         _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
-    }
+    })
 }
