@@ -53,7 +53,7 @@ fn as_anna(dir: &Dir, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// From three copies to one, on new nodes: all of the one copy moves, which is a third of all copies.
+/// From three copies to one, on new nodes: all of that one copy moves, a third of all copies.
 #[test]
 fn a_part_is_of_the_map_with_more_copies_in_every_output() {
     let dir = Dir::new();
