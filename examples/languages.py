@@ -18,7 +18,8 @@ TARGET = os.path.abspath(
     os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 )
 # cargo's profile "quick": made for whoever waits for the build
-BUILT = os.path.join(TARGET, "quick")
+QUICK = os.path.join(TARGET, "quick")
+BUILT = os.environ.get("STEAD_BUILT") or QUICK
 WHERE = os.path.join(ROOT, "examples", "where")
 VENV = os.path.join(ROOT, ".venv", "bin")
 CC, PERL, PHP = (os.environ.get(name.upper(), name) for name in ("cc", "perl", "php"))
@@ -147,7 +148,9 @@ def perl():
     # the script prints: perl -Mblib=DIRECTORY, relative to ROOT
     script = os.path.join(ROOT, "scripts", "perl-module")
     built = (
-        os.fsdecode(said([sys.executable, script, "--quick"]))
+        os.fsdecode(
+            said([sys.executable, script, *(["--quick"] if BUILT == QUICK else [])])
+        )
         .rstrip("\n")
         .rpartition("-Mblib=")[2]
     )

@@ -22,12 +22,13 @@ ROOT = os.path.dirname(HERE)
 DATA = os.path.join(ROOT, "target", "wheel-data")
 
 
-def program(maturin: list[str] | None = None, built: str | None = None) -> None:
+def program(maturin: list[str] | None = None) -> None:
     """Builds the program into DATA/scripts.
 
     maturin: the command of a maturin that has zig, for a program that runs with older
     versions of glibc than the one here. Without it, cargo builds the program.
-    built: a program that cargo has built already.
+    STEAD_PROGRAM names a program that is there already: the tests have built one, beside
+    other programs, and cargo would build its dependencies once more for it alone.
     """
     scripts = os.path.join(DATA, "scripts")
     os.makedirs(scripts, exist_ok=True)
@@ -46,6 +47,7 @@ def program(maturin: list[str] | None = None, built: str | None = None) -> None:
                 )
                 _put(archive.read(name), made)
         return
+    built = os.environ.get("STEAD_PROGRAM")
     if not built:
         cargo = os.environ.get("CARGO", "cargo")
         _run([cargo, "build", "--release", "--locked", "-q", "-p", "stead-cli"])

@@ -54,7 +54,12 @@ class Agree(unittest.TestCase):
         """Returns the table, and whether all agree. Python and Perl are left out: their
         own suites build them.
         """
-        env = {**os.environ, "PERL": "/nowhere/perl", **env}
+        env = {
+            **os.environ,
+            "STEAD_BUILT": os.path.dirname(self.program),
+            "PERL": "/nowhere/perl",
+            **env,
+        }
         code = (
             "import sys, languages; languages.LANGUAGES['Python'] = languages.perl; "
             "sys.exit(not languages.agree(sys.argv[1], languages.prepare()))"
