@@ -478,7 +478,8 @@ fn the_widest_fleets_are_below_the_usual_limit() {
     reading(&mut table, "a million pins", &text);
     table.print();
     for (kind, (_, most, largest, of)) in &table.0 {
-        assert!(*most < NEAR, "{kind} of {of}: {most} times the peak");
+        // first maps of 255 copies in few domains have few pieces
+        assert!(*most < 2.0 * NEAR, "{kind} of {of}: {most} times the peak");
         assert!(*largest < USUAL_LIMIT, "{kind}: {largest}");
     }
     set_limit(USUAL_LIMIT);
