@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// The limit as long as nobody sets another one. tests/memory.rs prints the estimates that it was
-/// chosen from: the largest estimate of a fleet that docs/rebalance.md ("Many copies and many
-/// labels") or docs/fleet.md ("Limits") names is below it.
+/// The limit as long as nobody sets another one. It was chosen from the estimates that
+/// tests/memory.rs prints for its widest fleets, which are fleets of the table of docs/rebalance.md
+/// ("Many copies and many labels") and fleets with as many nodes, policies and pins as docs/fleet.md
+/// allows: the largest is 2.3 GB.
 pub const USUAL_LIMIT: u64 = 4 << 30;
 
 /// The system is not asked for less than this. glibc answers a smaller request from memory that the
