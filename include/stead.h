@@ -40,11 +40,22 @@
 // function that can fail returns a number of stead_status and fills the error record, which may be
 // NULL. It writes its outputs only when it returns STEAD_OK. Its comment lists the statuses that it
 // returns; any function may also return STEAD_INTERNAL. Any other function says what it returns
-// when an argument is wrong. When a small allocation fails, the process is aborted; STEAD_MEMORY is
-// for those whose size the caller or a file decides. A pointer may be NULL only where its function says so;
-// elsewhere NULL gives STEAD_INVALID, not a crash. The library sets no signal handler, starts no
-// thread, reads no environment variable and does not depend on the locale. It prints nothing,
-// except that a bug in stead (STEAD_INTERNAL) writes its message to standard error.
+// when an argument is wrong. A pointer may be NULL only where its function says so; elsewhere NULL
+// gives STEAD_INVALID, not a crash. The library sets no signal handler, starts no thread and does
+// not depend on the locale. It reads two environment variables: STEAD_MEMORY_LIMIT (see MEMORY), and
+// STEAD_KERNEL, which tests use. It prints nothing, except that a bug in stead (STEAD_INTERNAL)
+// writes its message to standard error.
+//
+// MEMORY. When the system has no memory for a call, the call returns STEAD_MEMORY, and a function
+// that returns a string of a map returns NULL. In detail: a block whose size a file, a text or the
+// caller decides is asked for, and a refusal is STEAD_MEMORY. Reading a fleet, building, comparing
+// and reporting need many blocks. These calls, and the guards of a publish, estimate the most that
+// they may need, return STEAD_MEMORY if that is above stead_memory_limit, ask the system for a block
+// of that size, and give it back before they begin. So two things are left that end the process, as
+// Rust ends it: a block of less than 64 KiB that the system refuses to any call; and a larger block
+// that it refuses to one of these calls after it had granted the estimate, because another thread or
+// process took the memory in between. A program that must live through both makes these calls in a
+// child process. Looking up keys, one or many, needs no memory.
 //
 // KEYS are bytes with a length. Nothing is trimmed, folded or decoded: a key with a newline at its
 // end is another key, and may live on another node.
@@ -152,7 +163,7 @@ typedef enum {
   STEAD_INTERNAL = 15,
   // The operating system denied permission; os_errno is EACCES or EPERM.
   STEAD_PERMISSION = 16,
-  // There is not enough memory for a copy of what the caller gave, or of a file.
+  // There is not enough memory for the call, or it may need more than stead_memory_limit allows.
   STEAD_MEMORY = 17,
   // The change does harm that a guard forbids, and the guard was not lifted; or a carry is open,
   // and this is another change. This call changed nothing.
@@ -368,6 +379,14 @@ const char *stead_version(void);
 // a status. Do not free it.
 const char *stead_status_name(int32_t status);
 
+// Sets how many bytes of memory a single call may need, for all threads of the process, and returns
+// the limit before. A call that reads a fleet, or that opens, builds, compares or judges maps, and
+// that may need more, returns STEAD_MEMORY before it begins. What it may need is an upper bound: most
+// calls need less. The limit is 4 GiB unless the environment variable STEAD_MEMORY_LIMIT is another
+// number of bytes when it is first needed.
+// bytes: This is the new limit. 0 changes nothing, and only asks.
+uint64_t stead_memory_limit(uint64_t bytes);
+
 // Opens and verifies a map file. Cost: one stat when this process has the file open already and it
 // is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
 // renaming another over it, as stead does) is opened anew, and the maps that are open keep their
@@ -398,7 +417,7 @@ int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, 
 // max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 // also carries its target, and building the same fleet again takes the next step.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-// STEAD_IDENTITY when `previous` has another name, hash or key rule.
+// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build(const void *fleet,
                         size_t length,
@@ -412,7 +431,7 @@ int32_t stead_map_build(const void *fleet,
 // its path.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
 // STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_NOT_FOUND,
-// STEAD_PERMISSION or STEAD_IO from the operating system.
+// STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build_file(const char *path,
                              const stead_map *previous,
@@ -449,7 +468,7 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // none.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
 // refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
-// STEAD_PERMISSION or STEAD_IO from the operating system.
+// STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_publish(const stead_map *map,
                           const stead_map *previous,
@@ -637,7 +656,7 @@ int32_t stead_map_locate_all_many(const stead_map *map,
 // over when they are down. Every client gets the same list.
 // count: the length of the list. It is less than capacity only when the map has fewer nodes, so
 // room for stead_map_node_count numbers is always enough. Capacity 0 gives an empty list.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,
                          size_t length,
@@ -788,7 +807,7 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 // Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 // weight and share. Free the text with stead_text_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when the map needs a newer
-// stead than this one to judge it.
+// stead than this one to judge it; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
@@ -797,7 +816,7 @@ int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 // under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
 // part of the text; a build keeps the hash and the secret of the map. Free the text with
 // stead_text_free.
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_fleet(const stead_map *map, char **text, stead_error *error);
 
@@ -809,7 +828,7 @@ void stead_text_free(char *text);
 // published yet, or afterwards. Cost: one pass over the slices of both maps.
 // plan: where the handle goes; free it with stead_plan_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
-// clusters, or have other hashes or key rules.
+// clusters, or have other hashes or key rules; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_plan_between(const stead_map *old_map,
                            const stead_map *new_map,
@@ -877,7 +896,7 @@ double stead_plan_fraction(const stead_plan *plan);
 // least that could move, and the share of every node. Free the text with stead_text_free.
 // with_moves: 1 also lists every move; 0 leaves the list out.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when a map needs a newer
-// stead than this one to judge it.
+// stead than this one to judge it; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 
@@ -913,7 +932,7 @@ int32_t stead_pair_open_from(const char *path,
 // Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The
 // pair keeps both maps alive: you may free your handles of them first.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
-// clusters, or have other hashes or key rules.
+// clusters, or have other hashes or key rules; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_pair_between(const stead_map *old_map,
                            const stead_map *new_map,
@@ -1064,7 +1083,7 @@ int32_t stead_path_name(const void *path,
 // members: The report also says what the directories of `levels` would hold for this many members.
 // 0 leaves that out.
 // levels: This text says how many directories there are on each level. NULL means "64,64,128".
-// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_survey(const void *names,
                      size_t length,

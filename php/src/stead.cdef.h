@@ -133,6 +133,8 @@ const char *stead_version(void);
 
 const char *stead_status_name(int32_t status);
 
+uint64_t stead_memory_limit(uint64_t bytes);
+
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, stead_error *error);

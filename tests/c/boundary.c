@@ -86,6 +86,7 @@ int main(int argc, char **argv) {
 
   VALUE(IS_ZERO, stead_abi);
   VALUE(IS_NULL, stead_version);
+  VALUE(IS_ZERO, stead_memory_limit, 0);
   VALUE(IS_NULL, stead_status_name, 1);
   STATUS(stead_map_open, path, 0, &out.map, at);
   stead_map *first = out.map;

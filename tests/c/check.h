@@ -117,6 +117,7 @@ void check_builders(void);
 void check_files(void);
 void check_cache(void);
 void check_large(void);
+void check_limits(void);
 void check_changes(void);
 void check_pairs(void);
 void check_stores(void);

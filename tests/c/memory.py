@@ -18,6 +18,7 @@ SUITE = [
     "files.c",
     "cache.c",
     "large.c",
+    "limits.c",
     "changes.c",
     "pairs.c",
     "stores.c",

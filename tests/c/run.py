@@ -64,6 +64,11 @@ def suite(part, scratch, programs):
     else:
         scarce = Done([programs["scarce"], new_directory(scratch, "scarce-run")])
         part.program("a process that may have hardly any more memory", scarce)
+        refusing = Done([programs["refusing"], new_directory(scratch, "refusing-run")])
+        part.program("an allocator that refuses one block after the other", refusing)
+        for line in refusing.text.splitlines():
+            if " blocks: " in line:
+                part.say("  " + line)
         statuses.check(part, done.text + scarce.text)
     for line in done.text.splitlines():
         if line.startswith("part "):
@@ -145,13 +150,14 @@ def main():
         faults = library(scratch, "quick", "--profile", "quick", "--features", "faults")
         programs = {
             name: os.path.join(scratch, name)
-            for name in ("suite", "forks", "controls", "scarce")
+            for name in ("suite", "forks", "controls", "scarce", "refusing")
         }
         complaints = [
             compiled(programs["suite"], memory.SUITE, libraries),
             compiled(programs["forks"], ["forks.c", "check.c"], libraries),
             compiled(programs["controls"], ["controls.c"], libraries),
             compiled(programs["scarce"], ["scarce.c", "check.c"], libraries),
+            compiled(programs["refusing"], ["refusing.c", "check.c"], libraries),
         ]
         print(f"== built in {time.monotonic() - start:.1f} s", flush=True)
         if any(complaints):

@@ -10,12 +10,16 @@
 #include "check.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MIB = 1 << 20, HUGE_ROOM = 512 * MIB, NODES = 400 };
+enum { MANY_NODES = 4000, STEPS = 30, SMALL_BLOCKS = 3000 };
 
 // Lets the process have this much more memory than it has now.
 static void allow(size_t more) {
@@ -26,6 +30,125 @@ static void allow(size_t more) {
   fclose(statm);
   struct rlimit limit = {pages * 4096 + more, RLIM_INFINITY};
   CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+static int without, done;
+
+// Notes the status of a call; any other than these two ends the child.
+static int is_done(int32_t status) {
+  if (status != STEAD_OK && status != STEAD_MEMORY)
+    _exit(2);
+  without += status == STEAD_MEMORY;
+  done += status == STEAD_OK;
+  return status == STEAD_OK;
+}
+
+// Makes every kind of call that may need much memory, each as far as the memory
+// goes. Returns 0 when none was refused, 1 when all were, and 3 otherwise.
+static int everything(const char *text, const char *more, const stead_map *old,
+                      const char *path, const char *applied) {
+  static int32_t nodes[MANY_NODES];
+  static const uint64_t offsets[MANY_NODES + 1];
+  stead_map *map = NULL, *next = NULL;
+  stead_plan *plan = NULL;
+  const void *bytes;
+  size_t length;
+  stead_map_bytes(old, &bytes, &length, NULL);
+  // a batch needs no memory
+  if (stead_map_locate_many(old, "", 0, offsets, MANY_NODES, nodes, NULL) !=
+      STEAD_OK)
+    _exit(2);
+  is_done(stead_map_build(text, strlen(text), NULL, NULL, NULL, &map, NULL));
+  if (is_done(
+          stead_map_build(more, strlen(more), NULL, old, NULL, &next, NULL)) &&
+      is_done(stead_plan_between(old, next, &plan, NULL)) &&
+      is_done(stead_plan_report(plan, 1, &out.text, NULL)))
+    stead_text_free(out.text);
+  stead_pair *pair;
+  if (next != NULL)
+    is_done(stead_pair_between(old, next, STEAD_STATE_OLD, &pair, NULL));
+  if (is_done(stead_map_report(old, &out.text, NULL)))
+    stead_text_free(out.text);
+  if (is_done(stead_map_fleet(old, &out.text, NULL)))
+    stead_text_free(out.text);
+  is_done(stead_map_prefer(old, "k", 1, nodes, MANY_NODES, &out.count, NULL));
+  is_done(stead_map_from_bytes(bytes, length, &out.map, NULL));
+  is_done(stead_map_open(path, STEAD_OPEN_COPY, &out.map, NULL));
+  is_done(stead_map_open_uncached(path, &out.map, NULL));
+  is_done(stead_map_apply(more, strlen(more), NULL, applied, NULL, NULL,
+                          &out.map, NULL));
+  is_done(stead_map_node_name(old, 0) != NULL ? STEAD_OK : STEAD_MEMORY);
+  return without == 0 ? 0 : done == 0 ? 1 : 3;
+}
+
+// Makes all calls in children that may have more and more memory. None of them
+// dies.
+static void check_steps(void) {
+  char *text = malloc(MANY_NODES * 120 + 100), *more;
+  char *end =
+      text + sprintf(text, "name = \"m\"\nreplicas = 2\nspread = [\"zone\"]\n");
+  for (int i = 0; i < MANY_NODES; i++)
+    end +=
+        sprintf(end, "[[node]]\nname = \"n%d\"\nlabels = { zone = \"z%d\" }\n",
+                i, i % 7);
+  more = malloc(MANY_NODES * 120 + 200);
+  sprintf(more, "%sweight = 3\n", text);
+  stead_map *old = built(text, NULL);
+  const char *path = in(scratch, "steps.map");
+  save_as(old, path);
+  int counts[4] = {0}, deaths = 0;
+  for (int step = -1; step < STEPS; step++) {
+    char name[32];
+    snprintf(name, sizeof name, "applied-%d.map", step);
+    const char *applied = in(scratch, name);
+    save_as(old, applied);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+      if (step < 0)
+        abort(); // the control
+      // there are small blocks, each between two that stay: so every block from
+      // 64 KiB on is asked of the system
+      mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+      mallopt(M_TRIM_THRESHOLD, 1 << 30);
+      void *blocks[SMALL_BLOCKS];
+      for (int i = 0; i < SMALL_BLOCKS; i++)
+        blocks[i] = malloc(60000);
+      for (int i = 0; i < SMALL_BLOCKS; i += 2)
+        free(blocks[i]);
+      unsigned long pages = 0;
+      FILE *statm = fopen("/proc/self/statm", "r");
+      if (statm == NULL || fscanf(statm, "%lu", &pages) != 1)
+        _exit(2);
+      fclose(statm);
+      size_t room = (size_t)64 * 1024 << step / 2;
+      if (step % 2)
+        room += room / 2;
+      struct rlimit limit = {pages * 4096 + room, RLIM_INFINITY};
+      if (setrlimit(RLIMIT_AS, &limit) != 0)
+        _exit(2);
+      _exit(everything(text, more, old, path, applied));
+    }
+    int status = 0;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    if (step < 0) {
+      CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    } else if (!WIFEXITED(status) || WEXITSTATUS(status) == 2) {
+      deaths++;
+      printf("step %d: status %d\n", step, status);
+    } else {
+      counts[WEXITSTATUS(status)]++;
+    }
+  }
+  printf(
+      "of %d processes, %d had memory for nothing, %d for some calls, %d for "
+      "all; %d died\n",
+      STEPS, counts[1], counts[3], counts[0], deaths);
+  IS(deaths, 0);
+  CHECK(counts[3] > 0 && counts[0] > 0);
+  stead_map_free(old);
+  free(text);
+  free(more);
 }
 
 int main(int argc, char **argv) {
@@ -97,5 +220,9 @@ int main(int argc, char **argv) {
   GIVES(stead_map_open_uncached(path, &out.map, at));
   stead_map_free(out.map);
   stead_map_free(map);
+
+  struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+  CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+  check_steps();
   return closing();
 }

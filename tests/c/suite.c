@@ -38,6 +38,7 @@ int main(int argc, char **argv) {
   part("files", check_files);
   part("cache", check_cache);
   part("large", check_large);
+  part("limits", check_limits);
   part("changes", check_changes);
   part("pairs", check_pairs);
   part("stores", check_stores);

@@ -16,7 +16,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 
-use stead_core::{Error, Map, Result};
+use stead_core::{memory, Error, Map, Result};
 
 use crate::batch::{Batch, Offset};
 use crate::message::message_of;
@@ -247,9 +247,7 @@ impl Caller {
     /// Copies bytes that C gave. A lack of memory is an error: only the caller knows how many bytes
     /// are too many.
     pub(crate) fn copied(&self, bytes: &[u8]) -> Result<Vec<u8>> {
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(bytes.len())
-            .map_err(|_| Error::Memory { bytes: bytes.len() })?;
+        let mut copy = memory::empty(bytes.len())?;
         copy.extend_from_slice(bytes);
         Ok(copy)
     }
@@ -453,7 +451,11 @@ impl Caller {
     }
 
     /// Writes a text to `place`. C then owns it. A NUL inside the text would be a bug in stead.
-    pub(crate) fn give_text(&self, text: String, place: Out<*mut c_char>) -> Result<()> {
+    pub(crate) fn give_text(&self, text: Vec<u8>, place: Out<*mut c_char>) -> Result<()> {
+        let mut text = text;
+        // `CString` allocates neither for the NUL nor to give back what is left, if both fit
+        memory::append(&mut text, b"\0")?;
+        text.pop();
         let text = CString::new(text).map_err(|_| Error::Internal {
             problem: format!("{}: a NUL in a text", self.name),
         })?;

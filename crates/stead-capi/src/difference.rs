@@ -18,7 +18,7 @@ use crate::types::{
 /// published yet, or afterwards. Cost: one pass over the slices of both maps.
 /// plan: where the handle goes; free it with stead_plan_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
-/// clusters, or have other hashes or key rules.
+/// clusters, or have other hashes or key rules; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_plan_between(
@@ -94,7 +94,7 @@ pub extern "C" fn stead_plan_affects(
     status("stead_plan_affects", error, |c| {
         let (plan, key) = (c.plan(plan)?, c.key(key, length)?);
         let indexes = c.counted(indexes, capacity, count, "indexes")?;
-        indexes.put(plan.plan.affects(key));
+        indexes.put(plan.plan.affecting(plan.plan.point(key)));
         Ok(())
     })
 }
@@ -113,7 +113,7 @@ pub extern "C" fn stead_plan_affects_point(
     status("stead_plan_affects_point", error, |c| {
         let plan = c.plan(plan)?;
         let indexes = c.counted(indexes, capacity, count, "indexes")?;
-        indexes.put(plan.plan.affects_point(Point(point)));
+        indexes.put(plan.plan.affecting(Point(point)));
         Ok(())
     })
 }
@@ -195,7 +195,7 @@ pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
 /// least that could move, and the share of every node. Free the text with stead_text_free.
 /// with_moves: 1 also lists every move; 0 leaves the list out.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when a map needs a newer
-/// stead than this one to judge it.
+/// stead than this one to judge it; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_plan_report(

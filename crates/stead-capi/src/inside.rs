@@ -1,12 +1,13 @@
 //! What is in a map.
 
 use std::ffi::{c_char, c_void};
+use std::io;
 use std::ptr;
 
 use stead_core::map::{Node, Policy};
 use stead_core::policy::{NodeId, PolicyId};
 use stead_core::report::Report;
-use stead_core::{Error, Map};
+use stead_core::{memory, Error, Map};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::locate::number;
@@ -426,7 +427,7 @@ pub extern "C" fn stead_map_slice(
 /// Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
 /// weight and share. Free the text with stead_text_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_VERSION when the map needs a newer
-/// stead than this one to judge it.
+/// stead than this one to judge it; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_report(
@@ -445,7 +446,7 @@ pub extern "C" fn stead_map_report(
 /// under way is completed, and that the map of an adopted ring gets exact shares. A secret is never
 /// part of the text; a build keeps the hash and the secret of the map. Free the text with
 /// stead_text_free.
-/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_fleet(
@@ -455,15 +456,46 @@ pub extern "C" fn stead_map_fleet(
 ) -> i32 {
     status("stead_map_fleet", error, |c| {
         let (map, text) = (c.map(map)?, c.out(text, "text")?);
-        c.give_text(map.fleet().to_toml(), text)
+        map.prepare_fleet()?;
+        c.give_text(map.fleet().to_toml().into_bytes(), text)
     })
 }
 
 /// Returns a report as JSON.
-pub(crate) fn text_of(report: &impl serde::Serialize) -> stead_core::Result<String> {
-    serde_json::to_string(report).map_err(|e| Error::Internal {
-        problem: e.to_string(),
-    })
+///
+/// Errors: `Memory` and `MemoryLimit`.
+pub(crate) fn text_of(report: &impl serde::Serialize) -> stead_core::Result<Vec<u8>> {
+    let mut text = Text::default();
+    match (serde_json::to_writer(&mut text, report), text.refused) {
+        (Ok(()), _) => Ok(text.bytes),
+        (Err(_), Some(refused)) => Err(refused),
+        (Err(error), None) => Err(Error::Internal {
+            problem: error.to_string(),
+        }),
+    }
+}
+
+/// A text that grows as it is written, and stops when there is no memory.
+#[derive(Default)]
+struct Text {
+    bytes: Vec<u8>,
+    refused: Option<Error>,
+}
+
+impl io::Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match memory::append(&mut self.bytes, bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(refused) => {
+                self.refused = Some(refused);
+                Err(io::ErrorKind::OutOfMemory.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Frees a text that a function of this library made. The text must be unchanged. NULL is allowed

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use stead_core::hash::{Affixes, Hash, Secret};
 use stead_core::path::{Fold, Levels};
 use stead_core::stats::{Projection, Survey, Surveyed};
-use stead_core::Result;
+use stead_core::{memory, Result};
 
 use crate::boundary::{status, Caller, Foreign};
 use crate::inside::text_of;
@@ -139,7 +139,7 @@ pub extern "C" fn stead_path_name(
 /// members: The report also says what the directories of `levels` would hold for this many members.
 /// 0 leaves that out.
 /// levels: This text says how many directories there are on each level. NULL means "64,64,128".
-/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_survey(
@@ -156,6 +156,7 @@ pub extern "C" fn stead_survey(
         let json = c.out(json, "json")?;
         let names = c.batch(names, length, offsets, count, "names")?;
         let levels = levels_of(c, levels)?;
+        memory::room(Survey::BYTES)?;
         let mut survey = Survey::new();
         names.blocks(|_, names| survey.add_keys(names));
         let projection = match members {

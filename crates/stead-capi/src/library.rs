@@ -3,6 +3,8 @@
 use std::ffi::{c_char, CStr};
 use std::ptr;
 
+use stead_core::memory;
+
 use crate::boundary::value;
 
 /// The number of the binary interface that this header declares; see stead_abi.
@@ -35,6 +37,22 @@ pub extern "C" fn stead_status_name(status: i32) -> *const c_char {
     value("stead_status_name", ptr::null(), |_| {
         let name = NAMES.get(usize::try_from(status).ok()?)?;
         name.map(CStr::as_ptr)
+    })
+}
+
+/// Sets how many bytes of memory a single call may need, for all threads of the process, and returns
+/// the limit before. A call that reads a fleet, or that opens, builds, compares or judges maps, and
+/// that may need more, returns STEAD_MEMORY before it begins. What it may need is an upper bound: most
+/// calls need less. The limit is 4 GiB unless the environment variable STEAD_MEMORY_LIMIT is another
+/// number of bytes when it is first needed.
+/// bytes: This is the new limit. 0 changes nothing, and only asks.
+#[no_mangle]
+pub extern "C" fn stead_memory_limit(bytes: u64) -> u64 {
+    value("stead_memory_limit", 0, |_| {
+        Some(match bytes {
+            0 => memory::limit(),
+            bytes => memory::set_limit(bytes),
+        })
     })
 }
 

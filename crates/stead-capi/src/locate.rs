@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
 
 use stead_core::policy::{NodeId, PolicyId};
-use stead_core::{Map, Point};
+use stead_core::{memory, Map, Point};
 
 use crate::batch::{Batch, Offset, BLOCK};
 use crate::boundary::{status, value, Foreign};
@@ -182,7 +182,7 @@ pub extern "C" fn stead_map_locate_all_many(
 /// over when they are down. Every client gets the same list.
 /// count: the length of the list. It is less than capacity only when the map has fewer nodes, so
 /// room for stead_map_node_count numbers is always enough. Capacity 0 gives an empty list.
-/// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_MEMORY.
 #[no_mangle]
 pub extern "C" fn stead_map_prefer(
     map: Foreign<*const stead_map>,
@@ -196,14 +196,18 @@ pub extern "C" fn stead_map_prefer(
     status("stead_map_prefer", error, |c| {
         let (map, key) = (c.map(map)?, c.key(key, length)?);
         let nodes = c.counted(nodes, capacity, count, "nodes")?;
+        map.prepare_prefer()?;
         // a short list, as most are, is made without an allocation
-        let mut short = [NodeId(0); 16];
-        if let Some(list) = short.get_mut(..capacity) {
-            let count = map.prefer_into(key, list);
-            nodes.put(list.iter().take(count).copied().map(number));
+        let (mut short, mut long);
+        let list: &mut [NodeId] = if capacity <= 16 {
+            short = [NodeId(0); 16];
+            short.get_mut(..capacity).unwrap_or_default()
         } else {
-            nodes.put(map.prefer(key, capacity).into_iter().map(number));
-        }
+            long = memory::filled(capacity.min(map.nodes().len()), NodeId(0))?;
+            &mut long
+        };
+        let count = map.prefer_into(key, list);
+        nodes.put(list.iter().take(count).copied().map(number));
         Ok(())
     })
 }

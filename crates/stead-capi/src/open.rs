@@ -78,7 +78,7 @@ pub extern "C" fn stead_map_from_bytes(
 /// max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 /// also carries its target, and building the same fleet again takes the next step.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-/// STEAD_IDENTITY when `previous` has another name, hash or key rule.
+/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_build(
@@ -103,7 +103,7 @@ pub extern "C" fn stead_map_build(
 /// its path.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
 /// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_NOT_FOUND,
-/// STEAD_PERMISSION or STEAD_IO from the operating system.
+/// STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_build_file(
@@ -209,7 +209,7 @@ pub extern "C" fn stead_map_peek(
 /// none.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
 /// refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
-/// STEAD_PERMISSION or STEAD_IO from the operating system.
+/// STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_publish(

@@ -89,7 +89,7 @@ pub extern "C" fn stead_pair_open_from(
 /// Makes a pair of two maps, as if a carry from old_map to new_map were open in this state. The
 /// pair keeps both maps alive: you may free your handles of them first.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_IDENTITY when the maps are of two
-/// clusters, or have other hashes or key rules.
+/// clusters, or have other hashes or key rules; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_pair_between(

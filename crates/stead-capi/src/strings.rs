@@ -7,7 +7,7 @@
 use std::ffi::CString;
 
 use stead_core::map::{Node, Policy};
-use stead_core::Map;
+use stead_core::{memory, Map, Result};
 
 /// The strings of a map.
 pub(crate) struct MapStrings {
@@ -42,26 +42,49 @@ pub(crate) struct PolicyStrings {
 }
 
 impl MapStrings {
-    /// Returns the strings of a map. The first call for a map copies them all.
+    /// Returns the strings of a map. The first call for a map copies them all. `None` when there is
+    /// no memory for them.
     pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
-        map.kept(|map| MapStrings {
-            name: terminated(map.name()),
-            hash: terminated(map.hash().name()),
-            key: terminated(&map.key_rule().to_string()),
-            spread: map.spread().map(terminated).collect(),
-            nodes: map.nodes().map(NodeStrings::of).collect(),
-            policies: map.policies().map(PolicyStrings::of).collect(),
-        })
+        let copied = |map: &Map| {
+            memory::room(need(map))?;
+            Ok(MapStrings {
+                name: terminated(map.name()),
+                hash: terminated(map.hash().name()),
+                key: terminated(&map.key_rule().to_string()),
+                spread: memory::collected(map.spread().map(terminated))?,
+                nodes: all(map.nodes().map(NodeStrings::of))?,
+                policies: memory::collected(map.policies().map(PolicyStrings::of))?,
+            })
+        };
+        map.kept(copied).ok().flatten()
     }
 }
 
+/// The most bytes that the strings of a map take: each is a block of its own.
+fn need(map: &Map) -> u64 {
+    const STRING: usize = 48; // its place in a list, and what malloc adds
+    let pairs = |node: &Node| node.labels().count() + node.attributes().count();
+    let strings =
+        map.nodes().map(|node| 2 * pairs(&node) + 3).sum::<usize>() + 2 * map.policies().len() + 20;
+    (map.bytes().len() + STRING * strings) as u64
+}
+
+/// Collects what can be made, unless one cannot.
+fn all<T>(values: impl ExactSizeIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut list = memory::empty(values.len())?;
+    for value in values {
+        list.push(value?);
+    }
+    Ok(list)
+}
+
 impl NodeStrings {
-    fn of(node: Node<'_>) -> NodeStrings {
-        NodeStrings {
+    fn of(node: Node<'_>) -> Result<NodeStrings> {
+        Ok(NodeStrings {
             name: terminated(node.name()),
-            labels: node.labels().map(pair).collect(),
-            attributes: node.attributes().map(pair).collect(),
-        }
+            labels: memory::collected(node.labels().map(pair))?,
+            attributes: memory::collected(node.attributes().map(pair))?,
+        })
     }
 }
 
@@ -137,7 +160,11 @@ mod tests {
             assert_eq!(strings.kind.to_str().unwrap(), policy.kind());
         }
         assert_eq!(strings.policies[0].kind.to_str().unwrap(), "chain");
-        assert_eq!(map.kept(|_| 1_u8), None, "a map keeps one value");
+        assert_eq!(
+            map.kept(|_| Ok(1_u8)).unwrap(),
+            None,
+            "a map keeps one value"
+        );
     }
 
     #[test]

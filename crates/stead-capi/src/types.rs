@@ -68,7 +68,7 @@ pub enum stead_status {
     STEAD_INTERNAL = 15,
     /// The operating system denied permission; os_errno is EACCES or EPERM.
     STEAD_PERMISSION = 16,
-    /// There is not enough memory for a copy of what the caller gave, or of a file.
+    /// There is not enough memory for the call, or it may need more than stead_memory_limit allows.
     STEAD_MEMORY = 17,
     /// The change does harm that a guard forbids, and the guard was not lifted; or a carry is open,
     /// and this is another change. This call changed nothing.

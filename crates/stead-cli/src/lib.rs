@@ -58,6 +58,7 @@ use std::sync::Arc;
 use exit::{Failure, INTERNAL, USAGE};
 use output::Out;
 use stead::kernel::Kernel;
+use stead::memory;
 
 /// Returns the description of the command line: every verb and option with its help.
 pub fn command() -> clap::Command {
@@ -88,12 +89,32 @@ fn run() -> exit::Result {
     .map_err(|e| Failure::io("cannot set a signal handler", &e))?;
     let mut out = Out::new()?;
     let done = usage::parse(&mut out).and_then(|verb| match verb {
-        Some(verb) => known_kernel().and_then(|()| verb.run(&mut out)),
+        Some(verb) => known_kernel()
+            .and_then(|()| known_limit())
+            .and_then(|()| verb.run(&mut out)),
         None => Ok(()),
     });
     // flush after a failure, too: the answers before it are right
     let flushed = out.flush();
     done.and(flushed)
+}
+
+/// Refuses a limit of memory that is not a number of bytes. The library would take the usual one
+/// without a word, and whoever sets STEAD_MEMORY_LIMIT counts on it.
+fn known_limit() -> exit::Result {
+    let wanted = std::env::var_os(memory::VARIABLE).unwrap_or_default();
+    let text = wanted.to_string_lossy();
+    if wanted.is_empty() || memory::named_limit(&text).is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        USAGE,
+        format!(
+            "{} is {text:?}, which is not a number of bytes; write digits, such as 8589934592 for \
+             8 GiB, or unset it",
+            memory::VARIABLE
+        ),
+    ))
 }
 
 /// Refuses a kernel that is not here. The library would take another one without a word, and

@@ -170,10 +170,18 @@ pub enum Error {
         /// The map file.
         file: PathBuf,
     },
-    /// There is not enough memory for what the caller gave.
+    /// The system has not enough memory for the call.
     Memory {
         /// How many bytes were asked for.
         bytes: usize,
+    },
+    /// The call may need more memory than the limit of the process allows; see
+    /// [`memory`](crate::memory).
+    MemoryLimit {
+        /// An upper bound of what the call needs, in bytes.
+        bytes: u64,
+        /// The limit, in bytes.
+        limit: u64,
     },
     /// A key cannot be a file name, because the name would be too long.
     Name {
@@ -219,7 +227,7 @@ impl Error {
             Error::Guarded { .. } | Error::Carrying { .. } => Status::Guarded,
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
-            Error::Memory { .. } => Status::Memory,
+            Error::Memory { .. } | Error::MemoryLimit { .. } => Status::Memory,
             Error::Name { .. } | Error::NoName { .. } => Status::Name,
             Error::Internal { .. } => Status::Internal,
         }
@@ -362,6 +370,11 @@ impl fmt::Display for Error {
                 file.display()
             ),
             Error::Memory { bytes } => write!(f, "there is no memory for {bytes} more bytes"),
+            Error::MemoryLimit { bytes, limit } => write!(
+                f,
+                "this may need up to {bytes} bytes of memory, and the limit is {limit}; raise the \
+                 limit (STEAD_MEMORY_LIMIT), or have fewer nodes, copies, labels or pins"
+            ),
             Error::Name { length } => {
                 write!(
                     f,

@@ -91,7 +91,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight tolerance name error mmap lock | cell policy | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline | stats simulate | store
+//! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -131,6 +131,7 @@ pub mod load;
 mod lock;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;
+pub mod memory;
 #[cfg(unix)]
 mod mmap;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]

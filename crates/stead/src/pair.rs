@@ -12,16 +12,16 @@
 //! A key is hashed once for both maps. A list is read in place from both; nothing is allocated,
 //! except for policies of more than [`SHORT`] nodes.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::carry::{is_from, Carry, State};
 use crate::error::{Error, Result, Status};
-use crate::map::{Map, Members, Node};
+use crate::map::{Map, Marks, Members, Node};
+use crate::memory;
 use crate::plan::same_nodes;
 use crate::point::Point;
-use crate::policy::NodeId;
+use crate::policy::{NodeId, NODES_MAX};
 
 /// The longest list that is searched from its start. A longer one has a set beside it.
 const SHORT: usize = 64;
@@ -55,16 +55,20 @@ struct Old {
 impl Old {
     fn beside(new: &Map, map: Arc<Map>) -> Result<Old> {
         let same = same_nodes(&map, new)?;
-        let mut gone = Vec::new();
+        let (mut numbers, mut gone) = (memory::empty(same.len())?, Vec::new());
         let count = new.nodes().len() as u32;
-        let numbers = (0..).map(NodeId).zip(same).map(|(old, new)| {
-            new.unwrap_or_else(|| {
-                gone.push(old);
-                NodeId(count + gone.len() as u32 - 1)
-            })
-        });
+        for (old, new) in (0..).map(NodeId).zip(same) {
+            let new = match new {
+                Some(new) => new,
+                None => {
+                    memory::push(&mut gone, old)?;
+                    NodeId(count + gone.len() as u32 - 1)
+                }
+            };
+            numbers.push(new);
+        }
         Ok(Old {
-            numbers: numbers.collect(),
+            numbers,
             gone,
             twice: map.may_list_twice(),
             map,
@@ -411,7 +415,7 @@ pub struct Nodes<'a> {
     /// the place in both lists together
     place: usize,
     /// the nodes that were named, where there may be many
-    named: Option<HashSet<NodeId>>,
+    named: Option<Marks>,
 }
 
 impl<'a> Nodes<'a> {
@@ -422,7 +426,8 @@ impl<'a> Nodes<'a> {
             first,
             then,
             place: 0,
-            named: many.then(HashSet::new),
+            // the numbers of a pair are those of the nodes of two maps
+            named: many.then(|| Marks::new(2 * NODES_MAX)),
         }
     }
 
@@ -430,7 +435,7 @@ impl<'a> Nodes<'a> {
     #[inline]
     fn is_double(&mut self, place: usize, node: NodeId) -> bool {
         if let Some(named) = &mut self.named {
-            return !named.insert(node);
+            return !named.mark(node.0);
         }
         let own = self.first.len();
         if place < own {

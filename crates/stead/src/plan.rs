@@ -1,6 +1,7 @@
 //! The plan: the difference between two maps. Normative: docs/placement.md, "What differs between
 //! two maps".
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::cell::Cells;
@@ -8,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::hash::{Hash, KeyRule};
 use crate::held::{Held, Holdings};
 use crate::kernel::{self, Kernel, Keys, BLOCK};
-use crate::map::Map;
+use crate::map::{Map, Node, Policy};
+use crate::memory;
 use crate::point::{Point, Share, SPACE};
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{lay_over, overlay, Slice};
@@ -41,6 +43,10 @@ const START_BITS: u32 = 12;
 const TAKEN: usize = 256;
 /// The most nodes of two policies that are compared anew for each of their slices.
 pub(crate) const FEW: usize = 16;
+/// What a move takes in the lists of a plan, while they grow.
+const MOVE: u64 = 300;
+/// What a node of two policies that are compared takes, in the lists and sets of `pairs`.
+const PAIRED: u64 = 128;
 
 /// A range of points, and one copy of it that moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,17 +101,18 @@ impl Amounts {
     };
 
     /// Compares two maps of one cluster without listing the moves. Returns `Identity` for maps of
-    /// different clusters.
+    /// different clusters; `Memory` or `MemoryLimit` when there may not be enough memory.
     ///
     /// Cost: one pass over the slices of both maps.
     pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
         same_cluster(old, new)?;
-        let same = Same::of(old, new);
+        memory::room(need(old, new))?;
+        let same = Same::of(old, new)?;
         let (moved, reordered) = moved(old, new, &same);
         Ok(Amounts {
             moved: Share(moved),
             lower_bound: Share(lower_bound(old, new, &same)),
-            by_hand: Share(by_hand(old, new, &same)),
+            by_hand: Share(by_hand(old, new, &same)?),
             reordered: Share(reordered),
         })
     }
@@ -142,20 +149,21 @@ pub struct Affected {
 }
 
 impl Plan {
-    /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters.
+    /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters; `Memory`
+    /// or `MemoryLimit` when there may not be enough memory.
     ///
     /// Cost: one pass over the slices of both maps, and one move per copy: a slice that goes to a
     /// policy of many nodes makes one move for each node. [`Amounts::between`] gives the amounts
     /// without the list.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
         let amounts = Amounts::between(old, new)?;
-        let moves = moves(old, new, &Same::of(old, new), &HashSet::new());
+        let moves = moves(old, new, &Same::of(old, new)?, &HashSet::new())?;
         let mut furthest = Point(0);
         let reach = moves.iter().map(|m| {
             furthest = furthest.max(m.last);
             furthest
         });
-        let reach = reach.collect();
+        let reach = memory::collected(reach)?;
         let before =
             |bucket: u64| moves.partition_point(|m| m.first.0 >> (64 - START_BITS) < bucket);
         let starts = (0..=1 << START_BITS).map(|bucket| before(bucket) as u32);
@@ -174,7 +182,12 @@ impl Plan {
     /// Returns the numbers of the moves that affect a key, in ascending order: these copies of it
     /// have to be made or dropped. Empty when the key stays where it is.
     pub fn affects(&self, key: &[u8]) -> Vec<usize> {
-        self.affects_point(self.hash.point_of(self.key_rule, self.cells, key))
+        self.affects_point(self.point(key))
+    }
+
+    /// Returns the point of a key, as both maps hash it.
+    pub fn point(&self, key: &[u8]) -> Point {
+        self.hash.point_of(self.key_rule, self.cells, key)
     }
 
     /// Returns the numbers of the moves that contain a point, in ascending order.
@@ -184,8 +197,9 @@ impl Plan {
         self.affecting(point).collect()
     }
 
-    /// Yields the numbers of the moves that contain a point, in ascending order.
-    fn affecting(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
+    /// Yields the numbers of the moves that contain a point, in ascending order, as
+    /// [`Plan::affects_point`] returns them. Allocates nothing.
+    pub fn affecting(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
         let end = self.started(point);
         let before = self.reach.get(..end).unwrap_or(&[]);
         let start = end
@@ -261,7 +275,7 @@ impl Plan {
 /// Errors: `Identity` when the maps belong to different clusters.
 pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
     same_cluster(old, new)?;
-    Ok(Same::of(old, new).nodes)
+    Ok(Same::of(old, new)?.nodes)
 }
 
 fn same_cluster(old: &Map, new: &Map) -> Result<()> {
@@ -292,22 +306,23 @@ struct Same {
 }
 
 impl Same {
-    fn of(old: &Map, new: &Map) -> Same {
+    fn of(old: &Map, new: &Map) -> Result<Same> {
         // a step back: `old` is the later map here, and it is the one that records former names
         let nodes = if new.epoch() < old.epoch() {
-            inverse(&later(new, old), old)
+            inverse(&later(new, old)?, old)?
         } else {
-            later(old, new)
+            later(old, new)?
         };
-        let names: HashMap<&str, PolicyId> = new
-            .policies()
-            .filter_map(|p| Some((p.name()?, p.id)))
-            .collect();
-        let policies = old
-            .policies()
-            .map(|p| names.get(p.name()?).copied())
-            .collect();
-        Same { nodes, policies }
+        let mut names: HashMap<&str, PolicyId> = HashMap::new();
+        for policy in new.policies() {
+            if let Some(name) = policy.name() {
+                roomy(&mut names)?;
+                names.insert(name, policy.id);
+            }
+        }
+        let same = |policy: Policy| names.get(policy.name()?).copied();
+        let policies = memory::collected(old.policies().map(same))?;
+        Ok(Same { nodes, policies })
     }
 
     fn node(&self, old: NodeId) -> Option<NodeId> {
@@ -321,11 +336,9 @@ impl Same {
 
 /// Returns, for each node of a map, the same node of a later map, matched by name or by its former
 /// name.
-fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
-    let mut nodes: Vec<Option<NodeId>> = old
-        .nodes()
-        .map(|node| new.node_named(node.name()).map(|n| n.id))
-        .collect();
+fn later(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
+    let there = |node: Node| new.node_named(node.name()).map(|n| n.id);
+    let mut nodes: Vec<Option<NodeId>> = memory::collected(old.nodes().map(there))?;
     for node in new.nodes() {
         let Some(before) = node.formerly().and_then(|name| old.node_named(name)) else {
             continue;
@@ -336,18 +349,18 @@ fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
             }
         }
     }
-    nodes
+    Ok(nodes)
 }
 
 /// Inverts such a list: returns, for each node of `map`, the node that leads to it.
-fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
-    let mut back = vec![None; map.nodes().len()];
+fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Result<Vec<Option<NodeId>>> {
+    let mut back = memory::filled(map.nodes().len(), None)?;
     for (to, from) in nodes.iter().zip((0..).map(NodeId)) {
         if let Some(place) = to.and_then(|to| back.get_mut(to.index())) {
             *place = Some(from);
         }
     }
-    back
+    Ok(back)
 }
 
 /// Compares the base slices. Returns the copies whose holder changed, and the points whose primary
@@ -414,8 +427,8 @@ fn is_reordered(old: &Map, new: &Map, same: &Same, before: PolicyId, after: Poli
 /// although the node that was first still holds a copy. Rebalancing reorders others.
 ///
 /// Cost: one pass over the slices of both maps.
-pub(crate) fn reordered_by_hand(old: &Map, new: &Map) -> u128 {
-    let same = Same::of(old, new);
+pub(crate) fn reordered_by_hand(old: &Map, new: &Map) -> Result<u128> {
+    let same = Same::of(old, new)?;
     let is_named = |before, after| {
         old.policy(before)
             .name()
@@ -431,14 +444,15 @@ pub(crate) fn reordered_by_hand(old: &Map, new: &Map) -> u128 {
                     || !is_reordered(old, new, &same, base_before, base_after))
         })
     };
-    overlay([
+    let parts = overlay([
         old.base_slices().collect(),
         new.base_slices().collect(),
         old.slices().collect(),
         new.slices().collect(),
-    ])
-    .map(|(first, last, policies)| u128::from(by_hand(policies)) * first.count_to(last))
-    .sum()
+    ]);
+    let points =
+        parts.map(|(first, last, policies)| u128::from(by_hand(policies)) * first.count_to(last));
+    Ok(points.sum())
 }
 
 /// Returns how many copies of points a gradual change has yet to move, from the base slices to the
@@ -530,22 +544,26 @@ fn pieces(
 }
 
 /// Returns how many copies of points the pins and policies move.
-fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
+fn by_hand(old: &Map, new: &Map, same: &Same) -> Result<u128> {
     let has_pins = |map: &Map| map.pins().len() > 0;
     if !has_pins(old) && !has_pins(new) && same.policies.iter().all(Option::is_none) {
-        return 0; // no other cause than rebalancing
+        return Ok(0); // no other cause than rebalancing
     }
     let mut known: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
     let mut sum = 0;
     for (first, last, before, after, cause) in pieces(old, new, same) {
         if cause != Cause::Rebalance {
-            let copies = known
-                .entry((before, after))
-                .or_insert_with(|| pairs(old, new, same, before, after).len() as u128);
-            sum += *copies * first.count_to(last);
+            let copies = match known.entry((before, after)) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(unknown) => {
+                    let pairs = pairs(old, new, same, before, after)?;
+                    *unknown.insert(pairs.len() as u128)
+                }
+            };
+            sum += copies * first.count_to(last);
         }
     }
-    sum
+    Ok(sum)
 }
 
 type Pair = (Option<NodeId>, Option<NodeId>);
@@ -553,8 +571,8 @@ type Pair = (Option<NodeId>, Option<NodeId>);
 /// Lists the moves of two maps of one cluster when these nodes of the old map are dead. A copy that
 /// would come from one of them comes from the first other node that has it, in the order of its
 /// policy, and from nowhere when there is none.
-pub(crate) fn moves_without(old: &Map, new: &Map, dead: &HashSet<NodeId>) -> Vec<Move> {
-    moves(old, new, &Same::of(old, new), dead)
+pub(crate) fn moves_without(old: &Map, new: &Map, dead: &HashSet<NodeId>) -> Result<Vec<Move>> {
+    moves(old, new, &Same::of(old, new)?, dead)
 }
 
 /// Returns how many copies of points no node has any more, because their policy has fewer nodes
@@ -575,9 +593,24 @@ pub(crate) fn dropped(old: &Map, new: &Map) -> u128 {
         .sum()
 }
 
+/// The most bytes that comparing two maps takes, without what grows with the moves: their slices,
+/// laid over each other, and what is known of each pair of policies and of each node.
+/// tests/memory.rs compares this with the memory that is really used.
+fn need(old: &Map, new: &Map) -> u64 {
+    let of = |map: &Map| {
+        let slices = 96 * (map.base_count() + map.slice_count() + 2 * map.pins().len());
+        slices + 128 * map.policies().len() + 192 * map.nodes().len()
+    };
+    (of(old) + of(new)) as u64 + (1 << 16)
+}
+
 /// Lists what has to be copied, computed over the final slices. Nodes in `dead` are not copied
 /// from.
-fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Vec<Move> {
+///
+/// How many moves there are, only this tells: a pin may give its points to all nodes of the map.
+/// So every list that grows with them can be refused.
+fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Result<Vec<Move>> {
+    let known_need = need(old, new);
     let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
     // for each pair of nodes and cause: its last move, which the next piece may extend
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
@@ -587,44 +620,72 @@ fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Vec<Move>
         if few && is_same_list(old, new, same, before, after) {
             continue; // nearly all pieces
         }
-        let pairs = known.entry((before, after)).or_insert_with(|| {
-            let mut pairs = pairs(old, new, same, before, after);
-            if !dead.is_empty() {
-                let alive = |node: &NodeId| !dead.contains(node);
-                let other = old.policy(before).members().find(alive);
-                for (from, to) in &mut pairs {
-                    if to.is_some() && from.is_some_and(|node| !alive(&node)) {
-                        *from = other;
+        roomy(&mut known)?;
+        let pairs = match known.entry((before, after)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let mut pairs = pairs(old, new, same, before, after)?;
+                if !dead.is_empty() {
+                    let alive = |node: &NodeId| !dead.contains(node);
+                    let other = old.policy(before).members().find(alive);
+                    for (from, to) in &mut pairs {
+                        if to.is_some() && from.is_some_and(|node| !alive(&node)) {
+                            *from = other;
+                        }
                     }
                 }
+                unknown.insert(pairs)
             }
-            pairs
-        });
+        };
         for pair in pairs.iter() {
             let goes_on = open.get(&(*pair, cause)).and_then(|i| moves.get_mut(*i));
             match goes_on.filter(|m| m.last.0.checked_add(1) == Some(first.0)) {
                 Some(m) => m.last = last,
                 None => {
+                    if moves.len() == moves.capacity() {
+                        memory::room(known_need + MOVE * 2 * moves.len() as u64)?;
+                    }
+                    roomy(&mut open)?;
                     open.insert((*pair, cause), moves.len());
-                    moves.push(Move {
+                    let new = Move {
                         first,
                         last,
                         from: pair.0,
                         to: pair.1,
                         cause,
-                    });
+                    };
+                    memory::push(&mut moves, new)?;
                 }
             }
         }
     }
     // node numbers follow names, so this is the order of names, with None first
-    moves.sort_by_key(|m| (m.first, m.last, m.from, m.to));
-    moves
+    moves.sort_unstable_by_key(|m| (m.first, m.last, m.from, m.to, m.cause));
+    Ok(moves)
+}
+
+/// Makes room for one more entry in a table that may become large.
+fn roomy<K: Eq + std::hash::Hash, V>(table: &mut HashMap<K, V>) -> Result<()> {
+    if table.len() < table.capacity() {
+        return Ok(());
+    }
+    // a table doubles, and a ninth of its places stay empty
+    let bytes = (table.len() + 8).saturating_mul(3 * size_of::<(K, V)>());
+    memory::room(bytes as u64)?;
+    table.try_reserve(1).map_err(|_| Error::Memory { bytes })
 }
 
 /// Pairs the nodes that a policy loses with the nodes that it gains: first by position, then the
 /// rest by name.
-fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> Vec<Pair> {
+fn pairs(
+    old: &Map,
+    new: &Map,
+    same: &Same,
+    before: PolicyId,
+    after: PolicyId,
+) -> Result<Vec<Pair>> {
+    let members = old.policy(before).members().len() + new.policy(after).members().len();
+    memory::room(PAIRED * members as u64)?;
     let (old_nodes, new_nodes) = (old.policy(before).distinct(), new.policy(after).distinct());
     let kept: HashSet<NodeId> = old_nodes
         .iter()
@@ -652,5 +713,5 @@ fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -
     for i in 0..lost.len().max(gained.len()) {
         pairs.push((lost.get(i).copied(), gained.get(i).copied()));
     }
-    pairs
+    Ok(pairs)
 }

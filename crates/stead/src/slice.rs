@@ -50,7 +50,17 @@ where
     B: Iterator<Item = Slice>,
     P: Iterator<Item = Slice>,
 {
-    let mut out: Vec<Slice> = Vec::new();
+    lay_into(Vec::new(), base, pins)
+}
+
+/// Does the same as [`lay_over`] in an empty list. There are at most as many slices as base slices
+/// and twice as many as pins, together: a list with room for them does not grow.
+pub fn lay_into<B, P>(list: Vec<Slice>, base: B, pins: P) -> Vec<Slice>
+where
+    B: Iterator<Item = Slice>,
+    P: Iterator<Item = Slice>,
+{
+    let mut out = list;
     let mut push = |slice: Slice| match out.last_mut() {
         Some(before) if before.policy == slice.policy => before.last = slice.last,
         _ => out.push(slice),

@@ -12,7 +12,9 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{parse_to_ast, CollectOptions, CommentCollectionStrategy, ParseOptions};
 use serde::de::IgnoredAny;
 
-use super::tree::{shown, KeyedTree, Mistake, Tree, TreeValue, DEEPEST};
+use super::need;
+use super::tree::{shown, KeyedTree, Mistake, Stopped, Tree, TreeValue, DEEPEST};
+use crate::memory;
 
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
@@ -29,8 +31,12 @@ const COLLECT: CollectOptions = CollectOptions {
 const MOST: usize = 1_000_001;
 
 /// Reads one object.
-pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
-    scan(text)?;
+pub(super) fn tree(text: &str) -> Result<Tree, Stopped> {
+    memory::room(need::of_json(text.len(), scan(text)?))?;
+    Ok(read(text)?)
+}
+
+fn read(text: &str) -> Result<Tree, Mistake> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let at = offset(text, error.line(), error.column());
         Mistake::new(at, format!("not valid JSON: {}", words(&error)))
@@ -59,12 +65,15 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
 }
 
 /// Refuses what a parser should not follow: too deep a nesting, and more values side by side than
-/// any fleet has, which would take many times the memory of the text.
-fn scan(text: &str) -> Result<(), Mistake> {
+/// any fleet has, which would take many times the memory of the text. Returns how many commas,
+/// colons and open brackets there are: a text has at most one value, or name, more.
+fn scan(text: &str) -> Result<usize, Mistake> {
     let (mut in_string, mut escaped) = (false, false);
+    let mut values = 0;
     // the commas in each open bracket
     let mut open: Vec<usize> = Vec::new();
     for (at, byte) in text.bytes().enumerate() {
+        values += usize::from(!in_string && matches!(byte, b',' | b':' | b'[' | b'{'));
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
@@ -95,7 +104,7 @@ fn scan(text: &str) -> Result<(), Mistake> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(values)
 }
 
 /// Converts a line and a column in bytes, both from 1, to an offset. Column 0 is the end of the
@@ -174,6 +183,10 @@ fn lower(value: Json) -> Result<Tree, Mistake> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tree(text: &str) -> Result<Tree, Mistake> {
+        super::tree(text).map_err(Stopped::mistake)
+    }
 
     #[test]
     fn what_no_fleet_has_is_refused_before_it_is_parsed() {

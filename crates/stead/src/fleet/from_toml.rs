@@ -12,8 +12,10 @@ use std::ops::Range;
 
 use toml_edit::{Document, InlineTable, Item, Key, Table, TomlError, Value as Toml};
 
+use super::need;
 use super::toml_blocks::{Block, Outline};
-use super::tree::{shown, KeyedTree, Mistake, Tree, TreeValue, DEEPEST};
+use super::tree::{shown, KeyedTree, Mistake, Stopped, Tree, TreeValue, DEEPEST};
+use crate::memory;
 
 /// The largest text that is parsed as a whole when it cannot be parsed in blocks.
 const WHOLE: usize = 8 << 20;
@@ -22,15 +24,38 @@ const WHOLE: usize = 8 << 20;
 const MOST_TABLES: usize = 1_000_001;
 const MOST_NODES: usize = 65_537;
 
+/// What a scan of a text finds out.
+struct Scanned<'a> {
+    /// the first thing that TOML 1.0 does not have
+    newer: Option<Mistake>,
+    /// the parts of a large text
+    blocks: Vec<Block<'a>>,
+    /// the tokens of the blocks, and of the whole text
+    tokens: usize,
+    all_tokens: usize,
+}
+
 /// Reads a document.
-pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
-    let (newer, blocks) = scan(text)?;
+pub(super) fn tree(text: &str) -> Result<Tree, Stopped> {
+    memory::room(need::of_toml_scan(text.len()))?;
+    let Scanned {
+        newer,
+        blocks,
+        tokens,
+        all_tokens,
+    } = scan(text)?;
+    let at_once = blocks.iter().map(|block| block.tokens).max();
+    let room = |at_once| memory::room(need::of_toml(text.len(), tokens, at_once));
+    room(at_once.unwrap_or(tokens))?;
     let read = match &blocks[..] {
         [] => whole(text),
         blocks => match joined(blocks) {
             Ok(Some(entries)) => Ok(entries),
             // what is wrong with a block may be right in the whole
-            _ if text.len() <= WHOLE => whole(text),
+            _ if text.len() <= WHOLE => {
+                room(all_tokens)?;
+                whole(text)
+            }
             Ok(None) => {
                 let problem = "in a file of more than 8 MiB, a table such as [node.labels] must \
                     follow its [[node]], and no table may be there twice; put them in order";
@@ -41,7 +66,10 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     };
     let entries = read.map_err(|mistake| mistake.or_earlier(newer.clone()))?;
     let value = TreeValue::Table(entries);
-    newer.map_or(Ok(Tree { at: 0, value }), Err)
+    match newer {
+        Some(newer) => Err(newer.into()),
+        None => Ok(Tree { at: 0, value }),
+    }
 }
 
 fn whole(text: &str) -> Result<Vec<KeyedTree>, Mistake> {
@@ -121,9 +149,8 @@ fn shown_message(message: &str) -> String {
 /// The depth of a place is the number of brackets around it plus the dots of the dotted keys that
 /// lead there. The dot of a number counts as well; a number has at most one.
 ///
-/// Returns the first thing that TOML 1.0 does not have, and the blocks of a large text. A text that
-/// is nested too deep, or contains too much, is an error.
-fn scan(text: &str) -> Result<(Option<Mistake>, Vec<Block<'_>>), Mistake> {
+/// A text that is nested too deep, or contains too much, is an error.
+fn scan(text: &str) -> Result<Scanned<'_>, Mistake> {
     let bytes = text.as_bytes();
     let mut outline = Outline::new(text);
     let mut found = None;
@@ -150,6 +177,7 @@ fn scan(text: &str) -> Result<(Option<Mistake>, Vec<Block<'_>>), Mistake> {
         }
         match byte {
             b'#' => {
+                outline.comment();
                 at = find(bytes, at, |b| b == b'\n');
                 continue;
             }
@@ -197,7 +225,14 @@ fn scan(text: &str) -> Result<(Option<Mistake>, Vec<Block<'_>>), Mistake> {
             last = (byte, here);
         }
     }
-    Ok((found, outline.blocks()))
+    outline.end();
+    let (tokens, all_tokens) = outline.tokens();
+    Ok(Scanned {
+        newer: found,
+        tokens,
+        all_tokens,
+        blocks: outline.blocks(),
+    })
 }
 
 fn find(bytes: &[u8], from: usize, what: impl Fn(u8) -> bool) -> usize {
@@ -324,6 +359,10 @@ fn written<'b>(block: &'b Block, span: Option<Range<usize>>) -> &'b str {
 mod tests {
     use super::*;
 
+    fn tree(text: &str) -> Result<Tree, Mistake> {
+        super::tree(text).map_err(Stopped::mistake)
+    }
+
     fn problem(text: &str) -> (usize, String) {
         match tree(text) {
             Ok(_) => panic!("{text} is taken for TOML"),
@@ -433,7 +472,7 @@ mod tests {
             (format!("{head}{nodes}{pins}[node.more]\na = 1\n"), false),
             (format!("{head}{nodes}{pins}[guard.more]\na = 1\n"), false),
         ] {
-            let (newer, blocks) = scan(&text).ok().unwrap();
+            let Scanned { newer, blocks, .. } = scan(&text).ok().unwrap();
             assert!(newer.is_none() && !blocks.is_empty());
             let joined = joined(&blocks).ok().unwrap();
             assert_eq!(joined.is_some(), in_blocks);

@@ -12,6 +12,7 @@
 mod from_json;
 mod from_toml;
 mod model;
+mod need;
 mod percent;
 mod pin;
 mod reader;

@@ -10,7 +10,7 @@ use super::from_toml;
 use super::model::Fleet;
 use super::reader::Source;
 use super::rules;
-use super::tree::Lines;
+use super::tree::{Lines, Stopped};
 use crate::error::{Error, Result};
 
 /// The largest fleet file, in bytes.
@@ -21,7 +21,8 @@ impl Fleet {
     /// `secret_file`, it is read as well.
     ///
     /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line
-    /// when it breaks a rule.
+    /// when it breaks a rule. Fails with `Memory` or `MemoryLimit` when there is not enough memory
+    /// for the text and what is read from it.
     pub fn read(path: &Path) -> Result<Fleet> {
         let mut bytes = Vec::new();
         // the path may be a pipe, so the size is only known after reading
@@ -109,7 +110,10 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     } else {
         from_toml::tree(text)
     };
-    let tree = tree.map_err(|mistake| wrong(mistake.at, mistake.problem))?;
+    let tree = tree.map_err(|stopped| match stopped {
+        Stopped::Mistake(mistake) => wrong(mistake.at, mistake.problem),
+        Stopped::Memory(error) => error,
+    })?;
     rules::fleet(
         tree,
         &Source {

@@ -29,23 +29,52 @@ const MOST_STRINGS: usize = MOST_MARKS / 2 * 3 + 2 * MOST;
 /// What a scan of the text finds out about its blocks.
 pub(super) struct Outline<'a> {
     text: &'a str,
-    /// where headers of arrays of tables begin
-    headers: Vec<usize>,
+    /// where headers of arrays of tables begin, and how many tokens are before each
+    headers: Vec<(u32, u32)>,
     gaps: Vec<Range<usize>>,
     /// where the line begins, and the comments and empty lines before it
     line: usize,
     quiet: Option<usize>,
+    /// the tokens before `quiet`
+    before_quiet: usize,
     /// since the last header
     keys: usize,
     marks: usize,
     strings: usize,
     /// the commas in each open bracket
     commas: Vec<usize>,
+    /// how many tokens there are so far, which decides how much memory the parser takes
+    tokens: usize,
+    /// how many of them are in gaps
+    in_gaps: usize,
+    /// what the byte before is part of
+    before: Token,
+}
+
+/// What a byte is part of, as far as that decides where a token ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Blanks,
+    Word,
+    /// a line end, a mark, a string or a comment, which end where the next token begins
+    Other,
+}
+
+impl Token {
+    fn of(byte: u8) -> Token {
+        match byte {
+            b' ' | b'\t' | b'\r' => Token::Blanks,
+            b'\n' | b',' | b'=' | b'[' | b']' | b'{' | b'}' | b'.' | b'"' | b'\'' => Token::Other,
+            _ => Token::Word,
+        }
+    }
 }
 
 /// A part of the text, without its gaps.
 pub(super) struct Block<'a> {
     pub text: Cow<'a, str>,
+    /// how many tokens it has
+    pub tokens: usize,
     /// where the pieces of the text stand in the whole
     pieces: Vec<Range<usize>>,
 }
@@ -62,7 +91,22 @@ impl<'a> Outline<'a> {
             marks: 0,
             strings: 0,
             commas: Vec::new(),
+            tokens: 0,
+            before_quiet: 0,
+            in_gaps: 0,
+            before: Token::Other,
         }
+    }
+
+    /// How many tokens there are: in blocks, and in all.
+    pub(super) fn tokens(&self) -> (usize, usize) {
+        (self.tokens - self.in_gaps, self.tokens)
+    }
+
+    /// Takes a comment, whose bytes [`Outline::take`] does not get.
+    pub(super) fn comment(&mut self) {
+        self.tokens += 1;
+        self.before = Token::Other;
     }
 
     /// Takes a byte outside of strings and comments, or the first one of a string. `depth` is how
@@ -70,10 +114,15 @@ impl<'a> Outline<'a> {
     pub(super) fn take(&mut self, byte: u8, at: usize, depth: usize) -> Result<(), Mistake> {
         if depth == 0 && byte == b'\n' {
             self.line = at + 1;
-            self.quiet.get_or_insert(at + 1);
+            if self.quiet.is_none() {
+                (self.quiet, self.before_quiet) = (Some(at + 1), self.tokens + 1);
+            }
         } else if depth == 0 && !byte.is_ascii_whitespace() {
             self.begin(at);
         }
+        let token = Token::of(byte);
+        self.tokens += usize::from(token == Token::Other || token != self.before);
+        self.before = token;
         let too_much = |problem: String| Err(Mistake::new(at, problem));
         self.marks += usize::from(match byte {
             b'\n' => depth > 0,
@@ -123,49 +172,72 @@ impl<'a> Outline<'a> {
             return; // the line has begun before
         };
         if self.line - quiet >= GAP {
-            self.gaps.push(quiet..self.line);
+            self.gap(quiet);
         }
         if self.text.get(at..).is_some_and(is_header) {
-            self.headers.push(self.line);
+            // a text has at most 64 MiB
+            let before = self.tokens - self.in_gaps;
+            self.headers.push((self.line as u32, before as u32));
             (self.keys, self.marks, self.strings) = (0, 0, 0);
+        }
+    }
+
+    /// Notes that what is from here to the line is left out.
+    fn gap(&mut self, quiet: usize) {
+        self.gaps.push(quiet..self.line);
+        self.in_gaps += self.tokens - self.before_quiet;
+    }
+
+    /// Takes the end of the text. The run that the text ends with has nothing behind it.
+    pub(super) fn end(&mut self) {
+        if let Some(quiet) = self.quiet.filter(|quiet| self.line - quiet >= GAP) {
+            self.gap(quiet);
         }
     }
 
     /// Returns the blocks. One block that is the whole text is none.
     pub(super) fn blocks(mut self) -> Vec<Block<'a>> {
-        // the run that the text ends with, which nothing follows
-        if let Some(quiet) = self.quiet.filter(|quiet| self.line - quiet >= GAP) {
-            self.gaps.push(quiet..self.line);
-        }
-        let mut starts = vec![0];
-        for header in self.headers.drain(..) {
-            if starts.last().is_some_and(|last| header - last >= BLOCK) {
-                starts.push(header);
+        let mut starts = vec![(0, 0)];
+        for (header, tokens) in self.headers.drain(..) {
+            let (header, tokens) = (header as usize, tokens as usize);
+            if starts
+                .last()
+                .is_some_and(|(last, _)| header - last >= BLOCK)
+            {
+                starts.push((header, tokens));
             }
         }
         if starts.len() == 1 && self.gaps.is_empty() {
             return Vec::new();
         }
-        let ends = starts.iter().skip(1).copied().chain([self.text.len()]);
+        let ends = starts.iter().skip(1).copied();
+        let ends = ends.chain([(self.text.len(), self.tokens - self.in_gaps)]);
         let mut gaps = self.gaps.iter().peekable();
-        let blocks = starts.iter().zip(ends).map(|(start, end)| {
-            let mut pieces = Vec::new();
-            let mut from = *start;
-            while let Some(gap) = gaps.next_if(|gap| gap.start < end) {
-                pieces.push(from..gap.start.max(from));
-                from = gap.end.min(end);
-            }
-            pieces.push(from..end);
-            pieces.retain(|piece| !piece.is_empty());
-            let texts = pieces
-                .iter()
-                .filter_map(|piece| self.text.get(piece.clone()));
-            let text = match &pieces[..] {
-                [piece] => Cow::Borrowed(self.text.get(piece.clone()).unwrap_or_default()),
-                _ => Cow::Owned(texts.collect()),
-            };
-            Block { text, pieces }
-        });
+        let blocks = starts
+            .iter()
+            .zip(ends)
+            .map(|((start, before), (end, tokens))| {
+                let mut pieces = Vec::new();
+                let mut from = *start;
+                while let Some(gap) = gaps.next_if(|gap| gap.start < end) {
+                    pieces.push(from..gap.start.max(from));
+                    from = gap.end.min(end);
+                }
+                pieces.push(from..end);
+                pieces.retain(|piece| !piece.is_empty());
+                let texts = pieces
+                    .iter()
+                    .filter_map(|piece| self.text.get(piece.clone()));
+                let text = match &pieces[..] {
+                    [piece] => Cow::Borrowed(self.text.get(piece.clone()).unwrap_or_default()),
+                    _ => Cow::Owned(texts.collect()),
+                };
+                Block {
+                    text,
+                    tokens: tokens - before,
+                    pieces,
+                }
+            });
         blocks.collect()
     }
 }
@@ -186,6 +258,7 @@ impl<'a> Block<'a> {
     pub(super) fn whole(text: &'a str) -> Block<'a> {
         Block {
             text: Cow::Borrowed(text),
+            tokens: 0,
             pieces: std::iter::once(0..text.len()).collect(),
         }
     }
@@ -215,6 +288,7 @@ mod tests {
         for (at, byte) in text.bytes().enumerate() {
             assert!(outline.take(byte, at, 0).is_ok());
         }
+        outline.end();
         let blocks = outline.blocks();
         blocks
             .iter()

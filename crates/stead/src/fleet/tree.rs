@@ -1,5 +1,7 @@
 //! The tree that TOML and JSON are both lowered to, and the conversion of byte offsets to lines.
 
+use crate::error::Error;
+
 /// How deep tables and arrays may be nested. A fleet needs 4. The limit keeps the recursion of the
 /// parsers, and of freeing what they built, within the smallest stack that a host program gives a
 /// thread.
@@ -36,6 +38,36 @@ pub(super) struct KeyedTree {
 pub(super) struct Mistake {
     pub at: usize,
     pub problem: String,
+}
+
+/// Why a text was not read.
+pub(super) enum Stopped {
+    Mistake(Mistake),
+    /// There is not enough memory.
+    Memory(Error),
+}
+
+impl From<Mistake> for Stopped {
+    fn from(mistake: Mistake) -> Stopped {
+        Stopped::Mistake(mistake)
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        Stopped::Memory(error)
+    }
+}
+
+#[cfg(test)]
+impl Stopped {
+    /// Returns the mistake; there is memory in the tests.
+    pub(super) fn mistake(self) -> Mistake {
+        match self {
+            Stopped::Mistake(mistake) => mistake,
+            Stopped::Memory(error) => panic!("{error}"),
+        }
+    }
 }
 
 impl Mistake {

@@ -10,6 +10,7 @@ use super::records::{
     TWICE,
 };
 use crate::error::Result;
+use crate::memory;
 use crate::name::{check_name, check_node_name, check_text, NAME_MAX, SPREAD_MAX, TEXT_MAX};
 use crate::policy::NODES_MAX;
 use crate::weight::Weight;
@@ -222,7 +223,7 @@ impl Check<'_> {
         // again, since a map may have a million policies
         let mut before: Option<(bool, &str)> = None;
         let (mut members, mut before_members) = (Vec::new(), Vec::new());
-        let mut listed = vec![u32::MAX; self.count(NODES)];
+        let mut listed = memory::filled(self.count(NODES), u32::MAX)?;
         let may_repeat = self.has(TWICE);
         let mut repeats = false;
         for (i, policy) in self.all(POLICIES).enumerate() {
@@ -263,6 +264,7 @@ impl Check<'_> {
                 );
             }
             members.clear();
+            memory::reserve(&mut members, count)?;
             members.extend(self.some(MEMBERS, used - count..used));
             for (m, node) in (used - count..).zip(&members) {
                 match listed.get_mut(*node as usize) {

@@ -11,9 +11,10 @@ use super::records::{
     NODES, PINS, POLICIES, SHORT_PIN, TARGET_POINTS, TARGET_POLICIES,
 };
 use crate::error::Result;
+use crate::memory;
 use crate::point::{Point, SPACE};
 use crate::policy::{NodeId, PolicyId};
-use crate::slice::{lay_over, turned, under_firsts, with_ends, First, Slice};
+use crate::slice::{lay_into, turned, under_firsts, with_ends, First, Slice};
 
 /// For each policy, what uses it, and what the rules for slices ask of it.
 pub(super) struct Used(Vec<u8>);
@@ -29,14 +30,11 @@ impl Used {
     const BY_FIRST: u8 = 16;
 
     /// Nothing is used yet.
-    pub(super) fn of(check: &Check) -> Used {
+    pub(super) fn of(check: &Check) -> Result<Used> {
         let no_share = |policy: PolicyRecord| policy.is_named() && !policy.is_weighted();
         let policies = check.all(POLICIES);
-        Used(
-            policies
-                .map(|policy| if no_share(policy) { Used::NO_SHARE } else { 0 })
-                .collect(),
-        )
+        let flags = policies.map(|policy| if no_share(policy) { Used::NO_SHARE } else { 0 });
+        Ok(Used(memory::collected(flags)?))
     }
 
     /// Notes that a policy is used, and returns what is known of it; `None` if there is no such
@@ -134,7 +132,7 @@ impl Check<'_> {
     }
 
     pub(super) fn pins(&self, used: &mut Used) -> Result<Vec<Slice>> {
-        let mut pins: Vec<Slice> = Vec::with_capacity(self.count(PINS));
+        let mut pins: Vec<Slice> = memory::empty(self.count(PINS))?;
         let mut short = false;
         for i in 0..self.count(PINS) {
             let offset = self.at(PINS, i);
@@ -197,7 +195,7 @@ impl Check<'_> {
                 "feature 4 must be set when there are firsts, and only then",
             );
         }
-        let mut firsts: Vec<First> = Vec::with_capacity(self.count(FIRSTS));
+        let mut firsts: Vec<First> = memory::empty(self.count(FIRSTS))?;
         let mut before = None;
         for i in 0..self.count(FIRSTS) {
             let first = self.first(i, before)?;
@@ -210,7 +208,7 @@ impl Check<'_> {
             .map(|(id, policy)| (self.members(&policy), id))
             .collect();
         let mut slices = Vec::new();
-        for (slice, node) in under_firsts(self.bases().collect(), &firsts, pins) {
+        for (slice, node) in under_firsts(memory::collected(self.bases())?, &firsts, pins) {
             let policy: PolicyRecord = self.read(POLICIES, slice.policy.index());
             let list = turned(&self.members(&policy), node).filter(|_| !policy.is_named());
             let Some(list) = list else { continue };
@@ -301,7 +299,7 @@ impl Check<'_> {
         if count == 0 {
             return Ok(());
         }
-        let mut named_by = vec![0u8; self.count(NODES)];
+        let mut named_by = memory::filled(self.count(NODES), 0u8)?;
         for (i, used) in used.0.iter().enumerate() {
             let policy = self.read(POLICIES, i);
             let first = policy.members.first as usize;
@@ -353,8 +351,10 @@ impl Check<'_> {
             }
             return self.index(BASE_POINTS);
         }
-        let bases = lay_over(self.bases(), turned.iter().copied());
-        let laid = lay_over(bases.into_iter(), pins.iter().copied());
+        let most = self.count(BASE_POINTS) + 2 * turned.len();
+        let bases = lay_into(memory::empty(most)?, self.bases(), turned.iter().copied());
+        let list = memory::empty(bases.len() + 2 * pins.len())?;
+        let laid = lay_into(list, bases.into_iter(), pins.iter().copied());
         if points != laid.len() || policies != laid.len() {
             return broken(
                 self.at(FINAL_POINTS, 0),

@@ -13,14 +13,16 @@ use super::encode::{digest, Sealed};
 use super::layout::{Extent, Layout};
 use super::records::{
     header_length, section_count, sections_of, AffixRefs, CarryRecord, Digest, Header,
-    SectionEntry, Stored, StringRef, ADOPTED_HASH, CARRY, CARRYING, FOR_EVERY_READER,
-    KNOWN_FEATURES, MAGIC, SECTIONS, STRINGS, TOLERANCE, TOLERANT, VERSION,
+    SectionEntry, Stored, StringRef, ADOPTED_HASH, BASE_POINTS, CARRY, CARRYING, FIRSTS,
+    FOR_EVERY_READER, KNOWN_FEATURES, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, STRINGS,
+    TOLERANCE, TOLERANT, VERSION,
 };
 use super::slice_rules::Used;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
-use crate::policy::REPLICAS_MAX;
+use crate::memory;
+use crate::policy::{NODES_MAX, REPLICAS_MAX};
 use crate::tolerance::Tolerance;
 
 /// What verifying a map yields.
@@ -82,8 +84,9 @@ fn rules(bytes: &[u8], header: Header) -> Result<Checked> {
 /// Checks the rules of the records, in the order of the file. Header and section table are already
 /// sound.
 fn records(check: &Check) -> Result<()> {
+    memory::room(need(check))?;
     check.strings_nodes_policies()?;
-    let mut used = Used::of(check);
+    let mut used = Used::of(check)?;
     check.base_slices(&mut used)?;
     check.target_slices(&mut used)?;
     let pins = check.pins(&mut used)?;
@@ -93,6 +96,26 @@ fn records(check: &Check) -> Result<()> {
     check.final_slices(&turned, &pins)?;
     carry(check)?;
     tolerance(check)
+}
+
+/// The most bytes that the checks take: what they note of each node and policy, and, where there are
+/// pins or firsts, the slices as they are laid over each other. A file says how many there are, but
+/// each of them takes bytes of the file. tests/memory.rs compares this with what is really used.
+fn need(check: &Check) -> u64 {
+    // two lists of the nodes of a policy, which double
+    let longest = check.count(MEMBERS).min(NODES_MAX);
+    let noted = 5 * check.count(NODES) + check.count(POLICIES) + 24 * longest;
+    let by_hand = check.count(PINS) + check.count(FIRSTS);
+    let mut need = noted + 40 * by_hand;
+    if by_hand > 0 {
+        // three lists of slices, which double, and the parts under firsts
+        need += 150 * (check.count(BASE_POINTS) + 2 * by_hand);
+    }
+    if check.count(FIRSTS) > 0 {
+        // the unnamed policies by their nodes
+        need += 120 * check.count(POLICIES) + 8 * check.count(MEMBERS);
+    }
+    need as u64
 }
 
 /// Checks what can be checked before the digest: that this is a map of this format, not truncated.

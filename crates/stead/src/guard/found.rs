@@ -7,8 +7,22 @@ use super::lost;
 use crate::error::Result;
 use crate::fleet;
 use crate::map::Map;
+use crate::memory;
 use crate::plan::all_copies;
 use crate::point::SPACE;
+
+/// Checks that there is memory for what the guards look at, in two maps and in those before them.
+///
+/// Errors: `Memory` and `MemoryLimit`, see [`memory`].
+pub(crate) fn room(old: &Map, new: &Map) -> Result<()> {
+    let need = |map: &Map| {
+        let by_hand = map.pins().len() + map.firsts().len();
+        256 * (map.base_count() + map.slice_count() + by_hand + map.policies().len())
+            + (1024 + 256 * map.spread().len()) * map.nodes().len()
+            + map.bytes().len()
+    };
+    memory::room((need(old) + need(new)) as u64)
+}
 
 /// Returns what a change from one map to the next does that needs permission: dropped copies, lost
 /// domains, and more movement than the new map's fleet permits ([`Map::move_limit`]). Whether the

@@ -23,5 +23,6 @@ mod stale;
 pub use allow::{Allow, Guard};
 pub use finding::Finding;
 pub use found::findings;
+pub(crate) use found::room;
 pub use reader::{needs, readable, Need, Release};
 pub use stale::taken_back;

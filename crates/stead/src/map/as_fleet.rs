@@ -4,8 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::inside::{First, Node, Pin, Policy};
 use super::open::Map;
+use crate::error::Result;
 use crate::fleet::{self, Fleet};
+use crate::format::records::STRINGS;
 use crate::hash::Hash;
+use crate::memory;
 use crate::point::Point;
 use crate::policy::NodeId;
 
@@ -45,6 +48,34 @@ impl Map {
             firsts,
             file: "fleet".to_owned(),
         }
+    }
+
+    /// Checks that there is memory for [`Map::fleet`] and for its text.
+    ///
+    /// Errors: `Memory` and `MemoryLimit`, see [`memory`].
+    pub fn prepare_fleet(&self) -> Result<()> {
+        memory::room(self.need_of_fleet())
+    }
+
+    /// The most bytes that the fleet of the map and its text take. tests/memory.rs compares this with
+    /// the memory that is really used.
+    fn need_of_fleet(&self) -> u64 {
+        let table = |pairs: usize| match pairs {
+            0 => 0,
+            pairs => 650 + 130 * pairs as u64,
+        };
+        let node =
+            |node: Node| 300 + table(node.labels().count()) + table(node.attributes().count());
+        // of a named policy the names of its nodes; a pin without one names the nodes of its own
+        let named = self.policies().filter(|policy| policy.name().is_some());
+        let listed = named.map(|policy| policy.members().len()).sum::<usize>();
+        let pinned = self.pins().map(|pin| self.policy(pin.slice.policy));
+        let pinned = pinned.filter(|policy| policy.name().is_none());
+        let listed = listed + pinned.map(|policy| policy.members().len()).sum::<usize>();
+        4 * self.count(STRINGS) as u64
+            + self.nodes().map(node).sum::<u64>()
+            + 300 * (self.pins().len() + self.firsts().len()) as u64
+            + 80 * (self.policies().len() + listed) as u64
     }
 
     /// Returns the nodes without those that are leaving. Omits a former name that a fleet cannot

@@ -129,12 +129,15 @@ impl Map {
         }
         let slices = self.slice_count();
         let asked = self.asked.fetch_add(more, Relaxed).saturating_add(more);
-        (asked >= slices.max(Buckets::count(slices))).then(|| {
-            self.buckets.get_or_init(|| {
-                let primaries = self.policies().map(|policy| self.primary_of(policy.id));
-                Box::new(Buckets::of(slices, self.slices(), primaries))
-            })
-        })
+        if asked < slices.max(Buckets::count(slices)) {
+            return None;
+        }
+        // without memory for the table, the points are found as before
+        let made = self.buckets.get_or_try_init(|| {
+            let primaries = self.policies().map(|policy| self.primary_of(policy.id));
+            Buckets::of(slices, self.slices(), primaries).map(Box::new)
+        });
+        made.ok()
     }
 
     /// Yields where many keys live: for each key its primary node.

@@ -1,6 +1,8 @@
 //! A table that finds the policies of many points quickly. It is made when enough keys were located
 //! in batches to be worth it, and lives as long as the map.
 
+use crate::error::Result;
+use crate::memory;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
@@ -29,13 +31,15 @@ impl Buckets {
     }
 
     /// Makes the table of some slices, which cover the space. Cost: one step a slice and a bucket.
+    ///
+    /// Errors: `Memory` and `MemoryLimit`.
     pub(super) fn of(
         count: usize,
         slices: impl Iterator<Item = Slice>,
         primaries: impl Iterator<Item = NodeId>,
-    ) -> Buckets {
+    ) -> Result<Buckets> {
         let bits = bits(count);
-        let mut policies = vec![0; 1 << bits];
+        let mut policies = memory::filled(1 << bits, 0)?;
         // the bucket that the last slice ended in, if it ended inside
         let mut before = None;
         for (number, slice) in (0..).zip(slices) {
@@ -54,11 +58,11 @@ impl Buckets {
                 *policy = slice.policy.0;
             }
         }
-        Buckets {
+        Ok(Buckets {
             bits,
             policies,
-            primaries: primaries.map(|node| node.0).collect(),
-        }
+            primaries: memory::collected(primaries.map(|node| node.0))?,
+        })
     }
 
     /// Finds the policies of points; `of` finds that of a point in a mixed bucket, from the number
@@ -158,7 +162,7 @@ mod tests {
             u64::MAX,
         ];
         let slices = || with_ends((0..).map(PolicyId).zip(firsts).map(|(p, f)| (Point(f), p)));
-        let buckets = Buckets::of(7, slices(), (10..17).map(NodeId));
+        let buckets = Buckets::of(7, slices(), (10..17).map(NodeId)).unwrap();
         assert_eq!((buckets.bits, Buckets::count(7)), (8, 256));
         let slice_of = |point: Point| slices().find(|s| s.last >= point).map(|s| s.policy);
         for bucket in 0..256u64 {

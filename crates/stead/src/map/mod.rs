@@ -14,9 +14,11 @@ mod finder;
 mod in_carry;
 mod inside;
 mod locate;
+mod marks;
 mod open;
 mod prefer;
 
 pub use inside::{First, Members, Node, Pin, Policy};
+pub(crate) use marks::Marks;
 pub use open::Map;
 pub use prefer::mix;

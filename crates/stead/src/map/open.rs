@@ -181,12 +181,16 @@ impl Map {
     /// long as the map.
     ///
     /// The first call makes the value. (If several first calls run at once, each makes one, and one
-    /// of them stays.) A map keeps a single value: returns `None` if it already keeps one of
-    /// another type.
-    pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Map) -> T) -> Option<&T> {
-        self.kept
-            .get_or_init(|| Box::new(Box::new(make(self))))
-            .downcast_ref()
+    /// of them stays. A call that fails leaves nothing.) A map keeps a single value: returns `None`
+    /// if it already keeps one of another type.
+    pub fn kept<T: Any + Send + Sync>(
+        &self,
+        make: impl FnOnce(&Map) -> Result<T>,
+    ) -> Result<Option<&T>> {
+        let kept = self
+            .kept
+            .get_or_try_init(|| Ok::<_, Error>(Box::new(Box::new(make(self)?) as Box<_>)))?;
+        Ok(kept.downcast_ref())
     }
 }
 

@@ -4,8 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::domains::Domains;
+use super::marks::Marks;
 use super::open::Map;
+use crate::error::Result;
 use crate::format::records::SPREAD;
+use crate::memory;
 use crate::point::Point;
 use crate::policy::NodeId;
 
@@ -77,15 +80,33 @@ impl Map {
         list.count
     }
 
+    /// Makes sure that the next calls of [`Map::prefer_into`] cannot run out of memory: computes and
+    /// keeps what the first of them would compute. The others allocate at most 16 KiB.
+    ///
+    /// Errors: `Memory` and `MemoryLimit`.
+    pub fn prepare_prefer(&self) -> Result<()> {
+        if self.count(SPREAD) == 0 || self.domains.get().is_some() {
+            return Ok(());
+        }
+        let held = memory::empty(self.policies().len())?;
+        let of_nodes = memory::empty(self.nodes().len())?;
+        let find = || Box::new(self.find_domains(held, of_nodes));
+        self.domains.get_or_init(find);
+        Ok(())
+    }
+
     /// Returns the outermost domains; `None` if the map spreads nothing.
     fn domains(&self) -> Option<&Domains> {
         let spreads = self.count(SPREAD) > 0;
-        spreads.then(|| self.domains.get_or_init(|| Box::new(self.find_domains())))
+        let find = || Box::new(self.find_domains(Vec::new(), Vec::new()));
+        spreads.then(|| self.domains.get_or_init(find))
     }
 
-    fn find_domains(&self) -> Domains {
+    /// Finds the outermost domains in two empty lists, for what is known of each policy and of each
+    /// node. Lists with room for them do not grow.
+    fn find_domains(&self, mut held: Vec<bool>, mut of_nodes: Vec<u32>) -> Domains {
         let label = self.spread().next().unwrap_or("");
-        let mut held = vec![false; self.policies().len()];
+        held.resize(self.policies().len(), false);
         for slice in self.base_slices() {
             if let Some(held) = held.get_mut(slice.policy.index()) {
                 *held = true;
@@ -102,10 +123,9 @@ impl Map {
             }
         }
         let number = |domain| numbers.get(domain).copied().unwrap_or(Domains::EMPTY);
-        let of_nodes = self
-            .nodes()
-            .map(|node| node.label(label).map_or(Domains::NONE, number));
-        Domains::new(of_nodes.collect(), numbers.len())
+        let labels = self.nodes().map(|node| node.label(label));
+        of_nodes.extend(labels.map(|label| label.map_or(Domains::NONE, number)));
+        Domains::new(of_nodes, numbers.len())
     }
 }
 
@@ -212,29 +232,5 @@ impl<'a> List<'a> {
             *place = node;
             self.count += 1;
         }
-    }
-}
-
-/// A set of small numbers.
-struct Marks(Vec<u64>);
-
-impl Marks {
-    /// No number below `end` is in the set.
-    fn new(end: usize) -> Marks {
-        Marks(vec![0; end.div_ceil(64)])
-    }
-
-    fn has(&self, number: u32) -> bool {
-        let word = self.0.get(number as usize / 64);
-        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
-    }
-
-    /// Adds a number. Returns whether it was not in the set.
-    fn mark(&mut self, number: u32) -> bool {
-        let is_new = !self.has(number);
-        if let Some(word) = self.0.get_mut(number as usize / 64) {
-            *word |= 1 << (number % 64);
-        }
-        is_new
     }
 }

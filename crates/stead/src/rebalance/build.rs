@@ -2,6 +2,7 @@
 
 use super::aim::Aim;
 use super::compose::Composer;
+use super::need::need;
 use super::piece::{loads, moved, Piece};
 use super::roster::Roster;
 use super::sets::Sets;
@@ -14,6 +15,7 @@ use crate::fleet::Fleet;
 use crate::format::Parts;
 use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
+use crate::memory;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
 
@@ -30,7 +32,8 @@ pub const ALGORITHM: u32 = 2;
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
 /// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
 /// can hold than there are replicas; `Carrying` when a carry is open and the fleet changes
-/// anything; `Version` when this stead does not know all features of the previous map.
+/// anything; `Version` when this stead does not know all features of the previous map; `Memory` or
+/// `MemoryLimit` when there may not be enough memory (see [`memory`]).
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
@@ -55,6 +58,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
             problem: "no epoch can follow 2^64 - 1".into(),
         });
     };
+    memory::room(need(fleet, previous))?;
     let mut sets = Sets::default();
     let mut roster = Roster::of(fleet, previous);
     let aim = aim(fleet, &roster, cells)?;

@@ -49,7 +49,7 @@
 //! A file uses only files in groups to the left of its own:
 //!
 //! ```text
-//! table | holder | sets domains | room | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster | compose | build
+//! table | holder | sets domains | room | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster need | compose | build
 //! ```
 //!
 //! # Wrong ids
@@ -86,6 +86,7 @@ mod graph;
 mod holder;
 mod joiners;
 mod limit;
+mod need;
 mod piece;
 mod price;
 mod primaries;

@@ -15,6 +15,7 @@ use super::warnings::{warnings, Facts, Warning};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::map::Map;
+use crate::memory;
 use crate::plan::{
     dropped, moves_without, reordered_by_hand, same_nodes, still_to_move, Amounts, Move, Plan,
 };
@@ -24,6 +25,9 @@ use crate::verdict::Verdict;
 
 /// How many violations and warnings the verdict of a report lists. The list is for people.
 const LISTED: usize = 20;
+
+/// What a move of the list takes, with its part of the sums.
+const MOVE: u64 = 400;
 
 /// What a report has to contain beyond the usual. `true` and `false` say only whether it lists the
 /// moves.
@@ -178,7 +182,8 @@ impl<'a> Report<'a> {
     /// `ask` is what the report has to contain; `true` and `false` say whether it lists the moves.
     ///
     /// Errors: `Identity` when the maps belong to different clusters; `Invalid` for a lost node
-    /// that the old map does not have.
+    /// that the old map does not have; `Memory` or `MemoryLimit` when there may not be enough
+    /// memory.
     pub fn of_fleet<'n>(
         fleet: &Fleet,
         old: Option<&'a Map>,
@@ -218,27 +223,30 @@ impl<'a> Report<'a> {
     ) -> Result<Report<'a>> {
         let ask = ask.into();
         understood(old, new)?;
+        memory::room(need(old, new, 0))?;
         let Some(old) = old else {
             known(None, ask.lost)?;
             return Ok(Report::made(None, new, ask.moves, &HashSet::new()));
         };
         let dead = known(Some(old), ask.lost)?;
         if !ask.moves {
-            let before = Before::of(old, new, Amounts::between(old, new)?);
+            let before = Before::of(old, new, Amounts::between(old, new)?)?;
             return Ok(Report::made(Some(before), new, false, &dead));
         }
         let plan = Plan::between(old, new)?;
-        let mut before = Before::of(old, new, plan.amounts);
+        let mut before = Before::of(old, new, plan.amounts)?;
         before.moves = Some(match dead.is_empty() {
             true => plan.moves,
-            false => moves_without(old, new, &dead),
+            false => moves_without(old, new, &dead)?,
         });
+        memory::room(need(Some(old), new, before.listed()))?;
         Ok(Report::made(Some(before), new, true, &dead))
     }
 
     /// The report of a plan that is already computed.
     ///
-    /// Errors: `Version` when this stead does not know all features of the maps.
+    /// Errors: `Version` when this stead does not know all features of the maps; `Memory` or
+    /// `MemoryLimit` when there may not be enough memory.
     pub fn of_plan(
         plan: &Plan,
         old: &'a Map,
@@ -246,7 +254,9 @@ impl<'a> Report<'a> {
         with_moves: bool,
     ) -> Result<Report<'a>> {
         understood(Some(old), new)?;
-        let mut before = Before::of(old, new, plan.amounts);
+        let listed = if with_moves { plan.moves.len() } else { 0 };
+        memory::room(need(Some(old), new, listed))?;
+        let mut before = Before::of(old, new, plan.amounts)?;
         before.moves = with_moves.then(|| plan.moves.clone());
         Ok(Report::made(Some(before), new, with_moves, &HashSet::new()))
     }
@@ -291,7 +301,7 @@ impl<'a> Report<'a> {
                 moved.0,
                 before.dropped,
                 reordered.0,
-                reordered_by_hand(before.old, new),
+                before.reordered_by_hand,
                 by_hand.0,
             ];
             Turnover::of(counts, most)
@@ -375,6 +385,40 @@ impl<'a> Report<'a> {
     }
 }
 
+/// The most bytes that a report takes; `moves` is how many moves it lists. tests/memory.rs compares
+/// this with the memory that is really used.
+fn need(old: Option<&Map>, new: &Map, moves: usize) -> u64 {
+    let maps = || old.into_iter().chain([new]);
+    // the slices of one map are looked at after those of the other
+    let slices = |map: &Map| {
+        let slices = map.base_count() + map.slice_count();
+        96 * slices as u64 + 200 * map.policies().len() as u64
+    };
+    let stated = maps().map(need_of).sum::<u64>();
+    maps().map(slices).max().unwrap_or(0) + stated + MOVE * moves as u64 + (1 << 16)
+}
+
+/// The most bytes that what a report says of the nodes, domains, pins and policies of a map takes.
+/// Every domain is named with its whole path, so a label counts once for each domain inside it.
+fn need_of(map: &Map) -> u64 {
+    let spread: Vec<&str> = map.spread().collect();
+    let paths = map.nodes().map(|node| {
+        let (mut path, mut all) = (0, node.name().len());
+        for label in &spread {
+            path += node.label(label).map_or(0, str::len) + 16;
+            all += path;
+        }
+        all as u64
+    });
+    let by_hand = map.pins().len() + map.firsts().len();
+    let named = map.policies().filter(|policy| policy.name().is_some());
+    let listed = named.map(|policy| policy.members().len()).sum::<usize>();
+    8 * paths.sum::<u64>()
+        + (map.nodes().len() * (1 + spread.len())) as u64 * 1024
+        + 900 * by_hand as u64
+        + 80 * listed as u64
+}
+
 /// Checks that this stead knows all features of the maps: a report judges both.
 fn understood(old: Option<&Map>, new: &Map) -> Result<()> {
     old.map_or(Ok(()), Map::understood)?;
@@ -391,19 +435,25 @@ struct Before<'a> {
     same: Vec<Option<NodeId>>,
     amounts: Amounts,
     dropped: u128,
+    reordered_by_hand: u128,
     moves: Option<Vec<Move>>,
 }
 
 impl<'a> Before<'a> {
-    /// The maps are of one cluster: their amounts are known.
-    fn of(old: &'a Map, new: &Map, amounts: Amounts) -> Before<'a> {
-        Before {
+    fn of(old: &'a Map, new: &Map, amounts: Amounts) -> Result<Before<'a>> {
+        Ok(Before {
             old,
-            same: same_nodes(old, new).unwrap_or_default(),
+            same: same_nodes(old, new)?,
             amounts,
             dropped: dropped(old, new),
+            reordered_by_hand: reordered_by_hand(old, new)?,
             moves: None,
-        }
+        })
+    }
+
+    /// How many moves the report lists.
+    fn listed(&self) -> usize {
+        self.moves.as_ref().map_or(0, Vec::len)
     }
 }
 

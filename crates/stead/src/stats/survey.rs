@@ -62,6 +62,9 @@ impl Count {
 }
 
 impl Survey {
+    /// How many bytes of memory a survey and its report take, at most.
+    pub const BYTES: u64 = 4 << 20;
+
     /// A survey without names.
     pub fn new() -> Survey {
         Survey {

@@ -244,17 +244,32 @@ impl Store {
     /// their numbers. A first map does no harm. Epochs of the history that cannot be read are left
     /// out.
     ///
-    /// Errors: `Identity` when the maps belong to different clusters.
+    /// Errors: `Identity` when the maps belong to different clusters; `Memory` or `MemoryLimit` when
+    /// there may not be enough memory, also for an epoch of the history.
     pub fn findings(&self, base: Option<&Map>, new: &Map) -> Result<Vec<Finding>> {
         let Some(base) = base else {
             return Ok(Vec::new());
         };
         let older = self.history().unwrap_or_default().into_iter().rev();
+        let mut refused = None;
+        let read = |epoch| match self.open_epoch(epoch) {
+            // a guard must not fail to see a take-back for lack of memory
+            Err(error) if error.status() == Status::Memory => {
+                refused = Some(error);
+                None
+            }
+            read => Some(read.ok()),
+        };
         let older = older
             .filter(|epoch| *epoch < base.epoch())
-            .filter_map(|epoch| self.open_epoch(epoch).ok())
+            .map_while(read)
+            .flatten()
             .filter(|map| map.map_id() == base.map_id());
+        guard::room(base, new)?;
         let mut found = guard::taken_back(base, new, older);
+        if let Some(error) = refused {
+            return Err(error);
+        }
         found.reverse();
         found.extend(guard::findings(base, new)?);
         Ok(found)
