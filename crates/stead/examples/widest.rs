@@ -5,8 +5,8 @@
 //! R is one less. In a step of `labels`, a tenth of the nodes get the labels of others.
 //!
 //! Each fleet runs in a process of its own, so that its peak is its own. `--nodes N --copies R
-//! --labels L --shape tree|mixed|own --step weights|copies|labels` runs one fleet. Two programs that
-//! print the same digests have made the same bytes.
+//! --labels L --shape tree|mixed|own --step weights|copies|labels` runs one fleet. Two programs
+//! that print the same digests have made the same bytes.
 
 use std::env;
 use std::fs;

@@ -33,6 +33,7 @@ pub(super) fn settle(
 }
 
 /// No costs.
+#[allow(clippy::reversed_empty_ranges)] // it is meant to be empty
 const NOTHING: RangeInclusive<i64> = 1..=0;
 
 /// The exchange of copies: a copy may go to any holder that has no copy of the point and whose

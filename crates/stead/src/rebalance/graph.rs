@@ -58,8 +58,8 @@ pub(super) trait Exchange {
 pub(super) struct Costs {
     /// What those that `direct` lists can cost; an empty range when it lists none.
     pub direct: RangeInclusive<i64>,
-    /// The cost at which any other holder may replace it, as far as the caps allow. `None` when only
-    /// the holders of `direct` may. Those that had a copy at the start are no others.
+    /// The cost at which any other holder may replace it, as far as the caps allow. `None` when
+    /// only the holders of `direct` may. Those that had a copy at the start are no others.
     pub broad: Option<i64>,
 }
 

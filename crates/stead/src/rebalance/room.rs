@@ -14,9 +14,9 @@ use super::holder::HolderId;
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// How many ids are kept at most: 128 MiB of them. With 1,000 nodes, 255 copies and 16 labels, a set
-/// has some 350 full domains, and a step has up to 80,000 sets. To forget them would cost more
-/// than anything else, since each is asked about each of its holders in turn.
+/// How many ids are kept at most: 128 MiB of them. A set of many copies can have hundreds of full
+/// domains. To forget them would cost more than anything else, since each set is asked about each
+/// of its holders in turn.
 const KEPT: usize = 1 << 25;
 
 /// What is known of the sets.
