@@ -67,7 +67,7 @@ help-all:
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
-	@echo 'make bench-widest  measures CPU and memory of the fleets with the most nodes, copies and labels: the table of docs/rebalance.md (ARGS="--nodes 400 --copies 100 --labels 16 --shape tree")'
+	@echo 'make bench-widest  measures CPU and memory of the fleets with the most nodes, copies and labels: the table of docs/rebalance.md (ARGS="--nodes 1000 --copies 64 --labels 16 --shape tree --step copies")'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make scale         plays carries of 10^9 rows over 1,000 nodes: how long each takes, and the tables and pictures of docs/scale.md (ARGS=--help)'
 	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'

@@ -6,7 +6,8 @@
 //!
 //! `locate` is compared with what a careful programmer writes first: the md-5 crate, and
 //! `partition_point` over the bounds as `u128`. The lookup alone is compared with that
-//! `partition_point`, for points that are known. `prefer` is compared with `locate`. All candidates
+//! `partition_point`, for points that are known. `prefer` is compared with `locate` and with
+//! `locate_all`, in maps with up to 16 labels and 65,536 nodes. All candidates
 //! of a table take turns; the figures are medians of the rounds, and a ratio is the median of the
 //! rounds' ratios.
 
@@ -34,6 +35,7 @@ fn main() {
     locating();
     looking_up();
     preferring();
+    preferring_all();
 }
 
 fn locating() {
@@ -172,6 +174,97 @@ fn preferring() {
             times.ratio(2, 0)
         );
     }
+}
+
+/// `prefer` against `locate_all`, which lists the nodes that hold the key: with as many nodes as
+/// there are copies, with one more, and with all nodes of the map.
+fn preferring_all() {
+    println!(
+        "\nprefer_into against locate_all, xxh3\n\n{:>6} {:>6} {:>6} {:>13} {:>12} {:>6} {:>14} \
+         {:>13}",
+        "nodes",
+        "labels",
+        "copies",
+        "locate_all ns",
+        "R nodes ns",
+        "ratio",
+        "R + 1 nodes ns",
+        "all nodes ns"
+    );
+    for (nodes, copies) in [
+        (3, 3),
+        (10, 3),
+        (100, 3),
+        (1000, 3),
+        (1000, 16),
+        (1000, 64),
+        (1000, 255),
+        (65_536, 3),
+    ] {
+        for labels in [0, 1, 4, 16] {
+            let Some(map) = labelled_map(nodes, copies, labels) else {
+                continue; // the fleet is above the limits
+            };
+            let keys = keys();
+            let mut times = Rounds::default();
+            let mut whole = Vec::new();
+            // a list of all nodes takes longer, and its time varies less
+            let rounds = if nodes > 1000 { 101 } else { 301 };
+            let mut list = vec![NodeId(0); nodes];
+            for round in 0..rounds {
+                let keys = window(&keys, round);
+                let all = time(keys, |key| {
+                    let mut last = 0;
+                    for (place, node) in list.iter_mut().zip(map.locate_all(key)) {
+                        *place = node;
+                        last = node.0;
+                    }
+                    last
+                });
+                let mut prefer = |keys: &[Vec<u8>], count: usize, at: usize| {
+                    time(keys, |key| {
+                        map.prefer_into(key, &mut list[..count]);
+                        list[at].0
+                    })
+                };
+                let own = prefer(keys, copies, copies - 1);
+                assert_eq!(all.1, own.1, "the list begins with the nodes of the key");
+                let more = prefer(keys, (copies + 1).min(nodes), copies - 1);
+                times.add([all.0, own.0, more.0]);
+                if round % 10 == 0 {
+                    whole.push(prefer(&keys[..20], nodes, 0).0);
+                }
+            }
+            println!(
+                "{nodes:>6} {labels:>6} {copies:>6} {:>13.1} {:>12.1} {:>6.2} {:>14.1} {:>13.1}",
+                times.of(0),
+                times.of(1),
+                times.ratio(1, 0),
+                times.of(2),
+                median(whole.into_iter())
+            );
+        }
+    }
+}
+
+/// A first map of nodes with labels whose values do not follow each other; `None` if the limits of
+/// fleets do not allow it.
+fn labelled_map(nodes: usize, copies: usize, labels: usize) -> Option<Map> {
+    let names: Vec<String> = (0..labels).map(|label| format!("\"l{label}\"")).collect();
+    let list: String = (0..nodes)
+        .map(|i| {
+            let labels = (0..labels).map(|label| format!("l{label} = \"v{}\"", i % (label + 4)));
+            let labels: Vec<String> = labels.collect();
+            let labels = labels.join(", ");
+            format!("[[node]]\nname = \"n{i:05}\"\nlabels = {{ {labels} }}\n")
+        })
+        .collect();
+    let text = format!(
+        "name = \"bench\"\nhash = \"xxh3\"\nreplicas = {copies}\nspread = [{}]\n{list}",
+        names.join(", ")
+    );
+    let fleet = Fleet::parse(&text, "bench").ok()?;
+    Some(build(&fleet, None).expect("it can be built"))
 }
 
 fn window<T>(all: &[T], round: usize) -> &[T] {

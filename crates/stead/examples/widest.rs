@@ -1,10 +1,12 @@
-//! What the widest fleets cost: processor seconds and peak memory of the first map, of a step in
-//! which a tenth of the nodes change, and of the report of that change. The table of
-//! docs/rebalance.md. Run by `make bench-widest`.
+//! What the widest fleets cost: processor seconds and peak memory of the first map, of a step, and
+//! of the report of that change. The table of docs/rebalance.md. Run by `make bench-widest`.
+//!
+//! In a step of `weights`, a tenth of the nodes leave or get another weight. In a step of `copies`,
+//! R is one less. In a step of `labels`, a tenth of the nodes get the labels of others.
 //!
 //! Each fleet runs in a process of its own, so that its peak is its own. `--nodes N --copies R
-//! --labels L --shape tree|mixed|own` runs one fleet. Two programs that print the same digest have
-//! made the same bytes.
+//! --labels L --shape tree|mixed|own --step weights|copies|labels` runs one fleet. Two programs
+//! that print the same digests have made the same bytes.
 
 use std::env;
 use std::fs;
@@ -12,35 +14,48 @@ use std::process::Command;
 
 use stead::{build, Fleet, Map, Plan};
 
-/// The fleets: nodes, copies, labels, and how the labels divide the nodes.
-const FLEETS: [(usize, usize, usize, &str); 9] = [
-    (1_000, 16, 3, "mixed"),
-    (4_000, 16, 3, "mixed"),
-    (65_536, 3, 2, "mixed"),
-    (400, 100, 16, "tree"),
-    (400, 100, 16, "mixed"),
-    (1_000, 100, 16, "mixed"),
-    (1_000, 255, 16, "tree"),
-    (1_000, 255, 1, "own"),
-    (4_000, 255, 2, "tree"),
+/// Nodes, copies, labels, how the labels divide the nodes, and what the step changes.
+type Wide<'a> = (usize, usize, usize, &'a str, &'a str);
+
+/// The fleets. First those that somebody may have, then the widest that the limits allow.
+const FLEETS: [Wide; 12] = [
+    (1_000, 16, 3, "mixed", "weights"),
+    (4_000, 16, 3, "mixed", "weights"),
+    (4_000, 16, 16, "tree", "weights"),
+    (65_536, 3, 4, "mixed", "weights"),
+    (1_000, 64, 16, "tree", "weights"),
+    (1_000, 64, 16, "mixed", "weights"),
+    (1_000, 64, 16, "mixed", "copies"),
+    (1_000, 64, 16, "mixed", "labels"),
+    (4_096, 64, 3, "mixed", "weights"),
+    (4_096, 128, 1, "mixed", "weights"),
+    (4_096, 255, 0, "mixed", "weights"),
+    (65_536, 12, 0, "mixed", "weights"),
 ];
 
 /// The text of a fleet. In a `tree`, each label halves the domains of the one before it; `mixed`
 /// labels have 2, 3, 4 ... values that do not follow each other; with `own`, each node is alone.
-fn text((nodes, copies, labels, shape): (usize, usize, usize, &str), step: bool) -> String {
+fn text((nodes, copies, labels, shape, change): Wide, step: bool) -> String {
     let names: Vec<String> = (0..labels).map(|label| format!("'l{label}'")).collect();
+    let step = if step { change } else { "" };
+    let copies = copies - usize::from(step == "copies");
     let mut text = format!("name = 'widest'\nreplicas = {copies}\n");
     text += &format!("spread = [{}]\n", names.join(", "));
     for node in 0..nodes {
-        let weight = match (step && node % 10 == 3, node % 20 == 3) {
-            (true, true) => 0,
-            (true, false) => 4,
-            (false, _) => 1 + node * 7919 % 3,
+        let weight = match (step, node % 20) {
+            ("weights", 3) => 0,
+            ("weights", 13) => 4,
+            _ => 1 + node * 7919 % 3,
+        };
+        let of = if step == "labels" && node % 10 == 3 {
+            node * 7 % nodes
+        } else {
+            node
         };
         let value = |label: usize| match shape {
-            "tree" => node >> 10usize.saturating_sub(label),
-            "mixed" => node % (label + 2),
-            _ => node,
+            "tree" => of >> 10usize.saturating_sub(label),
+            "mixed" => of % (label + 2),
+            _ => of,
         };
         let values = (0..labels).map(|label| format!("l{label} = 'v{}'", value(label)));
         let values: Vec<String> = values.collect();
@@ -67,8 +82,9 @@ fn peak() -> usize {
     kib.expect("a number") / 1024
 }
 
-fn run(of: (usize, usize, usize, &str)) {
-    let mut row = format!("{:>6} {:>4} {:>3} {:<6}", of.0, of.1, of.2, of.3);
+fn run(of: Wide) {
+    let (nodes, copies, labels, shape, change) = of;
+    let mut row = format!("{nodes:>6} {copies:>4} {labels:>3} {shape:<6} {change:<8}");
     let fleet = |step| Fleet::parse(&text(of, step), "widest.toml");
     let (first, second) = match (fleet(false), fleet(true)) {
         (Ok(first), Ok(second)) => (first, second),
@@ -110,16 +126,19 @@ fn main() {
     };
     if let Some(nodes) = value("--nodes") {
         let number = |name| value(name).and_then(|text| text.parse().ok()).unwrap_or(1);
-        let shape = value("--shape").unwrap_or_else(|| "mixed".to_owned());
+        let word = |name, or: &str| value(name).unwrap_or_else(|| or.to_owned());
+        let (shape, step) = (word("--shape", "mixed"), word("--step", "weights"));
         let nodes = nodes.parse().expect("a number of nodes");
-        return run((nodes, number("--copies"), number("--labels"), &shape));
+        let (copies, labels) = (number("--copies"), number("--labels"));
+        return run((nodes, copies, labels, &shape, &step));
     }
-    for (nodes, copies, labels, shape) in FLEETS {
+    for (nodes, copies, labels, shape, step) in FLEETS {
         let this = env::current_exe().expect("the path of this program");
         let [nodes, copies, labels] = [nodes, copies, labels].map(|number| number.to_string());
         let mut one = Command::new(this);
         one.args(["--nodes", &nodes, "--copies", &copies, "--labels", &labels]);
-        let done = one.args(["--shape", shape]).status().expect("a process");
+        one.args(["--shape", shape, "--step", step]);
+        let done = one.status().expect("a process");
         assert!(done.success(), "{nodes} nodes, {copies} copies: {done}");
     }
 }

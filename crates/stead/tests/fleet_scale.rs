@@ -128,6 +128,45 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
 }
 
 #[test]
+fn more_copies_than_can_be_kept_apart_in_reasonable_time_are_refused() {
+    let parse = |nodes: usize, copies: usize, labels: usize| {
+        let names = (0..labels).map(|label| format!("'l{label}',"));
+        let values = (0..labels).map(|label| format!("l{label} = 'a',"));
+        let (names, values): (String, String) = (names.collect(), values.collect());
+        let values = values.trim_end_matches(',');
+        let head = format!("name = 'm'\nspread = [{names}]\nreplicas = {copies}\n");
+        let node = |i| format!("[[node]]\nname = 'n{i}'\nlabels = {{{values}}}\n");
+        let list: String = (0..nodes).map(node).collect();
+        let drained = "[[node]]\nname = 'drained'\nweight = 0\n";
+        Fleet::parse(&(head + &list + drained), "f")
+    };
+    let sides = [
+        (65_535, 0, 12),
+        (65_535, 4, 3),
+        (4_096, 16, 64),
+        (4_096, 1, 128),
+        (1_000, 3, 64),
+    ];
+    for (nodes, labels, copies) in sides {
+        let fleet = parse(nodes, copies, labels).unwrap();
+        assert_eq!(fleet.nodes.len(), nodes + 1);
+        let message = parse(nodes, copies + 1, labels).unwrap_err().to_string();
+        let start = format!(
+            "f:3: replicas = {} is too many for {nodes} nodes and {labels} labels of spread: the \
+             effort of a rebalance is ",
+            copies + 1
+        );
+        let end = format!(
+            " and may be at most 4194304; set replicas = {copies} or less, or name fewer labels or nodes"
+        );
+        assert!(
+            message.starts_with(&start) && message.ends_with(&end),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn one_more_than_the_most_is_refused_where_it_stands() {
     let message = |text: &str| Fleet::parse(text, "f").unwrap_err().to_string();
     let words = |n: usize, of: &str| {

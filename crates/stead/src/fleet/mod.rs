@@ -9,6 +9,7 @@
 //! languages give the same fleets and the same mistakes. Numbers are passed on as the text that was
 //! written: nothing here is ever a floating-point number.
 
+mod effort;
 mod from_json;
 mod from_toml;
 mod model;

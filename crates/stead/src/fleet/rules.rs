@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::effort;
 use super::model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
 use super::reader::{At, Reader, Source, TOP_KEYS};
@@ -99,7 +100,7 @@ impl Reader<'_> {
         let firsts = self.firsts(firsts, &nodes);
         if self.clean() {
             self.some_weight(start, &nodes, &policies);
-            self.enough_nodes(&replicas, &nodes);
+            self.enough_nodes(&replicas, &nodes, spread.len());
         }
         Some(Fleet {
             name: name?,
@@ -579,8 +580,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that there are enough nodes with a weight for `replicas` copies.
-    fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node]) {
+    /// Checks that there are enough nodes with a weight for `replicas` copies, and not too many.
+    fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node], labels: usize) {
         let holding = nodes
             .iter()
             .filter(|node| node.weight > Weight::ZERO)
@@ -594,6 +595,18 @@ impl Reader<'_> {
                      {there} {holding}; add {}, or set replicas = {}",
                     wanted - holding,
                     holding.max(1)
+                )
+            });
+        }
+        let effort = effort::effort(holding, wanted, labels);
+        if effort > effort::MOST {
+            let most = effort::most_copies(holding, labels);
+            self.wrong::<()>(replicas.at, || {
+                format!(
+                    "replicas = {wanted} is too many for {holding} nodes and {labels} labels of \
+                     spread: the effort of a rebalance is {effort} and may be at most {}; set \
+                     replicas = {most} or less, or name fewer labels or nodes",
+                    effort::MOST
                 )
             });
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::domains::Domains;
+use super::inside::Members;
 use super::marks::Marks;
 use super::open::Map;
 use crate::error::Result;
@@ -51,16 +52,17 @@ impl Map {
     #[inline]
     pub(crate) fn prefer_point_into(&self, point: Point, nodes: &mut [NodeId]) -> usize {
         let room = nodes.len().min(self.nodes().len());
-        let mut list = List::new(
-            nodes.get_mut(..room).unwrap_or_default(),
-            self.nodes().len(),
-        );
-        for node in self.locate_all_point(point) {
-            list.push(node);
+        let mut list = List::new(nodes.get_mut(..room).unwrap_or_default());
+        let own = self.locate_all_point(point);
+        if self.may_list_twice() {
+            own.for_each(|node| list.push(node));
+        } else {
+            list.begin(own);
         }
         if list.full() {
             return list.count;
         }
+        list.expect(self.nodes().len());
         if let Some(domains) = self.domains() {
             list.spread_over(domains);
         }
@@ -144,14 +146,33 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    fn new(room: &'a mut [NodeId], nodes: usize) -> List<'a> {
+    fn new(room: &'a mut [NodeId]) -> List<'a> {
         List {
             count: 0,
-            listed: (room.len() > SHORT).then(|| Marks::new(nodes)),
+            listed: None,
             room,
             domains: None,
             taken: None,
             fresh: 0,
+        }
+    }
+
+    /// Begins the list with nodes that are all different.
+    fn begin(&mut self, nodes: Members) {
+        self.count = nodes.len().min(self.room.len());
+        for (place, node) in self.room.iter_mut().zip(nodes) {
+            *place = node;
+        }
+    }
+
+    /// Prepares for more nodes, out of `nodes` in all.
+    fn expect(&mut self, nodes: usize) {
+        if self.room.len() > SHORT {
+            let mut listed = Marks::new(nodes);
+            self.nodes().iter().for_each(|node| {
+                listed.mark(node.0);
+            });
+            self.listed = Some(listed);
         }
     }
 

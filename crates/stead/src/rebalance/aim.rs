@@ -1,5 +1,6 @@
 //! Aim: what a rebalance has to reach, and the check that it did.
 
+use super::crowd::Crowd;
 use super::domains::Domains;
 use super::holder::{ByHolder, HolderId};
 use super::piece::{loads, Piece};
@@ -40,10 +41,11 @@ impl Aim {
         self.domains.replicas()
     }
 
-    /// Whether a set has R copies that keep the caps.
-    pub(super) fn fits(&self, set: SetId, sets: &Sets) -> bool {
+    /// Whether a set has R copies that keep the caps. The crowd is empty before and afterwards.
+    pub(super) fn fits(&self, set: SetId, sets: &Sets, crowd: &mut Crowd) -> bool {
         sets.roles(set).len() == self.replicas() as usize
-            && self.domains.broken(sets.holders(set)).is_none()
+            && (self.domains.are_apart(sets.holders(set))
+                || crowd.with(sets.holders(set), |crowd| crowd.keeps_caps()))
     }
 
     /// The smallest and the largest number of cells of which a holder may be the primary: its
@@ -121,12 +123,13 @@ impl Aim {
             return Ok(());
         }
         let mut seen: Table<SetId, bool> = Table::filled(sets.count(), false);
+        let mut crowd = Crowd::new(&self.domains);
         for piece in pieces {
             if std::mem::replace(&mut seen[piece.set], true) {
                 continue;
             }
             let primaries = sets.roles(piece.set).iter().filter(|r| r.is_primary());
-            if primaries.count() != 1 || !self.fits(piece.set, sets) {
+            if primaries.count() != 1 || !self.fits(piece.set, sets, &mut crowd) {
                 return wrong("a rebalance put too many copies into one domain");
             }
         }
@@ -136,6 +139,13 @@ impl Aim {
 
 #[cfg(test)]
 impl Aim {
+    /// For tests: whether all pieces fit.
+    pub(super) fn all_fit(&self, pieces: &[Piece], sets: &Sets) -> bool {
+        let mut crowd = Crowd::new(&self.domains);
+        let mut all = pieces.iter();
+        all.all(|piece| self.fits(piece.set, sets, &mut crowd))
+    }
+
     /// For tests: an aim with these targets, for holders in these zones, or zones and racks ("-":
     /// cannot hold).
     pub(super) fn zoned(zones: &[&str], replicas: u32, targets: &[u128]) -> Aim {

@@ -1,10 +1,12 @@
 //! Copies: moves what the greedy steps could not settle along shortest paths, so that the number of
 //! copies that move is the minimum.
 
+use std::ops::RangeInclusive;
+
 use super::aim::Aim;
 use super::domains::Domains;
 use super::flow::Flow;
-use super::graph::{Exchange, Run};
+use super::graph::{Costs, Exchange, Run};
 use super::holder::{HolderId, Role};
 use super::piece::{loads, overlay, Piece};
 use super::room::Room;
@@ -29,6 +31,10 @@ pub(super) fn settle(
     flow.settle(limit);
     flow.into_pieces()
 }
+
+/// No costs.
+#[allow(clippy::reversed_empty_ranges)] // it is meant to be empty
+const NOTHING: RangeInclusive<i64> = 1..=0;
 
 /// The exchange of copies: a copy may go to any holder that has no copy of the point and whose
 /// domains are not full.
@@ -77,8 +83,18 @@ impl Exchange for Copies<'_> {
         list.extend(may.map(|holder| (*holder, refund)));
     }
 
-    fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64> {
-        Some(1 + Copies::refund(sets, run, from))
+    fn costs(&self, sets: &Sets, run: &Run, from: HolderId) -> Costs {
+        if run.set == run.old {
+            return Costs {
+                direct: NOTHING,
+                broad: Some(1),
+            };
+        }
+        let refund = Copies::refund(sets, run, from);
+        Costs {
+            direct: refund..=refund,
+            broad: Some(1 + refund),
+        }
     }
 
     fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
@@ -93,8 +109,106 @@ impl Exchange for Copies<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::distances::{distances, Distance};
+    use super::super::graph::Graph;
     use super::super::piece::moved;
+    use super::super::table::Table;
     use super::*;
+
+    /// The distances, by following every possible exchange until nothing changes; `None` if that
+    /// never ends.
+    fn plainly(
+        runs: &[Run],
+        sets: &Sets,
+        domains: &Domains,
+        sources: &[HolderId],
+    ) -> Option<Table<HolderId, Distance>> {
+        let all = || (0..domains.holders() as u32).map(HolderId);
+        let mut arcs: Vec<(HolderId, HolderId, i64)> = Vec::new();
+        for run in runs {
+            let is_new = |holder| i64::from(sets.role_of(run.old, holder).is_none());
+            for from in sets.holders(run.set) {
+                let rest = || sets.holders(run.set).filter(|other| *other != from);
+                let may = |to: &HolderId| *to != from && domains.may_join(*to, rest());
+                arcs.extend(
+                    all()
+                        .filter(may)
+                        .map(|to| (from, to, is_new(to) - is_new(from))),
+                );
+            }
+        }
+        let mut distance = Table::filled(domains.holders(), Distance::FAR);
+        sources
+            .iter()
+            .for_each(|source| distance[*source] = Distance::ZERO);
+        for _ in 0..=domains.holders() {
+            let mut changed = false;
+            for (from, to, cost) in &arcs {
+                if distance[*from] < Distance::FAR {
+                    let by_arc = distance[*from].after(*cost);
+                    changed |= by_arc < distance[*to];
+                    distance[*to] = distance[*to].min(by_arc);
+                }
+            }
+            if !changed {
+                return Some(distance);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn the_distances_are_those_of_all_possible_exchanges() {
+        let (mut state, mut found) = (7u64, [0, 0, 0]);
+        let mut random = |end: u64| {
+            state += 1;
+            crate::map::mix(crate::point::Point(state), 0).0 % end
+        };
+        for _ in 0..400 {
+            let (depth, wide, holders) = (random(4), 1 + random(4), 7 + random(18));
+            let values = ["a", "b", "c", "d"];
+            let mut path = |holder: u64| -> Option<Vec<&str>> {
+                let path = (0..depth).map(|_| values[random(wide) as usize]).collect();
+                (holder % 7 != 3).then_some(path)
+            };
+            let paths: Vec<_> = (0..holders).map(&mut path).collect();
+            let domains = Domains::new(&paths, 2 + random(4) as u32);
+            let mut sets = Sets::default();
+            let mut runs = Vec::new();
+            for _ in 0..1 + random(8) {
+                let mut all: Vec<u32> = (0..holders as u32).collect();
+                (0..all.len()).for_each(|at| all.swap(at, random(holders) as usize));
+                let copies = domains.replicas() as usize;
+                let old = sets.of(&all[..copies]);
+                let mut set = old;
+                for _ in 0..random(3) {
+                    let at = random(copies as u64) as usize;
+                    let from = sets.holders(set).nth(at).unwrap();
+                    let to = HolderId(all[copies + random(holders - copies as u64) as usize]);
+                    if sets.role_of(set, to).is_none() {
+                        set = sets.swap(set, from, to);
+                    }
+                }
+                runs.push(Run { cells: 5, set, old });
+            }
+            let sources: Vec<HolderId> = (0..1 + random(3))
+                .map(|_| HolderId(random(holders) as u32))
+                .collect();
+            let expected = plainly(&runs, &sets, &domains, &sources);
+            let exchange = Copies { domains: &domains };
+            let graph = Graph::new(exchange, runs, &mut sets, &domains);
+            let made = distances(&graph, &sources);
+            assert_eq!(made, expected);
+            match made {
+                None => found[0] += 1,
+                Some(made) => {
+                    let near = made.values().iter().filter(|d| **d < Distance::FAR);
+                    found[1 + usize::from(near.count() > 5)] += 1;
+                }
+            }
+        }
+        assert!(found[2] > 50, "{found:?}: most holders must be reached");
+    }
 
     #[test]
     fn a_copy_reaches_its_target_through_a_third_holder() {
@@ -124,7 +238,7 @@ mod tests {
             (&loads(&made, &sets, 5), moved(&start, &made, &sets)),
             (&aim.targets, 2)
         );
-        assert!(made.iter().all(|piece| aim.fits(piece.set, &sets)));
+        assert!(aim.all_fit(&made, &sets));
         // control: without zones 3 takes the copy at once
         let free = Aim::free(2, &[3, 4, 4, 1, 4]);
         let made = settle(&start, &start, &mut sets, &free, i64::MAX);

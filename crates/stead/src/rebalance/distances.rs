@@ -19,7 +19,8 @@ const COST: i64 = 1 << 32;
 
 impl Distance {
     const LEAST: Distance = Distance(i64::MIN);
-    const ZERO: Distance = Distance(0);
+    /// The distance of a holder with a surplus.
+    pub(super) const ZERO: Distance = Distance(0);
     /// The distance of a holder that cannot be reached.
     pub(super) const FAR: Distance = Distance(i64::MAX);
 
@@ -48,6 +49,8 @@ pub(super) fn distances<E: Exchange>(
         queued: Table::filled(holders, false),
         farthest: Table::filled(graph.domains.list().len(), Distance::FAR),
         farthest_of_all: Distance::FAR,
+        bound: Distance::FAR,
+        visits: 0,
         direct: Vec::new(),
     };
     for source in sources {
@@ -77,6 +80,10 @@ struct Search<'a, 'b, E> {
     /// For each domain, an upper bound on the distances of the holders in it.
     farthest: Table<DomainId, Distance>,
     farthest_of_all: Distance,
+    /// An upper bound on the distances of all holders that can hold, found now and then.
+    bound: Distance,
+    /// How many holders were visited.
+    visits: usize,
     /// The exchanges of the run that is being visited. It is kept only to reuse its memory.
     direct: Vec<(HolderId, i64)>,
 }
@@ -86,16 +93,27 @@ impl<E: Exchange> Search<'_, '_, E> {
     fn visit(&mut self, from: HolderId) {
         let Graph { exchange, sets, .. } = self.graph;
         let start = self.distance[from];
+        if self.visits % (self.distance.len() / 64 + 1) == 0 {
+            let holding = self.distance.iter();
+            let holding = holding.filter(|(holder, _)| self.graph.domains.can_hold(*holder));
+            let farthest = holding.map(|(_, distance)| *distance).max();
+            self.bound = farthest.unwrap_or(Distance::FAR);
+        }
+        self.visits += 1;
         let mut place = 0;
         let mut direct = std::mem::take(&mut self.direct);
         while let Some((at, id)) = self.graph.next_run(from, place) {
             place = at + 1;
             let run = self.graph.run(id);
-            self.graph.direct(&run, from, &mut direct);
-            for (to, cost) in &direct {
-                self.reach(*to, start.after(*cost));
+            let costs = exchange.costs(sets, &run, from);
+            // often all holders are as near already
+            if !costs.direct.is_empty() && start.after(*costs.direct.start()) < self.bound {
+                self.graph.direct(&run, from, &mut direct);
+                for (to, cost) in &direct {
+                    self.reach(*to, start.after(*cost));
+                }
             }
-            if let Some(cost) = exchange.broad(sets, &run, from) {
+            if let Some(cost) = costs.broad {
                 let distance = start.after(cost);
                 if self.farthest_of_all > distance {
                     let full = self.graph.full(&run, from);

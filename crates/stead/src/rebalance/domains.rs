@@ -1,8 +1,7 @@
 //! Fault domains: the tree of the spread labels, its caps, and which sets of copies keep them.
 //! Normative: docs/placement.md, "Fault domains and caps".
 
-use std::collections::hash_map::{Entry, HashMap};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::holder::HolderId;
 use super::table::{Id, Lists, Table};
@@ -59,8 +58,10 @@ pub struct Domains {
     around: Lists<HolderId, DomainId>,
     /// The same, without the domains that stop nobody whom another one does not stop.
     binding: Lists<HolderId, DomainId>,
-    /// What stands in each binding domain, and outside all of them, when there are no others.
-    bound: HashMap<Option<DomainId>, Inside>,
+    /// What stands in each binding domain when there are no others.
+    bound: Table<DomainId, Option<Box<Inside>>>,
+    /// What then stands outside all of them.
+    unbound: Inside,
     /// For each holder, the first of these.
     outer: Table<HolderId, Option<DomainId>>,
     can_hold: Table<HolderId, bool>,
@@ -81,7 +82,8 @@ impl Domains {
             levels: holders.iter().flatten().map(Vec::len).max().unwrap_or(0),
             around: Lists::default(),
             binding: Lists::default(),
-            bound: HashMap::from([(None, Inside::default())]),
+            bound: Table::default(),
+            unbound: Inside::default(),
             outer: Table::default(),
             can_hold: Table::default(),
         };
@@ -109,6 +111,7 @@ impl Domains {
         for (id, cap) in domains.caps().iter() {
             domains.list[id].cap = *cap;
         }
+        domains.bound = Table::filled(domains.list.len(), None);
         for holder in domains.can_hold.ids() {
             let binding = domains.find_binding(holder);
             if domains.can_hold(holder) {
@@ -123,13 +126,21 @@ impl Domains {
     fn bind(&mut self, holder: HolderId, binding: &[DomainId]) {
         let mut whole = None;
         for part in binding {
-            if let Entry::Vacant(new) = self.bound.entry(Some(*part)) {
-                new.insert(Inside::default());
-                self.bound.entry(whole).or_default().parts.push(*part);
+            if self.bound[*part].is_none() {
+                self.bound[*part] = Some(Box::default());
+                self.bound_mut(whole).parts.push(*part);
             }
             whole = Some(*part);
         }
-        self.bound.entry(whole).or_default().members.push(holder);
+        self.bound_mut(whole).members.push(holder);
+    }
+
+    /// What stands directly in a binding domain, or outside all of them.
+    fn bound_mut(&mut self, whole: Option<DomainId>) -> &mut Inside {
+        match whole {
+            Some(whole) => self.bound[whole].get_or_insert_default(),
+            None => &mut self.unbound,
+        }
     }
 
     /// A domain that has no more nodes than its cap is full only when all of them are there. One
@@ -191,6 +202,11 @@ impl Domains {
         &self.outermost
     }
 
+    /// The depth of the deepest domain: how many labels there are.
+    pub(super) fn levels(&self) -> usize {
+        self.levels
+    }
+
     /// The number of replicas, R.
     pub fn replicas(&self) -> u32 {
         self.replicas
@@ -225,7 +241,10 @@ impl Domains {
     /// What stands directly in a binding domain, or outside all of them, if only binding domains
     /// count.
     pub fn bound(&self, whole: Option<DomainId>) -> Option<&Inside> {
-        self.bound.get(&whole)
+        match whole {
+            Some(whole) => self.bound[whole].as_deref(),
+            None => Some(&self.unbound),
+        }
     }
 
     /// The cap of a domain.
@@ -252,48 +271,9 @@ impl Domains {
             && !self.of(holder).iter().enumerate().any(full)
     }
 
-    /// The binding domains that hold as many of `holders` as their cap allows, in ascending order.
-    pub fn full(&self, holders: impl Iterator<Item = HolderId>) -> Vec<DomainId> {
-        let full = self.counted_full(holders).into_iter();
-        full.map(|(domain, _)| domain).collect()
-    }
-
-    /// The same domains, and whether each holds more than its cap allows.
-    pub(super) fn counted_full(
-        &self,
-        holders: impl Iterator<Item = HolderId>,
-    ) -> Vec<(DomainId, bool)> {
-        let mut paths: Vec<&[DomainId]> = holders.map(|holder| self.binding(holder)).collect();
-        // in the order of paths, the holders of a domain stand beside each other at every level
-        paths.sort_unstable_by_key(|path| path.last());
-        let mut counts: Vec<(DomainId, u32)> = Vec::new();
-        // where the domains of the path are among these counts
-        let mut places: Vec<usize> = Vec::new();
-        let mut before: &[DomainId] = &[];
-        for path in paths {
-            let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
-            places.truncate(shared);
-            for domain in path.iter().skip(shared) {
-                places.push(counts.len());
-                counts.push((*domain, 0));
-            }
-            for place in &places {
-                if let Some((_, count)) = counts.get_mut(*place) {
-                    *count += 1;
-                }
-            }
-            before = path;
-        }
-        let full = |(domain, count): (DomainId, u32)| {
-            let cap = self.cap(domain);
-            (count >= cap).then_some((domain, count > cap))
-        };
-        counts.into_iter().filter_map(full).collect()
-    }
-
     /// Whether no two of `holders` share a domain. Then they keep all caps, since each is at least
     /// 1.
-    fn are_apart(&self, holders: impl Iterator<Item = HolderId> + Clone) -> bool {
+    pub(super) fn are_apart(&self, holders: impl Iterator<Item = HolderId> + Clone) -> bool {
         let mut outer = holders.filter_map(|holder| self.outer[holder]);
         if outer.clone().nth(FEW).is_some() {
             let mut all: Vec<DomainId> = outer.collect();
@@ -452,20 +432,18 @@ mod tests {
                 all.find(|domain| count(*domain) > domains.cap(*domain) as usize)
             });
             assert_eq!(domains.broken(holders.iter().copied()), broken);
-            let inside = |id: DomainId| {
-                let inside = holders.iter().filter(|h| domains.of(**h).contains(&id));
-                inside.count() >= domains.cap(id) as usize
-            };
-            let binds = |id: DomainId| {
+            let binds = |id: &DomainId| {
                 let mut all = domains.list().ids();
-                let domain = &domains.list()[id];
-                let whole = all.find(|whole| domains.list()[*whole].inside.parts.contains(&id));
+                let domain = &domains.list()[*id];
+                let whole = all.find(|whole| domains.list()[*whole].inside.parts.contains(id));
                 let is_same = whole.is_some_and(|w| domains.list()[w].nodes == domain.nodes);
                 domain.cap < domain.nodes && !is_same
             };
-            let ids = domains.list().ids();
-            let full: Vec<DomainId> = ids.filter(|id| inside(*id) && binds(*id)).collect();
-            assert_eq!(domains.full(holders.iter().copied()), full);
+            for holder in (0..12).map(HolderId) {
+                let binding: Vec<DomainId> =
+                    domains.of(holder).iter().copied().filter(binds).collect();
+                assert_eq!(domains.binding(holder), binding);
+            }
             found[usize::from(broken.is_some())] += 1;
         }
         assert!(found.iter().all(|found| *found > 30), "{found:?}");
@@ -490,9 +468,5 @@ mod tests {
             Some(DomainId(1))
         );
         assert_eq!(domains.broken([0, 2, 3].into_iter().map(HolderId)), None);
-        assert_eq!(
-            domains.full([0, 3].into_iter().map(HolderId)),
-            [DomainId(1)]
-        );
     }
 }

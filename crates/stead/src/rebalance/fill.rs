@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::crowd::Crowd;
 use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
@@ -87,6 +88,8 @@ struct Takers<'a> {
     primaries: Joiners<'a>,
     others: Joiners<'a>,
     deficit: &'a mut ByRole,
+    /// The holders of the gap that is being filled.
+    crowd: Crowd<'a>,
 }
 
 impl<'a> Takers<'a> {
@@ -101,6 +104,7 @@ impl<'a> Takers<'a> {
             primaries: joiners(primaries),
             others: joiners(others),
             deficit,
+            crowd: Crowd::new(domains),
         }
     }
 
@@ -132,14 +136,15 @@ impl<'a> Takers<'a> {
     }
 
     /// The first role that may complete the set `rest`.
-    fn first_for(&self, rest: SetId, sets: &Sets) -> Option<Role> {
+    fn first_for(&mut self, rest: SetId, sets: &Sets) -> Option<Role> {
         let primary = sets.primary(rest).is_none();
         let joiners = if primary {
             &self.primaries
         } else {
             &self.others
         };
-        let holder = joiners.first_for(sets.holders(rest))?;
+        let first = |crowd: &Crowd| joiners.first_for(crowd);
+        let holder = self.crowd.with(sets.holders(rest), first)?;
         Some(Role::of(holder, primary))
     }
 }

@@ -423,8 +423,7 @@ mod tests {
                 ),
                 (&aim.targets, 1000)
             );
-            let sound = |piece: &Piece| aim.fits(piece.set, &sets);
-            assert!(made.iter().all(sound), "{chunks} chunks");
+            assert!(aim.all_fit(&made, &sets), "{chunks} chunks");
         }
     }
 
@@ -436,10 +435,7 @@ mod tests {
             let mut sets = Sets::default();
             let made = first_layout(&mut sets, &aim, chunks);
             assert_eq!(loads(&made, &sets, 6), aim.targets);
-            assert!(
-                made.iter().all(|piece| aim.fits(piece.set, &sets)),
-                "{chunks} chunks"
-            );
+            assert!(aim.all_fit(&made, &sets), "{chunks} chunks");
         }
     }
 

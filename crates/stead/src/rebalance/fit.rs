@@ -5,7 +5,10 @@
 //! made from who has too much and who has too little. The guess is usually good; `copies` corrects
 //! it where it was wrong.
 
+use std::cmp::Reverse;
+
 use super::aim::Aim;
+use super::crowd::Crowd;
 use super::holder::{ByHolder, HolderId, Role};
 use super::joiners::Joiners;
 use super::piece::{join, loads, Piece};
@@ -14,11 +17,12 @@ use super::table::Table;
 
 /// Returns pieces with R copies each that keep the caps, or `None` when all pieces do so already.
 pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Piece>> {
-    if sets.ids().all(|set| aim.fits(set, sets)) {
+    let mut crowd = Crowd::new(&aim.domains);
+    if sets.ids().all(|set| aim.fits(set, sets, &mut crowd)) {
         return None;
     }
     let mut known: Table<SetId, Option<bool>> = Table::filled(sets.count(), None);
-    let mut fits = |set| *known[set].get_or_insert_with(|| aim.fits(set, sets));
+    let mut fits = |set| *known[set].get_or_insert_with(|| aim.fits(set, sets, &mut crowd));
     let broken: Vec<bool> = pieces.iter().map(|piece| !fits(piece.set)).collect();
     if !broken.contains(&true) {
         return None;
@@ -27,6 +31,7 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
         aim,
         loads: loads(pieces, sets, aim.holders()),
         lacking: Joiners::new(&aim.domains, &[]),
+        crowd,
         out: Vec::with_capacity(pieces.len()),
     };
     // first give up all copies that must go, so that all deficits are known before any is filled
@@ -38,7 +43,13 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
     fitting.lacking = fitting.joiners();
     for (piece, roles) in kept {
         match roles {
-            Some(roles) => fitting.complete(piece.cells, roles, sets),
+            Some(mut roles) => {
+                let holders = || roles.iter().map(|role| role.holder());
+                holders().for_each(|holder| fitting.crowd.enter(holder, |_| {}));
+                fitting.complete(piece.cells, &mut roles, sets);
+                let holders = roles.iter().map(|role| role.holder());
+                holders.for_each(|holder| fitting.crowd.leave(holder));
+            }
             None => fitting.out.push(piece),
         }
     }
@@ -50,6 +61,8 @@ struct Fitting<'a> {
     loads: ByHolder,
     /// The holders that have a deficit. They are known when all copies that must go are given up.
     lacking: Joiners<'a>,
+    /// The holders of the piece that is looked at.
+    crowd: Crowd<'a>,
     out: Vec<Piece>,
 }
 
@@ -68,71 +81,96 @@ impl<'a> Fitting<'a> {
 
     /// The roles that stay: as many as possible, but at most R and within the caps. A copy that is
     /// dropped from an inner domain also leaves the domains around it, so the innermost broken
-    /// domain comes first.
+    /// domains come first.
     fn keep(&mut self, cells: u128, roles: &[Role]) -> Vec<Role> {
         let domains = &self.aim.domains;
-        let mut kept = roles.to_vec();
-        loop {
-            let full = domains.broken(kept.iter().map(|role| role.holder()));
-            if full.is_none() && kept.len() <= domains.replicas() as usize {
-                return kept;
-            }
-            let inside = |role: &&Role| {
-                full.is_none_or(|domain| domains.of(role.holder()).contains(&domain))
-            };
-            // drop holders that cannot hold first, then other copies before the primary, then the
-            // holder with the largest surplus
-            let rank = |role: &&Role| {
-                (
-                    !domains.can_hold(role.holder()),
-                    !role.is_primary(),
-                    self.excess(role.holder()),
-                    role.holder(),
-                )
-            };
-            let Some(dropped) = kept.iter().filter(inside).max_by_key(rank).copied() else {
-                return kept;
-            };
-            kept.retain(|role| *role != dropped);
-            self.loads[dropped.holder()] -= cells;
+        for role in roles {
+            self.crowd.enter(role.holder(), |_| {});
         }
+        // drop holders that cannot hold first, then other copies before the primary, then the
+        // holder with the largest surplus
+        let rank = |role: &Role| {
+            Reverse((
+                !domains.can_hold(role.holder()),
+                !role.is_primary(),
+                self.excess(role.holder()),
+                role.holder(),
+            ))
+        };
+        let mut order = roles.to_vec();
+        order.sort_by_cached_key(rank);
+        let order: Vec<HolderId> = order.iter().map(|role| role.holder()).collect();
+        let mut count = roles.len();
+        for level in (0..domains.levels()).rev() {
+            if self.crowd.keeps_caps() {
+                break;
+            }
+            for holder in &order {
+                let domain = domains.of(*holder).get(level);
+                let is_above = domain.is_some_and(|domain| self.crowd.is_above(*domain));
+                if is_above && self.crowd.has(*holder) {
+                    self.crowd.leave(*holder);
+                    count -= 1;
+                }
+            }
+        }
+        for holder in order {
+            if count > domains.replicas() as usize && self.crowd.has(holder) {
+                self.crowd.leave(holder);
+                count -= 1;
+            }
+        }
+        let stays = |role: &&Role| self.crowd.has(role.holder());
+        let kept: Vec<Role> = roles.iter().filter(stays).copied().collect();
+        for role in roles {
+            if self.crowd.has(role.holder()) {
+                self.crowd.leave(role.holder());
+            } else {
+                self.loads[role.holder()] -= cells;
+            }
+        }
+        kept
     }
 
     /// Adds the missing roles. Holders with a deficit come first, in their order, each for as many
     /// cells as it lacks. When no holder that may join has a deficit, the one with the smallest
-    /// surplus gets all cells.
-    fn complete(&mut self, cells: u128, mut kept: Vec<Role>, sets: &mut Sets) {
+    /// surplus gets all cells. The holders of `kept` are the crowd, before and afterwards.
+    fn complete(&mut self, mut cells: u128, kept: &mut Vec<Role>, sets: &mut Sets) {
         let has_primary = kept.iter().any(|role| role.is_primary());
         let is_whole = kept.len() >= self.aim.replicas() as usize;
-        let joining = if is_whole { None } else { self.joining(&kept) };
-        let Some(holder) = joining else {
-            if let Some(first) = kept.first_mut().filter(|_| is_whole && !has_primary) {
-                *first = Role::primary(first.holder());
+        while cells > 0 {
+            let joining = if is_whole { None } else { self.joining() };
+            let Some(holder) = joining else {
+                // without a primary the first one becomes it; if no holder could join a set that
+                // is not whole, `Aim::prove` will report it
+                let first = kept.first().filter(|_| is_whole && !has_primary).copied();
+                let becomes = |role: &Role| match first {
+                    Some(first) if first == *role => Role::primary(role.holder()),
+                    _ => *role,
+                };
+                let set = sets.id(kept.iter().map(becomes));
+                self.out.push(Piece { cells, set });
+                return;
+            };
+            let lacks = self.excess(holder).min(0).unsigned_abs();
+            let taken = if lacks == 0 { cells } else { cells.min(lacks) };
+            self.loads[holder] += taken;
+            if lacks > 0 && taken == lacks {
+                self.lacking.close(holder);
             }
-            // if no holder could join a set that is not whole, `Aim::prove` will report it
-            let set = sets.id(kept);
-            self.out.push(Piece { cells, set });
-            return;
-        };
-        let lacks = self.excess(holder).min(0).unsigned_abs();
-        let taken = if lacks == 0 { cells } else { cells.min(lacks) };
-        let mut more = kept.clone();
-        more.push(Role::of(holder, !has_primary));
-        self.loads[holder] += taken;
-        if lacks > 0 && taken == lacks {
-            self.lacking.close(holder);
-        }
-        self.complete(taken, more, sets);
-        if taken < cells {
-            self.complete(cells - taken, kept, sets);
+            kept.push(Role::of(holder, !has_primary));
+            self.crowd.enter(holder, |_| {});
+            self.complete(taken, kept, sets);
+            self.crowd.leave(holder);
+            kept.pop();
+            cells -= taken;
         }
     }
 
-    /// The holder that joins these roles, if any may.
-    fn joining(&self, kept: &[Role]) -> Option<HolderId> {
-        let others = kept.iter().map(|role| role.holder());
-        self.lacking.first_for(others.clone()).or_else(|| {
-            let may = |holder: &HolderId| self.aim.domains.may_join(*holder, others.clone());
+    /// The holder that joins the crowd, if any may.
+    fn joining(&self) -> Option<HolderId> {
+        self.lacking.first_for(&self.crowd).or_else(|| {
+            let may = |holder: &HolderId| self.crowd.may_join(*holder);
             let all = self.loads.ids().filter(may);
             all.min_by_key(|holder| (self.excess(*holder), *holder))
         })

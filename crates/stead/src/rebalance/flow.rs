@@ -10,15 +10,16 @@
 //!
 //! Each round computes the distances of all holders and then pushes cells along all shortest paths.
 
-use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::distances::{distances, Distance};
 use super::domains::Domains;
-use super::graph::{Arc, Exchange, Graph, Run};
+use super::graph::{Arc, Exchange, Graph, Run, COSTS};
 use super::holder::{ByHolder, HolderId};
 use super::piece::Piece;
+use super::pool::{Pool, Spot};
 use super::sets::Sets;
-use super::table::Table;
+use super::table::{Id, Table};
 
 /// Exchanges in a graph, and the surplus and deficit that they still have to settle.
 pub(super) struct Flow<'a, E> {
@@ -112,7 +113,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
             match self.next_arc(here, walk) {
                 Some(arc) => path.push(arc),
                 None => {
-                    walk.dead[here] = true;
+                    walk.bury(here);
                     path.pop()?;
                 }
             }
@@ -122,11 +123,14 @@ impl<'a, E: Exchange> Flow<'a, E> {
     /// The next arc from the holder `from` that is part of a shortest path and is not known to be a
     /// dead end.
     fn next_arc(&self, from: HolderId, walk: &mut Walk) -> Option<Arc> {
+        if !walk.may_go_on(walk.distance[from], COSTS) {
+            return None;
+        }
         loop {
             let cursor = walk.cursor[from];
             let (at, id) = self.graph.next_run(from, cursor.run)?;
             if at > cursor.run {
-                walk.cursor[from] = Cursor { run: at, near: 0 };
+                walk.cursor[from] = Cursor::at_run(at);
             }
             if let Some(to) = self.next_in_run(&self.graph.run(id), from, walk) {
                 return Some(Arc { run: id, from, to });
@@ -139,25 +143,23 @@ impl<'a, E: Exchange> Flow<'a, E> {
     fn next_in_run(&self, run: &Run, from: HolderId, walk: &mut Walk) -> Option<HolderId> {
         let Graph { exchange, sets, .. } = &self.graph;
         let start = walk.distance[from];
-        self.graph.direct(run, from, &mut walk.direct);
-        for (to, cost) in &walk.direct {
-            if !walk.dead[*to] && walk.distance[*to] == start.after(*cost) {
-                return Some(*to);
+        let costs = exchange.costs(sets, run, from);
+        if walk.may_go_on(start, costs.direct) {
+            self.graph.direct(run, from, &mut walk.direct);
+            for (to, cost) in &walk.direct {
+                if !walk.dead[*to] && walk.distance[*to] == start.after(*cost) {
+                    return Some(*to);
+                }
             }
         }
-        let cost = exchange.broad(sets, run, from)?;
-        let near = walk.near.get(&start.after(cost))?;
+        let near = walk
+            .layer(start.after(costs.broad?))
+            .filter(|near| !near.pool.is_empty())?;
         let full = self.graph.full(run, from);
-        let may = |to: HolderId| {
-            !walk.dead[to]
-                && sets.role_of(run.set, to).is_none()
-                && !full.stops(to)
-                && !walk.direct.iter().any(|(other, _)| *other == to)
-        };
-        let ahead = near.iter().copied().enumerate();
-        let (at, to) = ahead
-            .skip(walk.cursor[from].near)
-            .find(|(_, to)| may(*to))?;
+        // a holder that had a copy at the start comes back by `direct` or not at all
+        let had = |to: HolderId| run.set != run.old && sets.role_of(run.old, to).is_some();
+        let may = |to: HolderId| sets.role_of(run.set, to).is_none() && !had(to);
+        let (at, to) = near.pool.first(walk.cursor[from].near, &full, may)?;
         walk.cursor[from].near = at;
         Some(to)
     }
@@ -193,53 +195,108 @@ impl<'a, E: Exchange> Flow<'a, E> {
 
 /// How far a walk has tried the arcs of a holder: the position in its list of runs, and the
 /// position among the holders at the right distance.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Cursor {
     run: usize,
-    near: usize,
+    near: Spot,
 }
 
 impl Cursor {
+    /// At the first holder that may take part in this run.
+    fn at_run(run: usize) -> Cursor {
+        Cursor {
+            run,
+            near: Spot::new(0),
+        }
+    }
+
     fn next_run(&mut self) {
-        *self = Cursor {
-            run: self.run + 1,
-            near: 0,
-        };
+        *self = Cursor::at_run(self.run + 1);
     }
 }
 
 /// A walk along shortest paths. An arc that led nowhere is not tried again.
-struct Walk {
+struct Walk<'a> {
     distance: Table<HolderId, Distance>,
     cursor: Table<HolderId, Cursor>,
     /// The holders from which no path is left.
     dead: Table<HolderId, bool>,
-    /// The holders that can hold, by their distance.
-    near: BTreeMap<Distance, Vec<HolderId>>,
+    /// The holders that were reached, by their distance.
+    layers: Vec<(Distance, Layer<'a>)>,
     /// The exchanges of the run that is being tried. It is kept only to reuse its memory.
     direct: Vec<(HolderId, i64)>,
 }
 
-impl Walk {
-    fn new(distance: Table<HolderId, Distance>, domains: &Domains) -> Walk {
-        let mut near: BTreeMap<Distance, Vec<HolderId>> = BTreeMap::new();
-        for (holder, distance) in distance.iter() {
-            if *distance < Distance::FAR && domains.can_hold(holder) {
-                near.entry(*distance).or_default().push(holder);
-            }
-        }
+/// The holders at one distance.
+struct Layer<'a> {
+    /// How many are not dead.
+    alive: usize,
+    /// Those that can hold; the dead ones are closed.
+    pool: Pool<'a>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(distance: Table<HolderId, Distance>, domains: &'a Domains) -> Walk<'a> {
+        let reached = distance
+            .iter()
+            .map(|(holder, distance)| (*distance, holder));
+        let mut reached: Vec<(Distance, HolderId)> = reached
+            .filter(|(distance, _)| *distance < Distance::FAR)
+            .collect();
+        reached.sort_unstable();
+        let layer = |alike: &[(Distance, HolderId)]| {
+            let holders = alike.iter().map(|(_, holder)| *holder);
+            let layer = Layer {
+                alive: alike.len(),
+                pool: Pool::new(domains, holders.filter(|h| domains.can_hold(*h)).collect()),
+            };
+            Some((alike.first()?.0, layer))
+        };
+        let layers = reached.chunk_by(|a, b| a.0 == b.0);
         Walk {
-            cursor: Table::filled(distance.len(), Cursor::default()),
+            cursor: Table::filled(distance.len(), Cursor::at_run(0)),
             dead: Table::filled(distance.len(), false),
-            near,
+            layers: layers.filter_map(layer).collect(),
             direct: Vec::new(),
             distance,
+        }
+    }
+
+    /// The holders at a distance, if there are any.
+    fn layer(&self, distance: Distance) -> Option<&Layer<'a>> {
+        let place = self
+            .layers
+            .binary_search_by_key(&distance, |(at, _)| *at)
+            .ok()?;
+        self.layers.get(place).map(|(_, layer)| layer)
+    }
+
+    /// Whether an arc of one of these costs may lead on from a holder at the distance `start`.
+    fn may_go_on(&self, start: Distance, mut costs: RangeInclusive<i64>) -> bool {
+        costs.any(|cost| {
+            let layer = self.layer(start.after(cost));
+            layer.is_some_and(|layer| layer.alive > 0)
+        })
+    }
+
+    /// Notes that no path is left from a holder.
+    fn bury(&mut self, holder: HolderId) {
+        if std::mem::replace(&mut self.dead[holder], true) {
+            return;
+        }
+        let distance = self.distance[holder];
+        if let Ok(place) = self.layers.binary_search_by_key(&distance, |(at, _)| *at) {
+            if let Some((_, layer)) = self.layers.get_mut(place) {
+                layer.alive -= 1;
+                layer.pool.close(holder);
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::graph::Costs;
     use super::super::holder::Role;
     use super::super::piece::PieceId;
     use super::super::room::Room;
@@ -269,8 +326,11 @@ mod tests {
             list.clear();
             list.extend((from.0 < 3).then(|| (HolderId(from.0 + 1), 1)));
         }
-        fn broad(&self, _: &Sets, _: &Run, _: HolderId) -> Option<i64> {
-            None
+        fn costs(&self, _: &Sets, _: &Run, _: HolderId) -> Costs {
+            Costs {
+                direct: 1..=1,
+                broad: None,
+            }
         }
         fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
             sets.swap(set, from, to)
@@ -282,7 +342,7 @@ mod tests {
 
     /// Four holders without domains.
     fn four() -> Domains {
-        Domains::new(&vec![None; 4], 1)
+        Domains::new(&vec![Some(Vec::new()); 4], 1)
     }
 
     fn runs(pieces: &[Piece]) -> Vec<Run> {

@@ -7,6 +7,8 @@
 //!
 //! An exchange in a part of a run cuts the run, so the graph keeps its runs in a chain.
 
+use std::ops::RangeInclusive;
+
 use super::chain::Chain;
 use super::domains::Domains;
 use super::holder::{HolderId, Role};
@@ -26,7 +28,11 @@ pub(super) struct Run {
     pub old: SetId,
 }
 
-/// A kind of exchange: of copies, or of primaries.
+/// The costs that an exchange can have.
+pub(super) const COSTS: RangeInclusive<i64> = -1..=1;
+
+/// A kind of exchange: of copies, or of primaries. Each exchange has one of the `COSTS`, and leads
+/// to a holder that can hold.
 pub(super) trait Exchange {
     /// The roles of a set whose holders can be replaced.
     fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role];
@@ -40,13 +46,21 @@ pub(super) trait Exchange {
         from: HolderId,
         list: &mut Vec<(HolderId, i64)>,
     );
-    /// The cost at which any other holder may replace `from`, as far as the caps allow. `None` when
-    /// only the holders of `direct` may.
-    fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
+    /// What it costs that another holder replaces `from` in the run.
+    fn costs(&self, sets: &Sets, run: &Run, from: HolderId) -> Costs;
     /// The set after `to` has replaced `from`.
     fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId;
     /// Whether a set that results from several exchanges is allowed.
     fn is_sound(&self, sets: &Sets, set: SetId) -> bool;
+}
+
+/// The costs of the exchanges in which a holder is replaced in a run.
+pub(super) struct Costs {
+    /// What those that `direct` lists can cost; an empty range when it lists none.
+    pub direct: RangeInclusive<i64>,
+    /// The cost at which any other holder may replace it, as far as the caps allow. `None` when
+    /// only the holders of `direct` may. Those that had a copy at the start are no others.
+    pub broad: Option<i64>,
 }
 
 /// An exchange in a run: an arc of the graph.
@@ -86,8 +100,16 @@ impl<'a, E: Exchange> Graph<'a, E> {
             domains,
             room: Room::new(domains),
             runs: Chain::new(runs),
-            of: Table::filled(domains.holders(), Vec::new()),
+            of: Table::default(),
         };
+        // with many copies these lists are large, so none of them grows by doubling
+        let mut counts: Table<HolderId, usize> = Table::filled(domains.holders(), 0);
+        for id in graph.runs.ids() {
+            let roles = graph.exchange.sources(graph.sets, graph.runs[id].set);
+            roles.iter().for_each(|role| counts[role.holder()] += 1);
+        }
+        let counts = counts.into_values().into_iter();
+        graph.of = counts.map(Vec::with_capacity).collect();
         for id in graph.runs.ids() {
             graph.enter(id);
         }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::crowd::Crowd;
 use super::domains::{DomainId, Domains, Inside};
 use super::holder::HolderId;
 use super::table::Table;
@@ -59,31 +60,22 @@ impl<'a> Joiners<'a> {
         self.of_domain[domain].first().map(|(holder, _)| *holder)
     }
 
-    /// The first open holder that may join `others`, which keep the caps.
-    pub(super) fn first_for(
-        &self,
-        others: impl Iterator<Item = HolderId> + Clone,
-    ) -> Option<HolderId> {
-        let full = self.domains.full(others.clone());
-        self.first_in(&self.outermost, &full, &others)
+    /// The first open holder that may join these others, which keep the caps.
+    pub(super) fn first_for(&self, others: &Crowd) -> Option<HolderId> {
+        self.first_in(&self.outermost, others)
     }
 
     /// The first open holder below these heads that is not one of `others` and in no full domain.
-    fn first_in(
-        &self,
-        heads: &Heads,
-        full: &[DomainId],
-        others: &(impl Iterator<Item = HolderId> + Clone),
-    ) -> Option<HolderId> {
+    fn first_in(&self, heads: &Heads, others: &Crowd) -> Option<HolderId> {
         let mut first = None;
         for (head, part) in heads {
             if first.is_some_and(|first| first < *head) {
                 break; // all that follow are behind their heads
             }
             let found = match part {
-                None => Some(*head).filter(|head| others.clone().all(|other| other != *head)),
-                Some(part) if full.binary_search(part).is_ok() => None,
-                Some(part) => self.first_in(&self.of_domain[*part], full, others),
+                None => Some(*head).filter(|head| !others.has(*head)),
+                Some(part) if others.fills(*part) => None,
+                Some(part) => self.first_in(&self.of_domain[*part], others),
             };
             first = match (first, found) {
                 (Some(first), Some(found)) => Some(found.min(first)),
@@ -142,7 +134,7 @@ mod tests {
         let domains = domains();
         let mut open: Vec<HolderId> = (0..80).filter(|i| i % 9 != 4).map(HolderId).collect();
         let mut joiners = Joiners::new(&domains, &open);
-        let mut found = 0;
+        let (mut found, mut crowd) = (0, Crowd::new(&domains));
         for step in 0..400u64 {
             let draw = |n: u64| crate::map::mix(crate::Point(step), n).0;
             let mut others: Vec<HolderId> = Vec::new();
@@ -155,7 +147,8 @@ mod tests {
             let others = others.iter().copied();
             let may = |holder: &HolderId| domains.may_join(*holder, others.clone());
             let expected = open.iter().copied().find(may);
-            assert_eq!(joiners.first_for(others.clone()), expected);
+            let found_for = |crowd: &Crowd| joiners.first_for(crowd);
+            assert_eq!(crowd.with(others.clone(), found_for), expected);
             found += usize::from(expected.is_some() && expected != open.first().copied());
             if step % 6 == 0 && !open.is_empty() {
                 let closed = open.remove(draw(9) as usize % open.len());
@@ -169,14 +162,13 @@ mod tests {
     fn without_domains_all_holders_are_heads() {
         let domains = Domains::new(&vec![Some(Vec::new()); 3], 1);
         let mut joiners = Joiners::new(&domains, &[HolderId(0), HolderId(2)]);
-        let none = std::iter::empty();
-        assert_eq!(joiners.first_for(none.clone()), Some(HolderId(0)));
-        assert_eq!(
-            joiners.first_for([HolderId(0)].into_iter()),
-            Some(HolderId(2))
-        );
+        let mut crowd = Crowd::new(&domains);
+        assert_eq!(joiners.first_for(&crowd), Some(HolderId(0)));
+        crowd.enter(HolderId(0), |_| {});
+        assert_eq!(joiners.first_for(&crowd), Some(HolderId(2)));
+        crowd.leave(HolderId(0));
         joiners.close(HolderId(0));
         joiners.close(HolderId(2));
-        assert_eq!(joiners.first_for(none), None);
+        assert_eq!(joiners.first_for(&crowd), None);
     }
 }

@@ -49,7 +49,7 @@
 //! A file uses only files in groups to the left of its own:
 //!
 //! ```text
-//! table | holder | sets domains | room | piece targets joiners | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster need | compose | build
+//! table | holder | sets domains | crowd | room | piece targets joiners pool | chain aim blocks | demand tolerated | fit shift release coalesce first_layout graph price | fill distances borders | flow route | copies primaries trade | exact | limit | gradual roster need | compose | build
 //! ```
 //!
 //! # Wrong ids
@@ -73,6 +73,7 @@ mod chain;
 mod coalesce;
 mod compose;
 mod copies;
+mod crowd;
 mod demand;
 mod distances;
 mod domains;
@@ -88,6 +89,7 @@ mod joiners;
 mod limit;
 mod need;
 mod piece;
+mod pool;
 mod price;
 mod primaries;
 mod release;

@@ -3,7 +3,7 @@
 
 use super::aim::Aim;
 use super::flow::{Flow, Outcome};
-use super::graph::{Exchange, Run};
+use super::graph::{Costs, Exchange, Run, COSTS};
 use super::holder::{ByHolder, HolderId, Role};
 use super::piece::{overlay, Piece};
 use super::room::Room;
@@ -139,8 +139,13 @@ impl Exchange for Primaries {
         list.extend(others.map(|to| (to, change(to) - change(from))));
     }
 
-    fn broad(&self, _: &Sets, _: &Run, _: HolderId) -> Option<i64> {
-        None
+    fn costs(&self, _: &Sets, run: &Run, _: HolderId) -> Costs {
+        // most runs have the primary that they had
+        let direct = if run.old == run.set { 1..=1 } else { COSTS };
+        Costs {
+            direct,
+            broad: None,
+        }
     }
 
     fn exchanged(&self, sets: &mut Sets, set: SetId, _: HolderId, to: HolderId) -> SetId {

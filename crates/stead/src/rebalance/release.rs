@@ -31,9 +31,10 @@ use super::demand::Demand;
 use super::domains::Domains;
 use super::holder::{ByRole, HolderId, Role};
 use super::piece::{Piece, PieceId};
+use super::pool::{Pool, Spot};
 use super::room::Room;
 use super::sets::{exchange, SetId, Sets};
-use super::table::Table;
+use super::table::{Id, Table};
 
 /// Pieces, and what is given up of them.
 pub(super) struct Released {
@@ -83,21 +84,25 @@ struct Takers<'a> {
     sets: &'a Sets,
     domains: &'a Domains,
     room: Room<'a>,
-    primaries: Vec<HolderId>,
-    others: Vec<HolderId>,
+    primaries: Pool<'a>,
+    others: Pool<'a>,
 }
 
 impl<'a> Takers<'a> {
     fn new(sets: &'a Sets, domains: &'a Domains, deficit: &ByRole) -> Takers<'a> {
         let (primaries, others): (Vec<Role>, Vec<Role>) =
             deficit.above_zero().partition(|role| role.is_primary());
-        let holders = |roles: Vec<Role>| roles.into_iter().map(Role::holder).collect();
+        let pool = |roles: Vec<Role>| {
+            let holders = roles.into_iter().map(Role::holder);
+            let can = holders.filter(|holder| domains.can_hold(*holder));
+            Pool::new(domains, can.collect())
+        };
         Takers {
             sets,
             domains,
             room: Room::new(domains),
-            primaries: holders(primaries),
-            others: holders(others),
+            primaries: pool(primaries),
+            others: pool(others),
         }
     }
 
@@ -112,11 +117,9 @@ impl<'a> Takers<'a> {
             return !takers.is_empty();
         }
         let full = self.room.full(self.sets, set, role.holder());
-        takers.iter().any(|taker| {
-            self.domains.can_hold(*taker)
-                && (*taker == role.holder() || self.sets.role_of(set, *taker).is_none())
-                && !full.stops(*taker)
-        })
+        let may =
+            |taker: HolderId| taker == role.holder() || self.sets.role_of(set, taker).is_none();
+        takers.first(Spot::new(0), &full, may).is_some()
     }
 }
 

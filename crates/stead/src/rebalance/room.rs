@@ -8,18 +8,23 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::crowd::Crowd;
 use super::domains::{DomainId, Domains};
 use super::holder::HolderId;
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// How many ids are kept at most: 64 MiB of them.
-const KEPT: usize = 1 << 23;
+/// How many ids are kept at most: 128 MiB of them. A set of many copies can have hundreds of full
+/// domains. To forget them would cost more than anything else, since each set is asked about each
+/// of its holders in turn.
+const KEPT: usize = 1 << 25;
 
 /// What is known of the sets.
 pub(super) struct Room<'a> {
     domains: &'a Domains,
     known: RefCell<Known>,
+    /// Nobody, but while a set is looked at.
+    crowd: RefCell<Crowd<'a>>,
 }
 
 #[derive(Default)]
@@ -31,10 +36,28 @@ struct Known {
 
 #[derive(Clone, Default)]
 struct OfSet {
-    /// The full domains, in ascending order, and whether each has more copies than its cap.
-    full: Option<Rc<[(DomainId, bool)]>>,
+    /// The full domains, in ascending order.
+    full: Option<Rc<[Filled]>>,
     /// A set that the piece had at the start, and its holders that may come back.
     back: Option<(SetId, Rc<[HolderId]>)>,
+}
+
+/// A full domain, and whether it has more copies than its cap.
+#[derive(Clone, Copy)]
+struct Filled(u32);
+
+impl Filled {
+    fn of(domain: DomainId, above: bool) -> Filled {
+        Filled(domain.0 << 1 | u32::from(above)) // at most 16 labels of 65,536 nodes
+    }
+
+    fn domain(self) -> DomainId {
+        DomainId(self.0 >> 1)
+    }
+
+    fn is_above(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 impl Known {
@@ -53,7 +76,7 @@ impl Known {
 /// The domains of a set that are full when one of its holders has left.
 pub(super) struct Full<'a> {
     domains: &'a Domains,
-    with_all: Rc<[(DomainId, bool)]>,
+    with_all: Rc<[Filled]>,
     /// The domains of the holder that has left.
     left: &'a [DomainId],
 }
@@ -61,9 +84,11 @@ pub(super) struct Full<'a> {
 impl Full<'_> {
     /// Whether a domain is full.
     pub(super) fn has(&self, domain: DomainId) -> bool {
-        let found = self.with_all.binary_search_by_key(&domain, |(id, _)| *id);
+        let found = self
+            .with_all
+            .binary_search_by_key(&domain, |full| full.domain());
         let found = found.ok().and_then(|place| self.with_all.get(place));
-        found.is_some_and(|(_, above)| *above || !self.left.contains(&domain))
+        found.is_some_and(|full| full.is_above() || !self.left.contains(&domain))
     }
 
     /// Whether one of the domains of a holder is full.
@@ -78,6 +103,7 @@ impl<'a> Room<'a> {
         Room {
             domains,
             known: RefCell::default(),
+            crowd: RefCell::new(Crowd::new(domains)),
         }
     }
 
@@ -87,7 +113,7 @@ impl<'a> Room<'a> {
         let with_all = match &known.of(set).full {
             Some(full) => Rc::clone(full),
             None => {
-                let full: Rc<[_]> = self.domains.counted_full(sets.holders(set)).into();
+                let full = self.find_full(sets, set);
                 known.of(set).full = Some(Rc::clone(&full));
                 known.ids += full.len();
                 full
@@ -98,6 +124,21 @@ impl<'a> Room<'a> {
             with_all,
             left: self.domains.binding(from),
         }
+    }
+
+    /// The domains that are full with all holders of the set.
+    fn find_full(&self, sets: &Sets, set: SetId) -> Rc<[Filled]> {
+        let mut crowd = self.crowd.borrow_mut();
+        let mut full: Vec<DomainId> = Vec::new();
+        for holder in sets.holders(set) {
+            crowd.enter(holder, |domain| full.push(domain));
+        }
+        full.sort_unstable();
+        let full = full.into_iter();
+        let filled = full.map(|domain| Filled::of(domain, crowd.is_above(domain)));
+        let filled = filled.collect();
+        sets.holders(set).for_each(|holder| crowd.leave(holder));
+        filled
     }
 
     /// The holders that can hold, are in `old`, and are not in `set`.

@@ -175,6 +175,7 @@ impl<'a> Roster<'a> {
         let cells = map.cells();
         sets.reserve(map.policies().len());
         let mut roles = Vec::new();
+        let mut listed = Table::filled(self.holders.len(), None);
         let mut pieces = Vec::with_capacity(map.base_count());
         let mut from = 0;
         for slice in slices {
@@ -191,7 +192,7 @@ impl<'a> Roster<'a> {
             let set = match known {
                 Some(set) => *set,
                 None => {
-                    self.list_roles(map.policy(slice.policy), &mut roles)?;
+                    self.list_roles(map.policy(slice.policy), &mut roles, &mut listed)?;
                     let set = sets.id(roles.iter().copied());
                     self.sets_before[slice.policy] = Some(set);
                     set
@@ -203,8 +204,14 @@ impl<'a> Roster<'a> {
         Ok(pieces)
     }
 
-    /// Lists the roles of a policy of the old map. A node that the policy lists twice counts once.
-    fn list_roles(&self, policy: map::Policy, roles: &mut Vec<Role>) -> Result<()> {
+    /// Lists the roles of a policy of the old map. A node that the policy lists twice counts once:
+    /// `listed` has the last policy that listed each holder.
+    fn list_roles(
+        &self,
+        policy: map::Policy,
+        roles: &mut Vec<Role>,
+        listed: &mut Table<HolderId, Option<PolicyId>>,
+    ) -> Result<()> {
         roles.clear();
         if let Some(holder) = self.policies_before.get(&policy.id) {
             roles.push(Role::primary(*holder));
@@ -217,7 +224,7 @@ impl<'a> Roster<'a> {
                 .ok_or_else(|| Error::Internal {
                     problem: format!("a policy names node {}", node.0),
                 })?;
-            if roles.iter().all(|role| role.holder() != *holder) {
+            if listed[*holder].replace(policy.id) != Some(policy.id) {
                 roles.push(Role::of(*holder, roles.is_empty()));
             }
         }

@@ -10,6 +10,7 @@
 //! their band at another time, and correcting them alone costs more slices than all the rest.
 
 use super::aim::{Aim, Chosen};
+use super::crowd::Crowd;
 use super::domains::{DomainId, Inside};
 use super::holder::{ByHolder, HolderId};
 use super::piece::{role_loads, Piece};
@@ -78,10 +79,12 @@ pub(super) fn tolerated(pieces: &[Piece], sets: &Sets, aim: &Aim, tolerance: Tol
 /// Whether every holder has a number of cells in its band, and every set keeps the caps.
 pub(super) fn is_tolerated(pieces: &[Piece], sets: &Sets, aim: &Aim, tolerance: Tolerance) -> bool {
     let loads = role_loads(pieces, sets, aim.holders()).by_holder();
+    let mut crowd = Crowd::new(&aim.domains);
+    let mut fits = |piece: &Piece| aim.fits(piece.set, sets, &mut crowd);
     loads.iter().all(|(holder, cells)| {
         let (least, most) = band(aim.targets[holder], tolerance, aim.cells);
         (least..=most).contains(cells)
-    }) && pieces.iter().all(|piece| aim.fits(piece.set, sets))
+    }) && pieces.iter().all(&mut fits)
 }
 
 /// The band around a target.
