@@ -379,11 +379,11 @@ const char *stead_version(void);
 // a status. Do not free it.
 const char *stead_status_name(int32_t status);
 
-// Sets how many bytes of memory a single call may need, for all threads of the process, and returns
-// the limit before. A call that reads a fleet, or that opens, builds, compares or judges maps, and
-// that may need more, returns STEAD_MEMORY before it begins. What it may need is an upper bound: most
-// calls need less. The limit is 4 GiB unless the environment variable STEAD_MEMORY_LIMIT is another
-// number of bytes when it is first needed.
+// Sets how many bytes of memory a single call may need, for all threads of the process, and
+// returns the limit before. A call that reads a fleet, or that opens, builds, compares or judges
+// maps, and that may need more, returns STEAD_MEMORY before it begins. What it may need is an
+// upper bound: most calls need less. The limit is 4 GiB unless the environment variable
+// STEAD_MEMORY_LIMIT is another number of bytes when it is first needed.
 // bytes: This is the new limit. 0 changes nothing, and only asks.
 uint64_t stead_memory_limit(uint64_t bytes);
 

@@ -149,8 +149,8 @@ pub struct Affected {
 }
 
 impl Plan {
-    /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters; `Memory`
-    /// or `MemoryLimit` when there may not be enough memory.
+    /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters;
+    /// `Memory` or `MemoryLimit` when there may not be enough memory.
     ///
     /// Cost: one pass over the slices of both maps, and one move per copy: a slice that goes to a
     /// policy of many nodes makes one move for each node. [`Amounts::between`] gives the amounts

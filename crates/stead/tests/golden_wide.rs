@@ -2,6 +2,7 @@
 //! steps quicker must not change a byte of a map: the digests are those of the program before.
 
 use std::fmt::Write;
+use std::thread;
 
 use stead::{build, Fleet, Map, Point};
 
@@ -189,19 +190,26 @@ fn row(
 #[test]
 fn a_thousand_wide_steps_stay() {
     use Shape::{Drawn, Mixed, Tight, Tree};
-    let found = [
-        row(1, Tree, (24, 8), "", (8, 20)),
-        row(2, Mixed, (24, 8), "", (8, 20)),
-        row(3, Tight, (24, 8), "", (6, 20)),
-        row(4, Drawn, (24, 8), "", (8, 20)),
-        row(5, Drawn, (12, 3), "max_slices = 120\n", (8, 20)),
-        row(6, Drawn, (20, 4), "tolerance = '2%'\n", (6, 20)),
-        row(7, Tree, (60, 20), "", (3, 12)),
-        row(8, Mixed, (60, 20), "", (3, 12)),
-        row(9, Drawn, (60, 30), "", (3, 12)),
-        row(10, Mixed, (90, 70), "", (1, 10)),
-        row(11, Tree, (120, 40), "", (1, 8)),
+    let rows = [
+        (1, Tree, (24, 8), "", (8, 20)),
+        (2, Mixed, (24, 8), "", (8, 20)),
+        (3, Tight, (24, 8), "", (6, 20)),
+        (4, Drawn, (24, 8), "", (8, 20)),
+        (5, Drawn, (12, 3), "max_slices = 120\n", (8, 20)),
+        (6, Drawn, (20, 4), "tolerance = '2%'\n", (6, 20)),
+        (7, Tree, (60, 20), "", (3, 12)),
+        (8, Mixed, (60, 20), "", (3, 12)),
+        (9, Drawn, (60, 30), "", (3, 12)),
+        (10, Mixed, (90, 70), "", (1, 10)),
+        (11, Tree, (120, 40), "", (1, 8)),
     ];
+    // each row on a thread of its own
+    let found = thread::scope(|scope| {
+        rows.map(|(seed, shape, size, more, length)| {
+            scope.spawn(move || row(seed, shape, size, more, length))
+        })
+        .map(|row| row.join().unwrap())
+    });
     assert_eq!(found, FROZEN);
 }
 

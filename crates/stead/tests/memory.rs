@@ -2,8 +2,8 @@
 //!
 //! An allocator counts the bytes that are allocated at once. The estimate of a call is the least
 //! limit under which it succeeds: each refusal names the bytes that would have been allowed. For
-//! every call the estimate must not be below the peak, and for calls that use much it must not be far
-//! above it.
+//! every call the estimate must not be below the peak, and for calls that use much it must not be
+//! far above it.
 //!
 //! The widest fleets take minutes without optimisation:
 //!
@@ -22,8 +22,8 @@ use stead::{build, build_max_move, Error, Fleet, Map, Plan, Result, Share};
 /// The bytes that are allocated now, and the most that were at once.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// The last block, if it may be one that `memory::room` only asks for: it counts when something else
-/// is allocated before it is given back.
+/// The last block, if it may be one that `memory::room` only asks for: it counts when something
+/// else is allocated before it is given back.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;

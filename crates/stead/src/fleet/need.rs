@@ -1,5 +1,5 @@
-//! Need: how many bytes of memory the reading of a fleet takes at most, estimated from what a scan of
-//! the text counts. tests/memory.rs compares the estimates with the memory that is really used.
+//! Need: how many bytes of memory the reading of a fleet takes at most, estimated from what a scan
+//! of the text counts. tests/memory.rs compares the estimates with the memory that is really used.
 
 /// What every reading takes, whatever the text is.
 const FEW: u64 = 64 << 10;
@@ -22,8 +22,8 @@ pub(super) fn of_toml_scan(length: usize) -> u64 {
     4 * length as u64 + FEW
 }
 
-/// The most bytes that the reading of a TOML text takes, from its length and its tokens: of all, and
-/// of the most that the parser sees at once.
+/// The most bytes that the reading of a TOML text takes, from its length and its tokens: of all,
+/// and of the most that the parser sees at once.
 pub(super) fn of_toml(length: usize, tokens: usize, at_once: usize) -> u64 {
     TOML_BYTE * length as u64 + TOKEN * tokens as u64 + PARSED_TOKEN * at_once as u64 + FEW
 }

@@ -98,9 +98,10 @@ fn records(check: &Check) -> Result<()> {
     tolerance(check)
 }
 
-/// The most bytes that the checks take: what they note of each node and policy, and, where there are
-/// pins or firsts, the slices as they are laid over each other. A file says how many there are, but
-/// each of them takes bytes of the file. tests/memory.rs compares this with what is really used.
+/// The most bytes that the checks take: what they note of each node and policy, and, where there
+/// are pins or firsts, the slices as they are laid over each other. A file says how many there are,
+/// but each of them takes bytes of the file. tests/memory.rs compares this with what is really
+/// used.
 fn need(check: &Check) -> u64 {
     // two lists of the nodes of a policy, which double
     let longest = check.count(MEMBERS).min(NODES_MAX);

@@ -57,8 +57,8 @@ impl Map {
         memory::room(self.need_of_fleet())
     }
 
-    /// The most bytes that the fleet of the map and its text take. tests/memory.rs compares this with
-    /// the memory that is really used.
+    /// The most bytes that the fleet of the map and its text take. tests/memory.rs compares this
+    /// with the memory that is really used.
     fn need_of_fleet(&self) -> u64 {
         let table = |pairs: usize| match pairs {
             0 => 0,

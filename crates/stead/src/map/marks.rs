@@ -1,5 +1,5 @@
-//! A set of small numbers, such as those of nodes: one bit for each, so that the set of all nodes that
-//! a map may have takes 8 KiB.
+//! A set of small numbers, such as those of nodes: one bit for each, so that the set of all nodes
+//! that a map may have takes 8 KiB.
 
 /// A set of numbers below an end.
 #[derive(Clone)]

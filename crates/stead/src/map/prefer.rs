@@ -82,8 +82,8 @@ impl Map {
         list.count
     }
 
-    /// Makes sure that the next calls of [`Map::prefer_into`] cannot run out of memory: computes and
-    /// keeps what the first of them would compute. The others allocate at most 16 KiB.
+    /// Makes sure that the next calls of [`Map::prefer_into`] cannot run out of memory: computes
+    /// and keeps what the first of them would compute. The others allocate at most 16 KiB.
     ///
     /// Errors: `Memory` and `MemoryLimit`.
     pub fn prepare_prefer(&self) -> Result<()> {

@@ -244,8 +244,8 @@ impl Store {
     /// their numbers. A first map does no harm. Epochs of the history that cannot be read are left
     /// out.
     ///
-    /// Errors: `Identity` when the maps belong to different clusters; `Memory` or `MemoryLimit` when
-    /// there may not be enough memory, also for an epoch of the history.
+    /// Errors: `Identity` when the maps belong to different clusters; `Memory` or `MemoryLimit`
+    /// when there may not be enough memory, also for an epoch of the history.
     pub fn findings(&self, base: Option<&Map>, new: &Map) -> Result<Vec<Finding>> {
         let Some(base) = base else {
             return Ok(Vec::new());
