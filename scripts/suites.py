@@ -527,10 +527,7 @@ BESIDE = {
 
 
 def build_module():
-    """Builds the Python module into .venv, where there is one."""
-    if not os.path.exists(VENV):
-        return
-    print("== the Python module for .venv, beside the next suites", flush=True)
+    """Builds the Python module into .venv."""
     done = subprocess.run(
         [PYTHON, "scripts/python-module"],
         cwd=ROOT,
@@ -583,7 +580,8 @@ def main():
                 print(done[name], flush=True)
 
         module = threading.Thread(target=build_module)
-        if not wanted:
+        if not wanted and os.path.exists(VENV):
+            print("== the Python module for .venv, beside the next suites", flush=True)
             module.start()
         others = []
         for suite in suites:

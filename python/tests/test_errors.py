@@ -6,6 +6,8 @@ import copy
 import errno
 import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 import stead
@@ -341,3 +343,31 @@ def test_a_ctrl_c_in_a_path_is_not_lost(members):
 
     with pytest.raises(KeyboardInterrupt):
         stead.Map.open(Path())
+
+
+def test_a_limit_of_memory_refuses_before_it_begins():
+    """In another process: the limit is read once, when it is first needed."""
+    code = (
+        "import stead\n"
+        "try:\n"
+        "    stead.Map.build({'name': 'm', 'node': [{'name': 'a'}]})\n"
+        "except stead.OutOfMemoryError as error:\n"
+        "    print(error.status, isinstance(error, MemoryError), error)\n"
+        "else:\n"
+        "    print('built')\n"
+    )
+
+    def said(limit):
+        environment = {**os.environ, "STEAD_MEMORY_LIMIT": limit}
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert said("1000000") == "built\n"
+    refused = said("1000")
+    assert refused.startswith("17 True this may need up to "), refused
+    assert "the limit is 1000; raise the limit (STEAD_MEMORY_LIMIT)" in refused

@@ -4,7 +4,7 @@
 
 mod program;
 
-use program::{fleet, Dir};
+use program::{fleet, Dir, Ran};
 
 /// Plans and applies a bad fleet in a directory that has two epochs. Nothing there may change.
 #[track_caller]
@@ -188,4 +188,26 @@ fn a_fleet_that_cannot_be_read_is_no_fleet() {
     dir.run(&["apply", "no\nsuch.toml", "m.map"])
         .fails(66, &["no\\nsuch.toml"]);
     assert_eq!(dir.everything(), before);
+}
+
+/// The limit of memory is a variable, because every verb obeys it.
+#[test]
+fn a_limit_of_memory_refuses_before_it_begins_and_a_bad_one_is_named() {
+    let dir = Dir::new();
+    dir.write("f.toml", fleet(&["db1", "db2"]));
+    let run = |limit: &str| {
+        let mut command = dir.command(&["plan", "f.toml"]);
+        Ran::of(command.env("STEAD_MEMORY_LIMIT", limit).output().unwrap())
+    };
+    run("1000000").ok();
+    run("1000").fails(
+        74,
+        &[
+            "this may need up to ",
+            " bytes of memory, and the limit is 1000; raise the limit",
+        ],
+    );
+    for bad in ["0", "4G", "-1", "99999999999999999999"] {
+        run(bad).fails(64, &["STEAD_MEMORY_LIMIT", "number of bytes"]);
+    }
 }

@@ -102,8 +102,9 @@ fn estimate_of<T>(call: &dyn Fn() -> Result<T>) -> u64 {
 /// Nobody asks for less than this: a call that may need less has no estimate.
 const SMALL: u64 = 64 << 10;
 
-/// How many times the peak an estimate may be, where the peak is 1 MiB or more.
-const NEAR: f64 = 12.0;
+/// How many times the peak an estimate may be, where the peak is 1 MiB or more. First maps of many
+/// copies in few domains come closest, since they have few pieces.
+const NEAR: f64 = 24.0;
 
 /// The worst ratios of estimates to peaks, by the kind of call.
 #[derive(Default)]
@@ -351,7 +352,7 @@ fn no_call_uses_more_memory_than_was_estimated() {
         },
         Shape {
             nodes: 300,
-            copies: 255,
+            copies: 120,
             labels: 1,
             tree: 2,
             ..PLAIN
@@ -443,18 +444,20 @@ fn no_call_uses_more_memory_than_was_estimated() {
 }
 
 #[test]
-#[ignore = "takes minutes without optimisation"]
+#[ignore = "takes minutes without optimisation; make faults runs it"]
 fn the_widest_fleets_are_below_the_usual_limit() {
     let _turn = TURN.lock().unwrap_or_else(|held| held.into_inner());
     let mut table = Table::default();
     // those of docs/rebalance.md, "Many copies and many labels"
     for (nodes, copies, labels, tree) in [
-        (4_000, 16, 3, 1),
-        (65_536, 3, 2, 1),
-        (400, 100, 16, 1),
-        (1_000, 255, 16, 0),
-        (1_000, 255, 1, 2),
-        (4_000, 255, 2, 0),
+        (4_000, 16, 16, 1),
+        (65_536, 3, 4, 0),
+        (65_536, 12, 0, 0),
+        (1_000, 64, 16, 1),
+        (1_000, 64, 16, 0),
+        (4_096, 64, 3, 0),
+        (4_096, 128, 1, 0),
+        (4_096, 255, 0, 0),
     ] {
         let of = Shape {
             nodes,
@@ -478,8 +481,7 @@ fn the_widest_fleets_are_below_the_usual_limit() {
     reading(&mut table, "a million pins", &text);
     table.print();
     for (kind, (_, most, largest, of)) in &table.0 {
-        // first maps of 255 copies in few domains have few pieces
-        assert!(*most < 2.0 * NEAR, "{kind} of {of}: {most} times the peak");
+        assert!(*most < NEAR, "{kind} of {of}: {most} times the peak");
         assert!(*largest < USUAL_LIMIT, "{kind}: {largest}");
     }
     set_limit(USUAL_LIMIT);
