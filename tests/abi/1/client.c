@@ -340,6 +340,13 @@ static void failures(const char *scratch) {
     stead_map_free(NULL);
     stead_plan_free(NULL);
     stead_text_free(NULL);
+    // a call that may need more than the limit is refused; 0 only asks
+    uint64_t limit = stead_memory_limit(1000);
+    const char *fleet = "name = \"m\"\n[[node]]\nname = \"a\"\n";
+    status = stead_map_build(fleet, strlen(fleet), "fleet.toml", NULL, NULL, &map, &error);
+    printf("limit: %s %" PRId32 ", was %d, is %" PRIu64 "\n", stead_status_name(status), status, limit > 1000,
+           stead_memory_limit(0));
+    CHECK(map == NULL && stead_memory_limit(limit) == 1000);
 }
 
 int main(int argc, char **argv) {
