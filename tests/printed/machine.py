@@ -96,6 +96,9 @@ def run(script, path="", **variables):
     env.update(
         homes(), HOME=HOME, LC_ALL="C.UTF-8", PATH=f"{path}{STUBS}:{env['PATH']}"
     )
+    # make wheel would build it alone, with other features of its dependencies
+    target = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+    env["STEAD_PROGRAM"] = os.path.join(target, "release", "stead")
     env.update(variables)
     start = f"mkdir -p {APPLICATION} {STUBS}\n"
     for name, text in (("sudo", SUDO), ("systemctl", SYSTEMCTL)):
