@@ -319,7 +319,7 @@ def phpunit(backend):
         module = environment["STEAD_EXTENSION"] = extension_module().build()
         options, other = ["-d", f"extension={module}"], "ffi"
     program = shutil.which("phpunit")
-    # why tests are skipped: 9 tells it with the first word, and later versions with the second
+    # the option that makes phpunit say why tests are skipped: it is another one from version 10 on
     _, version = said(PHP, program, "--version")
     old = re.search(r"PHPUnit 9\.", version)
     code, text = said(

@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 
 /// The limit as long as nobody sets another one. It was chosen from the estimates that
 /// tests/memory.rs prints for its widest fleets, which are fleets of the table of docs/rebalance.md
-/// ("Many copies and many labels") and fleets with as many nodes, policies and pins as
-/// docs/fleet.md allows: the largest is 2.3 GB.
+/// ("Many copies and many labels") and a fleet with as many nodes and policies as docs/fleet.md
+/// allows: the test checks that all of them are below it.
 pub const USUAL_LIMIT: u64 = 4 << 30;
 
 /// The system is not asked for less than this. glibc answers a smaller request from memory that the

@@ -11,9 +11,9 @@ use crate::map::Map;
 const FIRST_PIECE: u64 = 250;
 const FIRST_COPY: u64 = 30;
 
-/// The same of a piece of a later map. Shortest paths make sets that are given up again, the more
-/// the more copies there are: so a copy takes `COPY` bytes and `COPY_TENTHS` tenths of a byte for
-/// each of the copies.
+/// The same for a piece of a later map. The search for shortest paths makes sets of holders that it
+/// gives up again, and it makes more of them when there are more copies. So, with R copies, each
+/// copy takes `COPY` bytes and R times `COPY_TENTHS` tenths of a byte.
 const PIECE: u64 = 400;
 const COPY: u64 = 50;
 const COPY_TENTHS: u64 = 14;
