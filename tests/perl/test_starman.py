@@ -11,7 +11,7 @@ from starman_server import Starman
 from web_judge import by_worker
 from web_load import Client, load
 from web_publisher import Publisher
-from web_run import ask_until_all_answered
+from web_run import PAUSE, ask_until_all_answered
 from web_server import memory
 from web_strace import calls_of, why_not
 
@@ -20,9 +20,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 EPOCHS = 50
-# Seconds from the end of an apply to the start of the next; an apply takes about as
-# long
-PAUSE = 0.015
 # The map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
 

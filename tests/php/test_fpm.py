@@ -18,7 +18,7 @@ from fpm_server import PATIENCE, FpmServer, memory, open_maps, why_not
 from web_judge import by_worker, changes
 from web_load import Client, load
 from web_publisher import Publisher
-from web_run import ask_until_all_answered
+from web_run import ask_until_all_answered, publish_during
 from web_strace import calls_of
 from web_strace import why_not as strace_why_not
 from wrk_load import Wrk
@@ -33,8 +33,6 @@ EXTENSION = pytest.mark.skipif(
 WITH_EXTENSION = pytest.param("extension", True, marks=EXTENSION)
 
 EPOCHS = 50
-# Seconds from the end of an apply to the start of the next
-PAUSE = 0.015
 REQUESTS = 100_000
 # A map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
@@ -61,9 +59,7 @@ class Run(web_run.Run):
                     server.address, [("GET", kind) for kind in kinds], keep=True
                 ) as self.answers,
             ):
-                for _ in range(epochs):
-                    publisher.publish()
-                    time.sleep(PAUSE)
+                for _ in publish_during(self.answers, publisher, self.workers, epochs):
                     if len(publisher.epochs) == 10:
                         before = {worker: memory(worker) for worker in self.workers}
             while self.wrk.asked < requests:

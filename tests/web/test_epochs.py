@@ -1,19 +1,14 @@
 """gunicorn with several workers answers while `stead apply` publishes 50 epochs."""
 
-import time
-
 import pytest
 import web_run
 from web_judge import by_worker
 from web_load import load
 from web_publisher import Publisher
-from web_run import ask_until_all_answered
+from web_run import ask_until_all_answered, publish_during
 from web_server import Server, Uvicorn, memory
 
 EPOCHS = 50
-# Seconds from the end of an apply to the start of the next; an apply takes about as
-# long
-PAUSE = 0.015
 # The map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
 KINDS = {
@@ -44,9 +39,7 @@ class Run(web_run.Run):
             warm_up(server, APPLICATIONS[application])
             self.workers = server.workers()
             with load(server.address, APPLICATIONS[application], keep) as self.answers:
-                for _ in range(epochs):
-                    publisher.publish()
-                    time.sleep(PAUSE)
+                for _ in publish_during(self.answers, publisher, self.workers, epochs):
                     if len(publisher.epochs) == 10:
                         before = {worker: memory(worker) for worker in self.workers}
             self.end(server, publisher, before, *APPLICATIONS[application][0])

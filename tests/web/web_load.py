@@ -85,11 +85,13 @@ class Client:
 @contextmanager
 def load(address, requests, keep):
     """Runs clients while the context is open. They make random requests from
-    `requests`, a list of (method, kind) pairs. Yields the list of answers, which is
-    filled at the end.
+    `requests`, a list of (method, kind) pairs. Yields the list of answers, to which the
+    clients append each answer as it arrives.
     """
     stop, answers = threading.Event(), []
     clients = [Client(address, keep) for _ in range(CLIENTS)]
+    for client in clients:
+        client.answers = answers
 
     def run(client, seed):
         chance = random.Random(seed)
@@ -113,5 +115,3 @@ def load(address, requests, keep):
         stop.set()
         for thread in threads:
             thread.join()
-        for client in clients:
-            answers.extend(client.answers)

@@ -3,6 +3,7 @@ php-fpm.
 """
 
 import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 from web_judge import changes, judge
@@ -11,6 +12,9 @@ from web_server import memory, open_maps
 
 # Seconds within which each worker answers once, however slow the machine is
 PATIENCE = 60
+# Seconds from the end of an apply to the start of the next; an apply takes about as
+# long
+PAUSE = 0.015
 
 
 class Run:
@@ -71,6 +75,37 @@ class Run:
         mistake.
         """
         return {kind: dict(self.faults(kind)) for kind in ("twice", "never", "hoard")}
+
+
+def publish_during(answers, publisher, workers, epochs):
+    """Publishes epochs during a load, and yields after each. The system may give a worker
+    few requests by chance; so before the next epoch, each worker has answered at least as
+    often as there are epochs, and has seen at least half of their changes.
+    """
+    times, seen, judged = defaultdict(int), defaultdict(set), 0
+
+    def behind():
+        nonlocal judged
+        for answer in answers[judged:]:
+            judged += 1
+            if answer.said:
+                times[answer.worker] += 1
+                seen[answer.worker].add(answer.said["epoch"])
+        published = len(publisher.epochs)
+        return [
+            worker
+            for worker in workers
+            if times[worker] < published or len(seen[worker]) - 1 < published // 2
+        ]
+
+    for _ in range(epochs):
+        publisher.publish()
+        time.sleep(PAUSE)
+        deadline = time.monotonic() + PATIENCE
+        while late := behind():
+            assert time.monotonic() < deadline, f"{late} of {workers} answer too rarely"
+            time.sleep(PAUSE)
+        yield
 
 
 def ask_until_all_answered(server, method, kind):
