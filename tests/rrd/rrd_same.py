@@ -85,14 +85,14 @@ DIFFERENT = [
     (
         "LIST of a word",
         "RECURSIVE is taken as it is written, and a path begins with a slash",
-        rb"list (\S*\\\S* .*|recursive ([^/].*)?)",
+        rb"list (\S*\\\S* .*|[^ /]\S*\\|recursive ([^/].*)?)",
         rb".*",
         rb"-1 Usage: LIST .*",
     ),
     (
         "an empty path",
         "for rrdcached it is the base",
-        rb"\w+ (|[ /].*|\.( .*)?)",
+        rb"\w+ (|[ /].*|\.(/+\.?)*( .*)?)",
         rb"-1 .*|0 updates pending",
         rb"-1 Usage: .*|-1 .*: Permission denied",
     ),
@@ -123,6 +123,13 @@ DIFFERENT = [
         rb".*",
         rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)",
         rb"-1 (stat failed with error 20\.|.*No such file.*)",
+    ),
+    (
+        "CREATE where a directory is",
+        "it may be on other servers, which then look at the definitions",
+        rb"create .* -O .*",
+        rb"-1 RRD Error: creating '.*': File exists",
+        rb"-1 RRD Error: (?!creating ).*",
     ),
     (
         "a directory that is read",

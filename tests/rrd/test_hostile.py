@@ -128,6 +128,7 @@ def test_no_known_difference_covers_another():
         (b"PENDING a\n", b"1 updates pending\n1:1", b"0 updates pending"),
         (b"FLUSH a\n", b"0 Successfully flushed a.", b"-1 No such file: a."),
         (b"INFO a\n", b"-1 RRD Error: a", b"-1 a: Permission denied"),
+        (b"FLUSH ./a\n", b"-1 No such file: a", b"-1 a: Permission denied"),
         (b"LIST /\n", b"1 RRDs\na", b"1 RRDs\nb"),
         (b"PING\n", b"0 PONG", b"-1 Unknown command: "),
     ]:

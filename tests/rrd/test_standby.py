@@ -361,10 +361,69 @@ def test_the_pair_is_upgraded_to_another_protocol(pair, record_property):
     assert judged(pair, [load, later], record_property, "an upgrade") == (0, 0)
 
 
-def test_a_move_is_under_way_at_the_promotion(pair, record_property):
+# an older build of stead-rrd, as `make test-upgrade` makes it
+BEFORE = os.environ.get("STEAD_RRD_BEFORE")
+
+
+def test_the_pair_is_upgraded_and_taken_back_under_load(
+    programs, place, record_property
+):
+    """Without an older build, the same program is on both sides."""
+    before = programs | {"stead-rrd": BEFORE or programs["stead-rrd"]}
+    with Pair(before, place) as pair:
+        create(pair.a, files_of("a"))
+        create(pair.a, files_of("b"))
+        with Load(pair.a, files_of("a")) as a, Load(pair.b, files_of("b")) as b:
+            a.more(300, "updates of the old version")
+            replaced(pair, pair.a, pair.b, programs)
+            b.more(300, "updates of the new version")
+            replaced(pair, pair.b, pair.a, before)
+            a.more(300, "updates of the old version again")
+        what = "an upgrade and back, under load"
+        assert judged(pair, [a, b], record_property, what) == (0, 0)
+
+
+def replaced(pair, primary, standby, programs):
+    """Brings another version as docs/rrd.md says: the agents, the standby, the promotion,
+    then the old primary.
+    """
+    pair.programs = programs
+    for server in pair.backends.values():
+        server.stop_agent()
+        server.start_agent(programs)
+    for old, new in ((primary, standby), (standby, primary)):
+        new.kill(signal.SIGTERM)
+        new.start()
+        back_as_standby(new, old)
+        if new is standby:
+            promoted(pair, old, new)
+            pair.ready(new)
+            back_as_standby(old, new)
+
+
+# what happens to the pair while files move; the long run has all of them
+IN_A_MOVE = [
+    "A killed, its disk wiped",
+    "A cut off from B",
+    "B killed and back",
+    *(
+        [
+            "A cut off from the servers",
+            "A cut off from B and the servers",
+            "A and B exchanged",
+        ]
+        if LONG
+        else []
+    ),
+]
+
+
+@pytest.mark.parametrize("fault", IN_A_MOVE)
+def test_a_move_is_under_way(pair, record_property, fault):
     names = files_of("a", 60)
     create(pair.a, names)
     pair.publish(["a1", "b1", "b2"])
+    primary = pair.a if fault.startswith("B") else pair.b
     with Load(pair.a, names[:20]) as load:
         load.more(100, "updates")
         wait_for(
@@ -383,26 +442,45 @@ def test_a_move_is_under_way_at_the_promotion(pair, record_property):
                 ),
                 "half of a move",
             )
-            pair.a.kill()
-            move.wait()
-    pair.a.wipe()
-    promoted(pair, pair.a, pair.b)
-    pair.ready(pair.b)
-    with Load(pair.b, files_of("a", 60)[20:40]) as later:
-        later.more(100, "updates through the new primary")
+            in_a_move(pair, fault)
+            # it ends by itself, whatever became of its router
+            move.wait(120)
+    with Load(primary, names[20:40]) as later:
+        later.more(100, "updates after the fault")
         subprocess.run(
-            [pair.programs["stead-rrd"], "move", pair.b.state],
+            [pair.programs["stead-rrd"], "move", primary.state],
             check=True,
             stdout=subprocess.DEVNULL,
         )
         later.more(100, "updates after the move")
-    assert pair.b.status()["next_epoch"] is None
+    assert primary.status()["next_epoch"] is None
     assert not list(pair.backends["a2"].base.rglob("*.rrd"))
-    rest = Load(pair.b, names[40:])
-    assert judged(pair, [load, later, rest], record_property, "A killed in a move") == (
-        0,
-        0,
-    )
+    rest = Load(primary, names[40:])
+    what = f"{fault}, in a move"
+    assert judged(pair, [load, later, rest], record_property, what) == (0, 0)
+
+
+def in_a_move(pair, fault):
+    """Makes the fault happen, and puts the pair right as an operator would."""
+    if fault == "B killed and back":
+        pair.b.kill()
+        pair.a.is_so("lost the standby", connected=False)
+        pair.b.start()
+        back_as_standby(pair.b, pair.a)
+        return
+    if "killed" in fault:
+        pair.a.kill()
+        pair.a.wipe()
+    elif "cut off" in fault:
+        pair.cut(pair.a, other="from B" in fault, servers="servers" in fault)
+        if "from B" in fault:
+            pair.a.is_so("lost the standby", connected=False)
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    if "killed" in fault:
+        pair.a.start()
+    pair.heal()
+    back_as_standby(pair.a, pair.b)
 
 
 def test_another_version_and_another_program_are_refused_clearly(programs, place):

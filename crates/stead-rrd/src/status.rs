@@ -21,6 +21,9 @@ pub trait Source: Send + Sync + 'static {
 }
 
 /// The state of a router. Times are seconds since 1970, sizes bytes.
+///
+/// A field that is added later has a default: while routers are upgraded, `stead-rrd status` of the
+/// new version asks routers of the old one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The version of the program.
@@ -36,6 +39,7 @@ pub struct Status {
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
     /// How many files the router knows, with their columns and types.
+    #[serde(default)]
     pub known_files: u64,
     /// Which parts of the files have lost copies for now.
     pub exposed: Exposed,

@@ -25,7 +25,7 @@ impl Pair {
     pub(super) fn take(&self, next: u64) -> io::Result<(u64, Vec<u8>)> {
         let mut body = Vec::new();
         let mut count = 0;
-        {
+        let appended = {
             let mut link = self.link();
             while link.queue.front().is_some_and(|(number, _)| *number < next) {
                 link.unqueue();
@@ -41,10 +41,17 @@ impl Pair {
                     count += 1;
                 }
             }
-        }
+            link.appended
+        };
         if count == 0 && self.log.reached(Durability::Crash) >= next {
             for record in self.log.read(next - 1) {
-                packing::push(&mut body, &record?.1);
+                let (number, record) = record?;
+                // the log may have a record that is still being added; the acknowledgement of that
+                // one could come before `appended` covers it
+                if number > appended {
+                    break;
+                }
+                packing::push(&mut body, &record);
                 count += 1;
                 if body.len() >= SEND_BYTES {
                     break;

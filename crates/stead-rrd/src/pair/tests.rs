@@ -1,4 +1,5 @@
-//! What a standby makes of its log and of itself when a primary says who it is.
+//! What a standby makes of its log and of itself when a primary says who it is; what a primary
+//! sends.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::time::Duration;
 
 use super::exchange::Hello;
 use super::history::History;
+use super::hub::{Facts, Pair};
 use super::saved::Saved;
 use super::standby::Standby;
 use crate::connection::Address;
@@ -171,4 +173,25 @@ async fn no_log_is_given_up_for_a_primary_that_has_lost_its_own() {
     assert!(error.contains("has lost records"), "{error}");
     assert_eq!(records(&standby), (1..=10).collect::<Vec<_>>());
     assert!(lock(&standby.saved).in_sync);
+}
+
+#[tokio::test]
+async fn a_record_that_is_being_added_is_not_sent_yet() {
+    let place = tempfile::tempdir().unwrap();
+    let state = Arc::new(StateDir::open(&place.path().join("state")).unwrap());
+    let log = Arc::new(Durable::open(&place.path().join("state/log"), SIZE).unwrap());
+    let facts = Facts {
+        state,
+        log: Arc::clone(&log),
+        peer: Address::parse("unix:/none").unwrap(),
+        lost: Lost::Wait,
+    };
+    let pair = Pair::new(facts, Saved::new(Role::Primary)).unwrap();
+    pair.append(b"first", Durability::Crash).unwrap();
+    // `Pair::append` has added this one to the log, and has not come back to note it
+    log.append(b"second", Durability::Crash).unwrap();
+    assert!(log.reached(Durability::Crash) >= 2);
+    assert_eq!(pair.take(1).unwrap().0, 1);
+    // if it were sent, its acknowledgement could come too early, and end the connection
+    assert_eq!(pair.take(2).unwrap().0, 0);
 }
