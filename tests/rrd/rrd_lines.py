@@ -87,9 +87,19 @@ def writable(value, kinds=None):
     if kinds is None or not values:
         return True  # there is no such file, or rrdcached sees no time
     return len(values) == len(kinds) and all(
-        each == b"U" or re.fullmatch(TAKES.get(kind, NUMBER), each, re.IGNORECASE)
+        each == b"U"
+        or re.fullmatch(TAKES.get(kind, NUMBER), each, re.IGNORECASE)
+        and not is_beyond_rrdtool(each)
         for kind, each in zip(kinds, values)
     )
+
+
+def is_beyond_rrdtool(number):
+    """Returns whether the exponent, with the decimals, is beyond those of a float: rrdtool
+    then cannot read the number.
+    """
+    parts = re.fullmatch(rb"[+-]?\d*\.?(\d*)e([+-]?\d+)", number, re.IGNORECASE)
+    return bool(parts) and not -1021 <= int(parts[2]) - len(parts[1]) <= 1024
 
 
 class Line:
@@ -703,6 +713,16 @@ class Lines:
             return self.update_made_safe(line)
         return [line]
 
+    def are_later(self, name, values):
+        """Returns whether each value has a later time than the one before it."""
+        last = self.files[name][0]
+        for value in values:
+            time = re.match(rb"\+?(\d+)", value)
+            if not time or int(time[1]) <= last:
+                return False
+            last = int(time[1])
+        return True
+
     def update_made_safe(self, line):
         words = line.words
         # the values as they were written
@@ -724,6 +744,8 @@ class Lines:
         if not all(map(writable, values)) or not all(
             writable(value, self.made.get(name)) for value in judged
         ):
+            if name in self.files and not self.are_later(name, values):
+                return []  # the router looks at the times first, and may take other values
             return [Line(line.text, alone="a value that cannot be written")]
         if name not in self.made:
             return [line]

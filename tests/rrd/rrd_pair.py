@@ -183,7 +183,11 @@ class Router:
         try:
             wait_for(so, f"{self.name}: {what}")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.status()}\n{self.said()}") from None
+            both = "\n".join(
+                f"{router.name}: {router.status()}\n{router.said()[:5000]}"
+                for router in (self.pair.a, self.pair.b)
+            )
+            raise AssertionError(f"{error}\n{both}") from None
 
     def promote(self, *options):
         """Returns the exit code and everything that the program says."""

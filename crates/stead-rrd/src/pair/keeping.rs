@@ -159,9 +159,15 @@ impl Pair {
                 &[&0u64.to_le_bytes(), &[letter], bytes],
             );
             within(SILENT * 10, put(to, &buffer)).await?;
-            let (found, _) = read(from, PREPARE).await?;
-            if found != kind::CHANGED {
-                return Err(broken(format!("a frame of the unexpected kind {found}")));
+            loop {
+                match read(from, PREPARE).await?.0 {
+                    kind::CHANGED => break,
+                    // the standby says which records it has had before
+                    kind::ACK => {}
+                    found => {
+                        return Err(broken(format!("a frame of the unexpected kind {found}")));
+                    }
+                }
             }
         }
         Ok(())
