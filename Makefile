@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -84,6 +84,7 @@ help-all:
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
+	@echo 'make faults-rrd    kills, stops and cuts off two RRD routers and their servers under load, also while files move, and reads every copy: the table of docs/rrd.md (20 minutes)'
 	@echo 'make test-upgrade  upgrades two RRD routers under load from another commit to this source, and back (FROM=v0.1.0)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make pictures      draws the pictures of docs/figures.md again, by the commands that the page prints'
@@ -295,7 +296,12 @@ SEED ?= $(shell date +%s)
 fuzz-rrd: setup
 	@$(PYTHON) tests/rrd/rrd_same.py --lines $(LINES) --seed $(SEED)
 
-test-upgrade: setup
+faults-rrd:
+	@scripts/setup --tests
+	@STEAD_RRD_LONG=1 .venv/bin/python -m pytest -q -p no:cacheprovider tests/rrd/test_standby.py tests/rrd/test_keepalived.py
+
+test-upgrade:
+	@scripts/setup --tests
 	@scripts/test-upgrade $(FROM)
 
 ROWS ?= 100000000
