@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 # where `cargo install --root target/tools` puts programs, which this finds, too
 OWN = os.path.join(ROOT, "target", "tools", "bin")
 

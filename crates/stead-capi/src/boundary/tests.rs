@@ -116,7 +116,7 @@ fn control_an_answer_that_was_not_written_is_read() {
 }
 
 #[test]
-#[ignore = "a control of `make miri` and `make tsan`, which must report it"]
+#[ignore = "a control of `make miri`, which must report it"]
 fn control_two_threads_count_without_a_lock() {
     let number = Unlocked::default();
     std::thread::scope(|scope| {
