@@ -20,6 +20,7 @@ OPTIONS = "halt_on_error=0 exitcode=66"
 
 # name -> the package, its test programs, and the tests by a part of their name
 PARTS = {
+    "C boundary": ("stead-capi", ["--lib"], ["threads_", "strings::"]),
     "open maps and stores": (
         "stead",
         ["--test", "store"],

@@ -1,8 +1,8 @@
 //! The functions of the library, called as C calls them: through pointers, with places that have no
 //! value yet and are as many as the call was told, and with handles that are freed in any order.
 //!
-//! tests/c compiles real C. These tests are for a tool that sees more than results and knows only
-//! Rust: Miri (`make miri`).
+//! tests/c compiles real C. These tests are for tools that see more than results and know only
+//! Rust: Miri (`make miri`) and ThreadSanitizer (`make tsan`).
 
 use std::ffi::c_char;
 use std::sync::OnceLock;
