@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny miri tsan test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -80,6 +80,8 @@ help-all:
 	@echo 'make kills         kills stead-sync carry more than 50 times per kind of server (memcached, Redis, PostgreSQL, MariaDB) while applications work, and counts what is lost'
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once; power cuts on ext4 and xfs; hostile maps and fleets (a quarter of an hour)'
 	@echo 'make deny          checks licences, origin and known holes of all crates with cargo-deny, by deny.toml (ARGS="licenses bans sources": without a network)'
+	@echo 'make miri          runs the tests of unsafe code in Miri, which finds undefined behaviour (needs the nightly toolchain of rustup)'
+	@echo 'make tsan          runs tests with threads (open maps, stores, batches, the C library) under ThreadSanitizer, which finds data races (needs the nightly toolchain of rustup)'
 	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
@@ -273,6 +275,13 @@ faults:
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'stead: cargo-deny is missing; install it: cargo install --locked cargo-deny' >&2; exit 1; }
 	@$(CARGO) deny check $(ARGS)
+
+# These two say in one line which tool they lack, and install nothing.
+miri:
+	@$(PYTHON) -B tests/campaigns/miri.py $(ARGS)
+
+tsan:
+	@$(PYTHON) -B tests/campaigns/tsan.py $(ARGS)
 
 test-cross:
 	@scripts/setup --cross

@@ -202,7 +202,8 @@ fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
         ))
     })?;
     // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule. We hold a
-    // reference to the capsule, and nobody else accesses the `T` while we hold the GIL.
+    // reference to the capsule, and nobody else accesses the `T` while we hold the GIL. (A Python
+    // without a GIL does not load modules of the stable ABI, which this one is.)
     let taken = unsafe { pointer.cast::<T>().replace(T::released()) };
     if taken.is_released() {
         return Err(
@@ -610,8 +611,9 @@ pub(crate) unsafe trait Buffer: Send + Sync {
     fn address(&self) -> *const c_void;
 }
 
-// SAFETY: a Vec that is only read neither moves nor changes its items.
-unsafe impl<T: Send + Sync> Buffer for Vec<T> {
+// SAFETY: a Vec that is only read does not move its items. They do not change either, because what
+// can change behind a shared reference (an atomic number) is not `Copy`.
+unsafe impl<T: Copy + Send + Sync> Buffer for Vec<T> {
     fn address(&self) -> *const c_void {
         self.as_ptr().cast()
     }
@@ -757,3 +759,6 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
     // release is called only once.
     drop(unsafe { Box::from_raw(array.private_data.cast::<Held>()) });
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@
 use std::any::Any;
 use std::ffi::{c_char, c_void, CStr, CString, OsStr};
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{offset_of, ManuallyDrop, MaybeUninit};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
@@ -40,8 +40,9 @@ const fn too_long(count: usize, size: usize, bits: u32) -> bool {
 ///
 /// Code outside this file cannot make one: it only gets one as a parameter of an exported function.
 /// So it comes from C, and the caller in C has promised what the header says: the pointer is NULL,
-/// or it points to what its type and its function say, and the target stays there until the call
-/// returns. `Foreign` is not `Copy`, so that no function can use a handle after freeing it.
+/// or it points to what its type and its function say, aligned for it; the target stays there until
+/// the call returns, and nobody else writes to it, or, where the call writes, reads it either.
+/// `Foreign` is not `Copy`, so that no function can use a handle after freeing it.
 #[repr(transparent)]
 pub struct Foreign<'call, P>(P, PhantomData<&'call ()>);
 
@@ -104,11 +105,14 @@ pub(crate) fn status(
     let status = failure
         .as_ref()
         .map_or(stead_status::STEAD_OK, |failure| failure.status().into());
-    // SAFETY: by the promise of `Foreign` it is NULL, or a record that we may write until the call
-    // returns.
-    if let Some(record) = unsafe { error.0.as_mut() } {
-        record.status = status as i32;
-        record.os_errno = failure.as_ref().and_then(os_errno).unwrap_or(0);
+    // SAFETY: by the promise of `Foreign` it is NULL, or the place of a record, aligned for one,
+    // that nobody else reads or writes until the call returns. A `Record` has the layout of the
+    // type in the header (below), and its bytes need not have been written before.
+    if let Some(record) = unsafe { error.0.cast::<Record>().as_mut() } {
+        record.status.write(status as i32);
+        record
+            .os_errno
+            .write(failure.as_ref().and_then(os_errno).unwrap_or(0));
         let most = record.message.len() - 1;
         let message = failure.map_or(String::new(), |failure| message_of(&failure, most));
         write_message(&mut record.message, &message);
@@ -149,13 +153,29 @@ fn os_errno(failure: &Error) -> Option<i32> {
     }
 }
 
+/// A `stead_error` whose bytes may never have been written: in C, `stead_error error;` is enough.
+/// In Rust, a reference to numbers that were never written must not exist.
+#[repr(C)]
+struct Record {
+    status: MaybeUninit<i32>,
+    os_errno: MaybeUninit<i32>,
+    message: [MaybeUninit<c_char>; 248],
+}
+
+const _: () = {
+    assert!(size_of::<Record>() == size_of::<stead_error>());
+    assert!(align_of::<Record>() == align_of::<stead_error>());
+    assert!(offset_of!(Record, status) == offset_of!(stead_error, status));
+    assert!(offset_of!(Record, os_errno) == offset_of!(stead_error, os_errno));
+    assert!(offset_of!(Record, message) == offset_of!(stead_error, message));
+};
+
 /// Writes a message, which fits, and its NUL.
-fn write_message(record: &mut [c_char], message: &str) {
+fn write_message(record: &mut [MaybeUninit<c_char>], message: &str) {
     let bytes = message.bytes().chain([0]);
-    record
-        .iter_mut()
-        .zip(bytes)
-        .for_each(|(place, byte)| *place = byte as c_char);
+    for (place, byte) in record.iter_mut().zip(bytes) {
+        place.write(byte as c_char);
+    }
 }
 
 impl Caller {
@@ -272,7 +292,8 @@ impl Caller {
         self.measured::<T>(count, what)?;
         // SAFETY: `present` checked that it is neither NULL nor misaligned, and `measured` that the
         // size is below isize::MAX. So by the promise of `Foreign` there are `count` values, which
-        // C keeps until the call returns.
+        // C keeps and does not change until the call returns. Every value of a T that the functions
+        // take (bytes and numbers) is valid.
         Ok(unsafe { std::slice::from_raw_parts(values.0, count) })
     }
 
@@ -280,7 +301,8 @@ impl Caller {
     fn c_str<'a>(&'a self, text: Foreign<'a, *const c_char>, what: &str) -> Result<&'a CStr> {
         self.present(text.0, what)?;
         // SAFETY: `present` checked that it is not NULL. So by the promise of `Foreign` it is a
-        // string with a NUL at its end, which C keeps until the call returns.
+        // string with a NUL at its end, which C keeps and does not change until the call returns.
+        // No object, and so no string, is longer than isize::MAX (`too_long`).
         Ok(unsafe { CStr::from_ptr(text.0) })
     }
 
@@ -576,127 +598,7 @@ mod faults {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ptr;
+pub(crate) mod passing;
 
-    /// A pointer as C passes it. The tests only pass pointers to live values, and pointers that
-    /// must be refused before they are read.
-    fn passed<P>(pointer: P) -> Foreign<'static, P> {
-        Foreign(pointer, PhantomData)
-    }
-
-    /// Returns the status of a call, the status and errno of its record, and its message.
-    fn called(body: impl FnOnce(&Caller) -> Result<()>) -> (i32, i32, i32, String) {
-        let mut error = stead_error {
-            status: -1,
-            os_errno: -1,
-            message: [1; 248],
-        };
-        let status = status("stead_map_x", passed(&mut error), body);
-        let bytes: Vec<u8> = error.message.iter().map(|c| *c as u8).collect();
-        let message = CStr::from_bytes_until_nul(&bytes)
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_owned();
-        (status, error.status, error.os_errno, message)
-    }
-
-    #[test]
-    fn a_panic_is_a_status_and_a_fallback() {
-        let (status_, record, os_errno, message) = called(|_| panic!("no {}", "way"));
-        assert_eq!((status_, record, os_errno), (15, 15, 0));
-        assert_eq!(
-            message,
-            "internal fault, please report it: stead_map_x: no way"
-        );
-        let panicked = status("stead_map_x", passed(ptr::null_mut()), |_| panic!());
-        assert_eq!(panicked, 15);
-        assert_eq!(value("stead_map_x", -1, |_| panic!()), -1);
-    }
-
-    #[test]
-    fn success_clears_the_record() {
-        assert_eq!(called(|_| Ok(())), (0, 0, 0, String::new()));
-    }
-
-    #[test]
-    fn an_argument_is_named() {
-        let (status, _, _, message) = called(|c| c.map(passed(ptr::null())).map(|_| ()));
-        assert_eq!((status, message.as_str()), (1, "map is NULL"));
-        let odd = called(|c| {
-            c.out(passed(ptr::without_provenance_mut::<u64>(3)), "point")
-                .map(|_| ())
-        });
-        assert!(
-            odd.0 == 1 && odd.3.contains("point is not aligned"),
-            "{odd:?}"
-        );
-    }
-
-    #[test]
-    fn a_length_that_no_object_has_is_refused_before_anything_is_read() {
-        for length in [
-            usize::MAX,
-            isize::MAX as usize + 1,
-            isize::MAX as usize,
-            usize::try_from((1_u64 << 56) + 1).unwrap_or(usize::MAX),
-        ] {
-            let long = called(|c| {
-                c.bytes(passed(ptr::dangling::<u8>().cast()), length, "key")
-                    .map(|_| ())
-            });
-            assert!(
-                long.0 == 1 && long.3.contains("key cannot be so long"),
-                "{long:?}"
-            );
-            let many = called(|c| {
-                c.many(passed(ptr::dangling::<u64>()), length / 8 + 1, "offsets")
-                    .map(|_| ())
-            });
-            assert!(
-                many.0 == 1 && many.3.contains("offsets cannot be so long"),
-                "{many:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_longest_length_is_below_half_of_the_address_space() {
-        // isize::MAX of a 32-bit machine, which is its SIZE_MAX / 2
-        const HALF: usize = i32::MAX as usize;
-        for (count, size, is_long) in [
-            (HALF - 1, 1, false),
-            (HALF, 1, true),
-            (HALF + 1, 1, true),
-            (HALF / 8, 8, false),
-            (HALF / 8 + 1, 8, true),
-            (HALF / 24, 24, false),
-            (HALF / 24 + 1, 24, true),
-            (0, 8, false),
-        ] {
-            assert_eq!(too_long(count, size, 32), is_long, "{count} of {size}");
-        }
-    }
-
-    #[cfg(target_pointer_width = "64")]
-    #[test]
-    fn the_longest_length_is_what_a_process_can_have() {
-        const MOST: usize = 1 << 56;
-        const HALF: usize = isize::MAX as usize;
-        for (count, size, is_long) in [
-            (MOST, 1, false),
-            (MOST + 1, 1, true),
-            (MOST / 8, 8, false),
-            (MOST / 8 + 1, 8, true),
-            (HALF - 1, 1, true),
-            (HALF, 1, true),
-            (HALF + 1, 1, true),
-            (HALF / 8, 8, true),
-            (usize::MAX, usize::MAX, true),
-        ] {
-            assert_eq!(too_long(count, size, 64), is_long, "{count} of {size}");
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -59,8 +59,10 @@ fn every_exported_function_is_one_call_of_the_boundary() {
     let mut all = BTreeSet::new();
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap() {
         let path = entry.unwrap().path();
-        if path.ends_with("boundary.rs") {
-            continue; // the only file with unsafe code; it also has two functions for the tests
+        // the only file with unsafe code; it also has two functions for the tests. Its directory
+        // has what stands for C in the tests.
+        if path.ends_with("boundary.rs") || path.ends_with("boundary") {
+            continue;
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(!is_unsafe(&text), "unsafe: {}", path.display());

@@ -54,3 +54,6 @@ mod keys;
 
 #[cfg(test)]
 mod guarded;
+
+#[cfg(test)]
+mod calls;

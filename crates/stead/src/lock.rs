@@ -120,7 +120,8 @@ pub(crate) fn try_lock(file: &File) -> io::Result<()> {
 pub(crate) fn at_fork(before: extern "C" fn(), after: extern "C" fn()) {
     // libc requires unsafe functions
     let (before, after): (unsafe extern "C" fn(), unsafe extern "C" fn()) = (before, after);
-    // SAFETY: both functions are static and take no arguments; libc unregisters them when the
-    // library that contains them is unloaded.
+    // SAFETY: both functions are there as long as libc may call them: glibc forgets them when it
+    // unloads the library that contains them, and musl never unloads one. They take no arguments,
+    // and a panic in them ends the process instead of unwinding into libc (`extern "C"`).
     unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
 }

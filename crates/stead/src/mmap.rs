@@ -14,10 +14,12 @@ impl Mapping {
     /// read the whole map into memory instead (`Map::open_copy`).
     #[allow(unsafe_code)]
     pub(crate) fn of(file: &File) -> io::Result<Mapping> {
-        // SAFETY: the mapping is read-only and private to this struct. The only thing that Rust
-        // leaves undefined is that another process changes the bytes. Every read copies plain
-        // numbers out and is bounds-checked (format/layout.rs), so changed bytes give a wrong
-        // number but never an access out of bounds. Strings are checked as UTF-8 at each use.
+        // SAFETY: nobody in this process writes to the mapping, which is read-only. It must not be
+        // changed by another process either, and stead itself never changes a published file. If
+        // somebody does it in spite of the manual, Rust promises nothing. What stead can do, it
+        // does: it reads plain numbers out of the bytes, checks each against its bounds when it
+        // uses it (`Stored::read`, `Layout::string`), and checks strings as UTF-8 at each use
+        // (`Map::text`). So changed bytes give wrong answers rather than an access out of bounds.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         Ok(Mapping(map))
     }

@@ -1,6 +1,10 @@
 //! Many keys at once: the same answers as key by key.
 
-use stead::{build, Fleet, Map, Plan};
+use std::num::NonZeroUsize;
+use std::thread;
+
+use stead::policy::NodeId;
+use stead::{build, Fleet, Keys, Map, Plan};
 
 fn maps(replicas: u32) -> (Map, Map) {
     let fleet = |nodes: u32| {
@@ -28,6 +32,26 @@ fn many_keys_live_where_each_of_them_does() {
     let each: Vec<_> = keys().iter().map(|key| map.locate(key)).collect();
     assert_eq!(all, each);
     assert_eq!(map.locate_many([b"frank"; 0]).count(), 0);
+}
+
+#[test]
+fn keys_on_several_threads_live_where_each_of_them_does() {
+    let (map, _) = maps(1);
+    // enough for four threads, each of which takes at least 2^14
+    let keys: Vec<[u8; 4]> = (0u32..70_000).map(u32::to_le_bytes).collect();
+    let each: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    let wanted: Vec<NodeId> = each.iter().map(|key| map.locate(key)).collect();
+    // two callers at once, which race for the table that the map makes of its slices
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut nodes = vec![NodeId(u32::MAX); each.len()];
+                let threads = NonZeroUsize::new(4).unwrap();
+                map.locate_keys(Keys::each(&each), threads, &mut nodes, |node| node);
+                assert!(nodes == wanted);
+            });
+        }
+    });
 }
 
 #[test]
