@@ -13,6 +13,7 @@ PREFERRED = ("MIT", "Apache-2.0")
 # The text of a licence is that of a crate which has it; Debian has the others itself.
 TEXTS = {
     "Apache-2.0 with LLVM exception": ("target-lexicon", "LICENSE"),
+    "BSD-2-Clause": ("arrayref", "LICENSE"),
     "BSD-3-Clause": ("subtle", "LICENSE"),
     "BSL-1.0": ("xxhash-rust", "LICENSE"),
     "ISC": ("untrusted", "LICENSE.txt"),
@@ -71,6 +72,11 @@ def text_of(name, vendor):
         return text[text.index("Permission is hereby") :]
     if name in COMMON:
         return f"The text is in /usr/share/common-licenses/{COMMON[name]}."
+    if name not in TEXTS:
+        tree.fail(
+            f"packaging/dist/rights.py has no text of the licence {name}, which a crate in "
+            "vendor/ has: add to TEXTS a crate and its file with the text"
+        )
     crate, file = TEXTS[name]
     folder = next(f for f in sorted(os.listdir(vendor)) if f.startswith(f"{crate}-"))
     with open(os.path.join(vendor, folder, file), encoding="utf-8") as opened:

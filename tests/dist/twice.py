@@ -27,7 +27,7 @@ def archives():
     program = (
         "import sys; sys.path.insert(0, 'packaging/dist'); import tree, languages, source, crates, os\n"
         "for name in ('python', 'php', 'perl'): os.makedirs(os.path.join(tree.OUT, name))\n"
-        "source.make(); crates.make(); languages.pecl(); languages.composer(); languages.sdist()\n"
+        "source.make(); crates.make(); languages.pecl(); languages.composer(); languages.cpan(); languages.sdist()\n"
     )
     tree.run(
         [sys.executable, "-B", "-c", program],

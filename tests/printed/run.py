@@ -21,6 +21,7 @@ sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 
 import machine
+import questions
 from machine import APPLICATION, HOME, ROOT
 
 # ---- the pages
@@ -157,11 +158,9 @@ KNOWN = [
 LEFT_OUT = {
     ("README.md", "make demo"): "it takes minutes; tests/demo runs what ends it",
     ("README.md", "make demo-site"): "tests/site runs it",
-    ("README.md", "make test"): "it is what runs this",
 }
 # (page, heading, title of the column) of the tables whose commands are run
 TABLES = [
-    ("README.md", "In your language", "install"),
     ("docs/install.md", "Languages", "how"),
 ]
 # languages of these tables whose cells have no commands
@@ -229,6 +228,11 @@ def unknown(found, known):
         for block in found
         if treatment(block, known) is None
     ]
+
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        return file.read()
 
 
 # ---- running
@@ -441,6 +445,15 @@ QUICK = [
     (HOME, prints(f"PERL5LIB=$HOME/.local/lib/perl5 {OWN} perl where.pl")),
     (HOME, prints("./where")),
 ]
+
+
+def questions_of_readme():
+    """Returns what the README's table of questions is, as checks, and what is wrong with it."""
+    table = cells(read("README.md"), questions.HEADING, questions.COLUMN)
+    asked, wrong = questions.commands(table, read("docs/quick-start.md"))
+    return [(HOME, says(command)) for command in asked], wrong
+
+
 ANOTHER = f"{HOME}/another"
 COPIED = f"mkdir another && cp {shlex.quote(ROOT)}/target/perl/Stead-*.tar.gz another"
 GUIDES = [
@@ -489,7 +502,7 @@ GUIDES = [
     ),
     Guide(
         "docs/quick-start.md",
-        QUICK,
+        QUICK + questions_of_readme()[0],
         before=[VENV],
         after={
             0: (
@@ -505,11 +518,6 @@ GUIDES = [
     ),
     *(Table(*table) for table in TABLES),
 ]
-
-
-def read(page):
-    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        return file.read()
 
 
 # without a network, a line that would download something fails
@@ -570,6 +578,8 @@ def controls():
     passed, said = run(Wrong("docs/php.md", []), [], {})
     if shutil.which("composer"):
         yield "a line that does not work is named", passed == 2 and "stability" in said
+    _, said = questions.commands({"[Ada](x.md)": ["a"], "Rust": ['locate(b"k")']}, "")
+    yield "a question that nobody asks is named", len(said) == 3
     passed, said = run(Guide("docs/php.md", [(HOME, "false")]), [], {})
     yield "a check that fails is named", passed == 1 and bool(said)
 
@@ -582,13 +592,15 @@ def to_run(found):
 
 def main():
     wanted = sys.argv[1:]
-    passed = failed = skipped = 0
+    skipped = 0
     pages = {page: blocks(page, read(page)) for page in PAGES}
     every = [block for found, _ in pages.values() for block in found]
     wrong = unknown(every, KNOWN)
+    passed = len(every) - len(wrong)
+    wrong += questions_of_readme()[1]
     for what in wrong:
         print(f"FAILED: {what}")
-    passed, failed = passed + len(every) - len(wrong), failed + len(wrong)
+    failed = len(wrong)
     why = machine.why_not()
     if why:
         print(f"skipped: {why}")

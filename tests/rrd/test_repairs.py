@@ -99,6 +99,43 @@ def lacking(cluster, seconds):
     return count
 
 
+def test_a_file_made_while_its_other_server_is_down_is_not_said_to_be_lacking(cluster):
+    """collectd sends values of a new file while one of its two servers is down. The other one
+    makes it, and has it from then on. Whether the server that is down has older values is
+    known when it is back.
+    """
+    templates = cluster.place / "templates.toml"
+    templates.write_text(
+        '[[create]]\nmatch = "*/v.rrd"\nstep = 1\n'
+        'ds = ["DS:v:GAUGE:5:U:U"]\nrra = ["RRA:LAST:0.5:1:5000"]\n'
+    )
+    cluster.stop_router()
+    cluster.start_router("--create", templates)
+    away = cluster.backends["b2"]
+    away.stop(signal.SIGKILL)
+    wait_for(lambda: cluster.router_said(r"backend b2 \(\S+ is down"), "b2 to be down")
+    update(cluster, range(1, 11))
+    made = {
+        name: sum((each.base / name).exists() for each in cluster.backends.values())
+        for name in names()
+    }
+    alone = [name for name, count in made.items() if count == 1]
+    assert alone and set(made.values()) == {1, 2}, made
+
+    def counted(what):
+        found, _ = status(cluster)
+        return sum(each[what] for each in found["backends"])
+
+    wait_for(
+        lambda: counted("doubtful") == len(alone) and counted("lacking") == 0,
+        "the new files to be doubtful, and none to be lacking",
+    )
+    assert "may lack values in" in page(cluster)
+    away.start()
+    wait_for(lambda: status(cluster)[1], "all to be well")
+    assert lacking(cluster, range(1, 11)) == 0
+
+
 def test_a_hole_that_another_router_left_is_filled(cluster, record_property):
     """A server is down, 300 updates go through router A, and A dies. Router B goes on,
     and the server comes back: it lacks what only the log of A has. When A comes back,

@@ -197,6 +197,17 @@ impl Repairs {
         }
     }
 
+    /// Records that the backend has the file after all, though perhaps not all values: it was made
+    /// after a write had been refused, while no other backend could say whether it has the file.
+    pub fn has_file(&self, name: &[u8], place: BackendId) {
+        let mut queue = lock(&self.queue);
+        if let Some(entry) = queue.entries.get_mut(&(name.to_vec(), place)) {
+            entry.need = Need::Doubtful;
+            queue.version += 1;
+            self.changed.notify_one();
+        }
+    }
+
     /// Records that an entry could not be done, and tries it again later.
     pub fn failed(&self, name: &[u8], place: BackendId, reason: String) {
         if let Some(entry) = lock(&self.queue).entries.get_mut(&(name.to_vec(), place)) {
@@ -311,9 +322,13 @@ mod tests {
             reason: Some("full".to_owned()),
         };
         assert_eq!(repairs.counts(), BTreeMap::from([(1, counts)]));
+        repairs.has_file(b"a", 1);
+        let found = &repairs.counts()[&1];
+        assert_eq!((found.missing, found.doubtful), (0, 1));
         repairs.hurry();
         assert_eq!(repairs.due(Instant::now()).len(), 1);
         repairs.done(b"a", 1);
+        repairs.has_file(b"a", 1);
         assert!(repairs.counts().is_empty() && !repairs.has(b"a", 1));
     }
 

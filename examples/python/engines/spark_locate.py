@@ -1,12 +1,12 @@
 """Plans the migration of a table between two maps with Spark, and writes a new table,
 partitioned by node.
 
-    python examples/python/engines/spark_locate.py old.stead new.stead /tmp/placed --rows 1000000 --master 'local[2]'
+    python examples/python/engines/spark_locate.py old.map new.map /tmp/placed --rows 1000000 --master 'local[2]'
 
 On a cluster, run the same file; spark-submit sets the master and the Python environment
 (docs/python-engines.md):
 
-    spark-submit --archives stead-env.tar.gz#env spark_locate.py old.stead new.stead hdfs:///placed --table hdfs:///users --column name
+    spark-submit --archives stead-env.tar.gz#env spark_locate.py old.map new.map hdfs:///placed --table hdfs:///users --column name
 
 The maps are files of the driver; the executors get them by broadcast.
 """

@@ -200,15 +200,23 @@ impl Mover {
         if backend.health() != Health::Up {
             return Err(format!("{} is not up", backend.name()));
         }
-        match self.somebody_has(name, place).await {
-            Some(true) => {}
-            Some(false) => return Ok(Vec::new()), // nobody has made it
-            None => return Err("no other server of the file is up".to_owned()),
+        let elsewhere = self.somebody_has(name, place).await;
+        if elsewhere == Some(false) {
+            return Ok(Vec::new()); // nobody has made it
         }
         // it may have arrived meanwhile, or it may be a file that is no RRD
         let flush = line_of(Verb::Flush, name);
         let asked = backend.ask(&flush, false).await;
-        let bytes = match asked.is_ok_and(|reply| !has_no_file(&reply.text)) {
+        let is_here = asked.is_ok_and(|reply| !has_no_file(&reply.text));
+        if elsewhere.is_none() {
+            // a file that was made by --create is here; whether it should have older values is known
+            // when another server of it is up
+            if is_here {
+                self.router.shared().repairs.has_file(name, place);
+            }
+            return Err("no other server of the file is up".to_owned());
+        }
+        let bytes = match is_here {
             true => self.mend_one(name, place).await?,
             false => self.give(name, place).await?,
         };
