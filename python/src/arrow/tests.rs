@@ -94,7 +94,8 @@ fn a_part_of_an_array_is_read_from_its_offset_on() {
 
 #[test]
 fn what_the_structs_lack_is_refused_before_it_is_read() {
-    let damages: [(fn(&mut ArrowArray), &str); 9] = [
+    type Damage = fn(&mut ArrowArray);
+    let damages: [(Damage, &str); 9] = [
         (|array| array.length = -1, "length -1"),
         (|array| array.offset = i64::MIN, "offset -92"),
         (|array| array.length = i64::MAX, "which no memory holds"),
@@ -131,10 +132,14 @@ fn a_consumer_may_move_a_child_or_a_dictionary_out_and_keep_it_longer() {
     let mut batch = column(c"+s", 4, &[None]);
     batch.items = Some(Box::new(strings()));
     let Chunk { schema, array } = imported(batch);
-    // SAFETY: the array has one child, which nobody else uses.
-    let child = unsafe { (*array.children).replace(ArrowArray::released()) };
-    // SAFETY: the schema has one child, which nobody else uses.
-    let kept = unsafe { (*schema.children).replace(ArrowSchema::released()) };
+    // SAFETY: the array has one child.
+    let child = unsafe { *array.children };
+    // SAFETY: nobody else uses the child.
+    let child = unsafe { child.replace(ArrowArray::released()) };
+    // SAFETY: the schema has one child.
+    let kept = unsafe { *schema.children };
+    // SAFETY: nobody else uses the child.
+    let kept = unsafe { kept.replace(ArrowSchema::released()) };
     drop((schema, array));
     let kept = Chunk {
         schema: Arc::new(kept),
@@ -153,8 +158,10 @@ extern "C" fn get_schema(_: *mut ArrowArrayStream, schema: *mut ArrowSchema) -> 
 }
 
 extern "C" fn get_next(stream: *mut ArrowArrayStream, array: *mut ArrowArray) -> c_int {
+    // SAFETY: `Reader` passes its stream.
+    let counter = unsafe { (*stream).private_data }.cast::<u32>();
     // SAFETY: the private data is the counter that the test made; nobody else uses it now.
-    let counter = unsafe { &mut *(*stream).private_data.cast::<u32>() };
+    let counter = unsafe { &mut *counter };
     *counter += 1;
     if *counter > 2 {
         return 5;
