@@ -81,7 +81,7 @@ help-all:
 	@echo 'make faults        kills every program that writes maps at each system call, and makes each call fail or lie; many writers at once; power cuts on ext4 and xfs; hostile maps and fleets (a quarter of an hour)'
 	@echo 'make deny          checks licences, origin and known holes of all crates with cargo-deny, by deny.toml (ARGS="licenses bans sources": without a network)'
 	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
-	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
+	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 23 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
