@@ -262,7 +262,7 @@ kills:
 
 faults:
 	@scripts/setup --tests
-	@$(CARGO) test --release --locked -q -p stead --test memory --test golden_wide -- --ignored
+	@$(CARGO) test --release --locked -q -p stead --test memory --test golden_wide --test reloads -- --ignored
 	@$(PYTHON) -B tests/faults/run.py --long
 	@$(PYTHON) -B tests/hostile/run.py --long
 	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes

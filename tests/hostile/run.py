@@ -5,8 +5,8 @@ call takes more memory than it may.
 
 Maps of 2 MB with one broken rule and the right digest, the small ones of the vectors, and
 fleets that are one mistake, repeated. The short form, of `make test`, takes a sample of the
-maps, and fleets of 64 KiB; `--long`, of `make faults`, takes all maps, and fleets of 1 MiB
-and of nearly 64 MiB.
+maps, and fleets of 64 KiB; `--long`, of `make faults`, takes all maps, and fleets of 1, 16 and 63
+MiB. For fleets it also prints which of them take the most memory for each byte.
 """
 
 import argparse
@@ -36,7 +36,7 @@ STATUSES = {"format": 4, "digest": 5, "version": 6}
 # a million pins, the most that a fleet may have.
 SOME, TIMES = 512 << 10, 3
 VALUES_TIMES, VALUES_MOST = 240, 512 << 20
-SIZES_SHORT, SIZES_LONG = (64 << 10,), (1 << 20, 63 << 20)
+SIZES_SHORT, SIZES_LONG = (64 << 10,), (1 << 20, 16 << 20, 63 << 20)
 # every so many maps, in the short form
 STEP = 5
 
@@ -90,16 +90,29 @@ def judged(outcome, status, size, is_fleet=False):
     return ""
 
 
+def hungriest(taken):
+    """Prints the fleets that take the most memory for each byte, and how many are above 4
+    bytes for each; `taken` has (times, rule).
+    """
+    taken.sort(reverse=True)
+    some = ", ".join(f"{times:.1f} x {rule}" for times, rule in taken[:5])
+    above = sum(times > 4 for times, _ in taken)
+    print(f"    {above} of {len(taken)} take more than 4 x the text: {some}")
+
+
 def group(tally, library, name, inputs, is_fleet):
     """Measures inputs, given as (rule, bytes, status, call), and counts them."""
-    begun, outcomes, wrong = time.monotonic(), [], []
+    begun, outcomes, wrong, taken = time.monotonic(), [], [], []
     for rule, data, status, call in inputs:
         outcome = measure(library, lambda data=data, call=call: call(data))
         outcomes.append((len(data), outcome))
+        taken.append((outcome.peak / max(len(data), 1), rule))
         said = judged(outcome, status, len(data), is_fleet)
         if said:
             wrong.append(f"{rule}: {said}")
     tally.row(name, outcomes, wrong, time.monotonic() - begun)
+    if is_fleet:
+        hungriest(taken)
 
 
 def large_map(library_directory, scratch):

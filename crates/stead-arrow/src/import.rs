@@ -182,6 +182,9 @@ fn read<'a>(
     }
     let first = offset + skip;
     let end = first + take;
+    // a batch may need fewer rows than its column has, but the last offset of all rows is the one
+    // that says how long the data is
+    let whole = offset + length;
     if !(-1..=array.length).contains(&array.null_count) {
         return Err(malformed(&format!(
             "has {} nulls in {length} rows",
@@ -213,18 +216,18 @@ fn read<'a>(
     let layout = match kind {
         Kind::Nothing => Layout::Nothing, // returned above
         Kind::Narrow => {
-            let offsets = buffers.items::<4>(1, end + 1, "offsets")?;
-            let size = size(i32::from_ne_bytes(offsets[end]).into(), "offset")?;
+            let offsets = buffers.items::<4>(1, whole + 1, "offsets")?;
+            let size = size(i32::from_ne_bytes(offsets[whole]).into(), "offset")?;
             Layout::Narrow {
-                offsets: &offsets[first..],
+                offsets: &offsets[first..=end],
                 data: buffers.bytes(2, size, "data")?,
             }
         }
         Kind::Wide => {
-            let offsets = buffers.items::<8>(1, end + 1, "offsets")?;
-            let size = size(i64::from_ne_bytes(offsets[end]), "offset")?;
+            let offsets = buffers.items::<8>(1, whole + 1, "offsets")?;
+            let size = size(i64::from_ne_bytes(offsets[whole]), "offset")?;
             Layout::Wide {
-                offsets: &offsets[first..],
+                offsets: &offsets[first..=end],
                 data: buffers.bytes(2, size, "data")?,
             }
         }
