@@ -139,7 +139,7 @@ fn of_format(
         2 => offset = *input.one_of(&odd),
         _ => {}
     }
-    if kind.len() > 9 && length + offset == 1 {
+    if kind.len() > 9 && length.saturating_add(offset) == 1 {
         length = 2; // one row of 2^62 bytes is a promise that nobody keeps, and nobody can check
     }
     let rows = usize::try_from(length.saturating_add(offset)).unwrap_or(0);
