@@ -30,6 +30,7 @@ import maps
 from measured import Library, measure
 
 STATUSES = {"format": 4, "digest": 5, "version": 6}
+MEMORY = 17
 # What a call may take: some bytes for itself, and so many times the input. (A map that is
 # whole takes twice its size.) A reader of fleets keeps what it has read until it finds the
 # mistake: that takes up to 200 times the text (tables that nobody knows), and 650 MiB for
@@ -77,7 +78,9 @@ def room(size, is_fleet):
 
 def judged(outcome, status, size, is_fleet=False):
     """Returns what is wrong with an outcome; empty when all is as it must be."""
-    if outcome.status != status:
+    # a large text may be refused for the memory that it may need, before it is read
+    is_early = is_fleet and size > 8 << 20 and outcome.status == MEMORY
+    if outcome.status != status and not is_early:
         said = f"{outcome.status} {outcome.message}".strip()
         return f"status {said}, must be {status}"
     if status and not outcome.message:
