@@ -83,7 +83,7 @@ help-all:
 	@echo 'make miri          runs the tests of unsafe code in Miri, which finds undefined behaviour (needs the nightly toolchain of rustup)'
 	@echo 'make tsan          runs tests with threads (open maps, stores, batches, the C library) under ThreadSanitizer, which finds data races (needs the nightly toolchain of rustup)'
 	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
-	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 21 targets, from where the last run ended (ARGS=--help)'
+	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 23 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
 	@echo 'make faults-rrd    kills, stops and cuts off two RRD routers and their servers under load, also while files move, and reads every copy: the table of docs/rrd.md (20 minutes)'
@@ -266,7 +266,7 @@ kills:
 
 faults:
 	@scripts/setup --tests
-	@$(CARGO) test --release --locked -q -p stead --test memory --test golden_wide -- --ignored
+	@$(CARGO) test --release --locked -q -p stead --test memory --test golden_wide --test reloads -- --ignored
 	@$(PYTHON) -B tests/faults/run.py --long
 	@$(PYTHON) -B tests/hostile/run.py --long
 	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes

@@ -42,7 +42,13 @@ def wheel():
 
 
 # What the source distribution for Python has. Its Cargo.toml names no other crate.
-MEMBERS = ["crates/stead", "crates/stead-plot", "crates/stead-cli", "python"]
+MEMBERS = [
+    "crates/stead",
+    "crates/stead-arrow",
+    "crates/stead-plot",
+    "crates/stead-cli",
+    "python",
+]
 
 
 def sdist():

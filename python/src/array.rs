@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyInt, PyIterator, PyList, PyTuple, PyType};
 
 use stead::policy::NodeId;
+use stead_arrow::{Buffer, Export};
 
-use crate::arrow::{Buffer, Export};
+use crate::arrow::{array_of, schema_of};
 use crate::batch::Answers;
 use crate::error::{invalid, Problem};
 use crate::imported::imported;
@@ -363,7 +364,7 @@ impl Array {
 
     /// Arrow's PyCapsule interface: the type.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.export().schema(py)
+        schema_of(py, &self.export())
     }
 
     /// Arrow's PyCapsule interface: the type and the rows. `requested_schema` is ignored: the type
@@ -376,7 +377,7 @@ impl Array {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema; // the interface allows a producer to ignore it
         let export = self.export();
-        Ok((export.schema(py)?, export.array(py)?))
+        Ok((schema_of(py, &export)?, array_of(py, export)?))
     }
 
     fn __len__(&self) -> usize {

@@ -5,7 +5,7 @@
 //! ```text
 //! list, iterable        keys are copied into a block (copied.rs) --+
 //! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- Batch::block -- Ask::answer
-//! Arrow array, stream   columns, read in place (column.rs) --------+
+//! Arrow array, stream   columns, read in place (stead-arrow) --------+
 //! ```
 //!
 //! Answering touches no Python object, so other threads run meanwhile.
@@ -20,9 +20,10 @@ use pyo3::types::{
 
 use stead::policy::PolicyId;
 use stead::{Keys, Point, Span};
+use stead_arrow::column::{Codes, Column, Layout, Room, Rows};
+use stead_arrow::{Chunk, Reader};
 
-use crate::arrow::{Chunk, Reader};
-use crate::column::{Codes, Column, Layout, Room, Rows};
+use crate::arrow::{chunk_of, reader_of};
 use crate::copied::Copied;
 use crate::error::{invalid, type_name, Problem};
 use crate::key;
@@ -236,7 +237,7 @@ impl<A: Ask> Batch<A> {
                 let found = match (column.is_null(row), code) {
                     (true, _) => None,
                     (false, Some(code)) => known.get(code),
-                    (false, None) => return Err(column.damaged(row)),
+                    (false, None) => return Err(column.damaged(row).into()),
                 };
                 self.answers.push(found);
             }
@@ -248,7 +249,7 @@ impl<A: Ask> Batch<A> {
 
     /// Answers a stream's keys, chunk after chunk.
     fn stream(&mut self, mut reader: Reader) -> Result<(), Problem> {
-        while let Some(chunk) = reader.next()? {
+        while let Some(chunk) = reader.next_chunk()? {
             self.chunk(chunk)?;
         }
         Ok(())
@@ -424,7 +425,7 @@ impl<A: Ask> Batch<A> {
         if let Some(stream) = keys.getattr_opt("__arrow_c_stream__")? {
             match stream.call0() {
                 Ok(capsule) => {
-                    let reader = Reader::of(&capsule)?;
+                    let reader = reader_of(&capsule)?;
                     return py
                         .detach(|| self.stream(reader))
                         .map_err(|problem| problem.raised(py))
@@ -435,7 +436,7 @@ impl<A: Ask> Batch<A> {
                 Err(error) => return Err(error),
             }
         } else if let Some(array) = keys.getattr_opt("__arrow_c_array__")? {
-            let chunk = Chunk::of(&array.call0()?)?;
+            let chunk = chunk_of(&array.call0()?)?;
             return py
                 .detach(|| self.chunk(chunk))
                 .map_err(|problem| problem.raised(py))

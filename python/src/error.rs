@@ -95,6 +95,16 @@ pub(crate) enum Problem {
     Raised(PyErr),
 }
 
+impl From<stead_arrow::Problem> for Problem {
+    fn from(problem: stead_arrow::Problem) -> Problem {
+        match problem {
+            stead_arrow::Problem::Type(problem) => Problem::Type(problem),
+            stead_arrow::Problem::Invalid(problem) => Problem::Invalid(problem),
+            stead_arrow::Problem::Stream(reason) => Problem::Stream(reason),
+        }
+    }
+}
+
 impl Problem {
     /// The exception for the problem.
     pub(crate) fn raised(self, py: Python<'_>) -> PyErr {

@@ -12,14 +12,14 @@
 //! publishing   Map: opening, building, publishing             picture   plot of Map and Plan
 //! located many keys -> their primary nodes, or all of their nodes
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
-//! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
+//! arrow   the capsules of Arrow's C Data Interface: the one file with unsafe code (stead-arrow reads them)
 //! copied  keys of objects, in one buffer              validity   which rows of a column are null
 //! ```
 //!
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | copied error subscript validity | argument column key records | arrow fleet tools | batch names | array | located | map | pair plan publishing same | picture
+//! imported | copied error subscript validity | argument key records | arrow fleet tools | batch names | array | located | map | pair plan publishing same | picture
 //! ```
 
 #![deny(unsafe_code)]
@@ -28,7 +28,6 @@ mod argument;
 mod array;
 mod arrow;
 mod batch;
-mod column;
 mod copied;
 mod error;
 mod fleet;

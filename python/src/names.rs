@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 
 use stead::policy::NodeId;
 
-use crate::arrow::Export;
+use stead_arrow::Export;
 
 /// The names of a map's nodes.
 pub(crate) struct Names {

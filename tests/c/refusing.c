@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LARGE = 64 * 1024, NODES = 20000, MOST = 40 };
+enum { LARGE = 64 * 1024, NODES = 20000, FIRSTS = 3000, MOST = 40 };
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -59,8 +59,8 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
   return *block == NULL ? ENOMEM : 0;
 }
 
-static char *first, *second;
-static stead_map *map, *next;
+static char *first, *second, *third;
+static stead_map *map, *next, *twice, *led;
 static stead_plan *plan;
 static const char *path, *wide, *fleet;
 static const void *bytes;
@@ -76,6 +76,19 @@ static int32_t build_next(void) {
 }
 static int32_t apply(void) {
   return stead_map_apply_file(fleet, wide, NULL, NULL, &out.map, NULL);
+}
+static int32_t build_firsts(void) {
+  return stead_map_build(third, strlen(third), NULL, twice, NULL, &out.map,
+                         NULL);
+}
+static int32_t report_firsts(void) {
+  return stead_map_report(led, &out.text, NULL);
+}
+static int32_t fleet_of_firsts(void) {
+  return stead_map_fleet(led, &out.text, NULL);
+}
+static int32_t between_firsts(void) {
+  return stead_plan_between(twice, led, &out.plan, NULL);
 }
 static int32_t from_bytes(void) {
   return stead_map_from_bytes(bytes, length, &out.map, NULL);
@@ -144,10 +157,14 @@ static const struct call calls[] = {
     {"stead_map_build", build, 1},
     {"stead_map_build on a map", build_next, 1},
     {"stead_map_apply_file", apply, 1},
+    {"stead_map_build with firsts", build_firsts, 1},
     {"stead_plan_between", between, 1},
+    {"stead_plan_between, firsts", between_firsts, 1},
     {"stead_plan_report", plan_report, 1},
     {"stead_map_report", report, 1},
     {"stead_map_fleet", fleet_of_map, 1},
+    {"stead_map_report, firsts", report_firsts, 1},
+    {"stead_map_fleet, firsts", fleet_of_firsts, 1},
     {"stead_survey", survey, 1},
     {"stead_map_from_bytes", from_bytes, 0},
     {"stead_map_open, copied", open_copy, 0},
@@ -207,9 +224,9 @@ static void check_call(const struct call *call) {
     check(refused > 0, call->name, __FILE__, __LINE__);
 }
 
-static char *large_fleet(const char *weight) {
+static char *large_fleet(const char *head, const char *weight) {
   char *text = malloc(NODES * 100 + 100);
-  char *end = text + sprintf(text, "name = \"large\"\nspread = [\"zone\"]\n");
+  char *end = text + sprintf(text, "name = \"large\"\n%s", head);
   for (int i = 0; i < NODES; i++)
     end += sprintf(end,
                    "[[node]]\nname = \"n%d\"\nlabels = { zone = \"z%d\" }\n"
@@ -218,14 +235,34 @@ static char *large_fleet(const char *weight) {
   return text;
 }
 
+// A fleet with two copies, as a text with firsts: each makes the second holder
+// of a key answer first.
+static char *with_firsts(const char *text) {
+  char *whole = malloc(strlen(text) + FIRSTS * 80), key[16];
+  char *end = whole + sprintf(whole, "%s", text);
+  for (int i = 0; i < FIRSTS; i++) {
+    sprintf(key, "k%d", i);
+    GIVES(stead_map_locate_all(twice, key, strlen(key), out.nodes, 2,
+                               &out.count, at));
+    end += sprintf(end, "[[first]]\nkey = \"%s\"\nnode = \"%s\"\n", key,
+                   stead_map_node_name(twice, out.nodes[1]));
+  }
+  return whole;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return fprintf(stderr, "usage: refusing SCRATCH\n"), 2;
   scratch = argv[1];
-  first = large_fleet("1");
-  second = large_fleet("3");
+  first = large_fleet("spread = [\"zone\"]\n", "1");
+  second = large_fleet("spread = [\"zone\"]\n", "3");
   map = built(first, NULL);
   next = built(second, map);
+  char *two = large_fleet("replicas = 2\n", "1");
+  twice = built(two, NULL);
+  third = with_firsts(two);
+  led = built(third, twice);
+  free(two);
   path = in(scratch, "large.map");
   wide = in(scratch, "applied.map");
   fleet = in(scratch, "large.toml");

@@ -24,13 +24,13 @@ STRICTER = "-Zmiri-recursive-validation"
 
 CORE = ("-p", "stead", "--lib")
 C = ("-p", "stead-capi", "--lib")
-PYTHON = ("-p", "stead-python", "--lib")
+ARROW = ("-p", "stead-arrow", "--lib")
 KERNELS = ("kernel::", "hash::short_md5")
 # name -> what cargo builds, which tests run, more flags of Miri, and of rustc
 PARTS = {
     "C boundary": (C, ("boundary::",), STRICTER, ""),
     "calls as C makes them": (C, ("calls::", "batch::", "strings::every"), "", ""),
-    "Arrow": (PYTHON, ("arrow::",), "", ""),
+    "Arrow": (ARROW, (), "", ""),
     "kernels": (CORE, KERNELS, "", ""),
     "maps and memory": (CORE, ("map::marks", "map::buckets", "memory::"), "", ""),
 }

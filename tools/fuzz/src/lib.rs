@@ -7,19 +7,28 @@
 //! proportion, or accept what breaks a rule.
 //!
 //! ```text
-//! input | maps | changes files fleets paths rings sweep | agent log rrd sync
+//! input foreign producer | arguments | asked described mapless planned | maps | arrow calls changes files fleets paths rings sweep | agent log rrd sync
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod agent;
+mod arguments;
+mod arrow;
+mod asked;
+mod calls;
 mod changes;
+mod described;
 mod files;
 mod fleets;
+mod foreign;
 mod input;
 mod log;
+mod mapless;
 mod maps;
 mod paths;
+mod planned;
+mod producer;
 mod rings;
 mod rrd;
 mod sweep;
@@ -50,6 +59,8 @@ pub const TARGETS: &[Target] = &[
     target("rrd_log", log::segments, 2000),
     target("rrd_agent", agent::frames, 2000),
     target("rings", rings::lists, 2000),
+    target("arrow", arrow::columns, 1500),
+    target("c_calls", calls::sequences, 1000),
     Target {
         seeds: &["tests/maps"],
         ..target("maps", maps::bytes, 8000)

@@ -104,6 +104,32 @@ fn of_parts(data: &[u8]) -> Option<Map> {
     Some(map)
 }
 
+/// Returns the bytes of a map with some changes, which may break rules.
+pub fn made(input: &mut Input<'_>, changes: usize) -> Vec<u8> {
+    let mut parts = base(input.byte()).clone();
+    (0..changes).for_each(|_| change(&mut parts, input));
+    encode(&parts)
+}
+
+/// Returns the text of a fleet of one of the maps that [`parts`] begins with: changed, cut, or
+/// bytes of the input instead.
+pub fn fleet(input: &mut Input<'_>) -> Vec<u8> {
+    let mut text = input.one_of(&FLEETS).to_string();
+    match input.below(8) {
+        0 => text = text.replace("{name = 'c'}", "{name = 'c'}, {name = 'd'}"),
+        1 => text = text.replace("weight = 2", &format!("weight = {}", input.below(1000))),
+        2 => text += *input.one_of(&["replicas = 2\n", "max_slices = 9\n", "x = 1\n"]),
+        3 => text.truncate(input.below(text.len())),
+        4 => text = text.replace("name = 'b'", "name = 'e'"),
+        5 => {
+            let own = 4 * input.below(60);
+            return input.bytes(own).to_vec();
+        }
+        _ => {}
+    }
+    text.into_bytes()
+}
+
 fn base(which: u8) -> &'static Parts {
     static BASES: OnceLock<Vec<Parts>> = OnceLock::new();
     let bases = BASES.get_or_init(|| {

@@ -116,7 +116,7 @@ macro_rules! targets {
 }
 
 targets! {
-    paths rrd_lines rrd_replies rrd_files rrd_templates rrd_log rrd_agent rings maps map_changes parts part_changes outages fleets
+    paths rrd_lines rrd_replies rrd_files rrd_templates rrd_log rrd_agent rings arrow c_calls maps map_changes parts part_changes outages fleets
     changes saved_plans history_logs journals carry_settings carry_frames hub_records
 }
 

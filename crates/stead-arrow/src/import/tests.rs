@@ -1,8 +1,11 @@
-//! Tests of the exchange with Arrow that need no Python: what is exported is imported again. Miri
-//! runs them (`make miri`), because it links nothing. python/tests has the tests with real
-//! libraries.
+//! What is exported is imported again. Miri runs these tests, too (`make miri`); python/tests has
+//! those with real libraries.
+
+use std::ffi::c_char;
+use std::ptr;
 
 use super::*;
+use crate::export::{Buffer, Export};
 
 fn buffer<T: Copy + Send + Sync + 'static>(items: &[T]) -> Option<Arc<dyn Buffer>> {
     Some(Arc::new(items.to_vec()))
@@ -26,16 +29,19 @@ fn strings() -> Export {
 }
 
 fn imported(export: Export) -> Chunk {
-    Chunk {
-        schema: Arc::new(export.exported_schema()),
-        array: export.exported_array(),
-    }
+    let schema = export.schema();
+    Chunk::new(schema, export.array())
+}
+
+/// The array of a chunk, to be changed.
+fn array(chunk: &mut Chunk) -> &mut ArrowArray {
+    // SAFETY: the chunk owns the array, and is borrowed as long as the result.
+    unsafe { &mut *chunk.array.place() }
 }
 
 fn text(problem: Problem) -> String {
     match problem {
         Problem::Type(text) | Problem::Invalid(text) | Problem::Stream(text) => text,
-        Problem::Memory | Problem::Raised(_) => "another problem".to_owned(),
     }
 }
 
@@ -86,9 +92,9 @@ fn every_layout_comes_back_as_it_was() {
 #[test]
 fn a_part_of_an_array_is_read_from_its_offset_on() {
     let mut chunk = imported(strings());
-    (chunk.array.offset, chunk.array.length) = (1, 3);
+    (array(&mut chunk).offset, array(&mut chunk).length) = (1, 3);
     assert_eq!(keys(&chunk).unwrap(), ALL[1..]);
-    (chunk.array.offset, chunk.array.length) = (4, 0);
+    (array(&mut chunk).offset, array(&mut chunk).length) = (4, 0);
     assert!(keys(&chunk).unwrap().is_empty());
 }
 
@@ -109,10 +115,10 @@ fn what_the_structs_lack_is_refused_before_it_is_read() {
     for (damage, problem) in damages {
         let mut chunk = imported(strings());
         let release = chunk.array.release;
-        damage(&mut chunk.array);
+        damage(array(&mut chunk));
         let found = keys(&chunk).unwrap_err();
         assert!(found.contains(problem), "{found}");
-        chunk.array.release = release;
+        array(&mut chunk).release = release;
     }
     let none = column(c"u", 4, &[None, None, buffer(b"frank")]);
     assert!(keys(&imported(none))
@@ -141,10 +147,11 @@ fn a_consumer_may_move_a_child_or_a_dictionary_out_and_keep_it_longer() {
     // SAFETY: nobody else uses the child.
     let kept = unsafe { kept.replace(ArrowSchema::released()) };
     drop((schema, array));
-    let kept = Chunk {
-        schema: Arc::new(kept),
-        array: child,
-    };
+    // SAFETY: it was moved out of what owned it, and `Export` made it.
+    let kept = unsafe { Owned::new(kept) };
+    // SAFETY: as for the schema.
+    let child = unsafe { Owned::new(child) };
+    let kept = Chunk::new(kept, child);
     assert_eq!(keys(&kept).unwrap(), ALL);
     // an array may be released on another thread than the one that made it
     std::thread::spawn(move || drop(kept)).join().unwrap();
@@ -153,7 +160,11 @@ fn a_consumer_may_move_a_child_or_a_dictionary_out_and_keep_it_longer() {
 /// A stream of three arrays, the last of which fails; its counter is the private data.
 extern "C" fn get_schema(_: *mut ArrowArrayStream, schema: *mut ArrowSchema) -> c_int {
     // SAFETY: `Reader` passes a released schema, which may be overwritten.
-    unsafe { schema.write(strings().exported_schema()) };
+    unsafe {
+        schema
+            .cast::<Owned<ArrowSchema>>()
+            .write(strings().schema())
+    };
     0
 }
 
@@ -167,7 +178,7 @@ extern "C" fn get_next(stream: *mut ArrowArrayStream, array: *mut ArrowArray) ->
         return 5;
     }
     // SAFETY: `Reader` passes a released array, which may be overwritten.
-    unsafe { array.write(strings().exported_array()) };
+    unsafe { array.cast::<Owned<ArrowArray>>().write(strings().array()) };
     0
 }
 
@@ -185,18 +196,17 @@ extern "C" fn release(stream: *mut ArrowArrayStream) {
 
 #[test]
 fn a_stream_is_read_to_its_failure_and_its_chunks_outlive_it() {
-    let mut reader = Reader {
-        stream: ArrowArrayStream {
-            get_schema: Some(get_schema),
-            get_next: Some(get_next),
-            get_last_error: Some(get_last_error),
-            release: Some(release),
-            private_data: Box::into_raw(Box::new(0_u32)).cast(),
-        },
-        schema: None,
+    let stream = ArrowArrayStream {
+        get_schema: Some(get_schema),
+        get_next: Some(get_next),
+        get_last_error: Some(get_last_error),
+        release: Some(release),
+        private_data: Box::into_raw(Box::new(0_u32)).cast(),
     };
-    let chunks = [0; 2].map(|_| reader.next().map_err(text).unwrap().unwrap());
-    let failed = reader.next().map(|_| ()).map_err(text);
+    // SAFETY: the stream is new, and its functions keep the rules.
+    let mut reader = Reader::new(unsafe { Owned::new(stream) });
+    let chunks = [0; 2].map(|_| reader.next_chunk().map_err(text).unwrap().unwrap());
+    let failed = reader.next_chunk().map(|_| ()).map_err(text);
     assert_eq!(failed.unwrap_err(), "the disk is gone");
     drop(reader);
     for chunk in &chunks {

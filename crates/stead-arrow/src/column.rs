@@ -7,7 +7,7 @@
 //! Codes          codes   | 2 | 0 | 2 |            values  a column of one of the layouts above
 //! ```
 //!
-//! Each slice ends where the structs say that its buffer ends (arrow.rs), and every access is
+//! Each slice ends where the structs say that its buffer ends (import.rs), and every access is
 //! checked against that end. Decreasing offsets, views that point outside the data, and indices
 //! outside the dictionary are errors.
 //!
@@ -18,11 +18,12 @@ use std::ops::Range;
 
 use stead::{Keys, Span};
 
-use crate::error::Problem;
+use crate::problem::Problem;
 
 /// The integer type of a dictionary's codes: its width, and whether it is signed.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Width {
+#[allow(missing_docs)] // the names say it
+pub enum Width {
     I8,
     U8,
     I16,
@@ -35,7 +36,7 @@ pub(crate) enum Width {
 
 impl Width {
     /// The width in bytes.
-    pub(crate) fn bytes(self) -> usize {
+    pub fn bytes(self) -> usize {
         match self {
             Width::I8 | Width::U8 => 1,
             Width::I16 | Width::U16 => 2,
@@ -47,7 +48,7 @@ impl Width {
 
 /// The types of columns that are read.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// All rows are null.
     Nothing,
     /// Strings and binary with offsets of 4 bytes.
@@ -66,7 +67,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The least and the greatest number of buffers of such a column.
-    pub(crate) fn buffers(self) -> (usize, usize) {
+    pub fn buffers(self) -> (usize, usize) {
         match self {
             Kind::Nothing => (0, 1), // 1 in the format before 1.0, and in polars
             Kind::Batch => (1, 1),
@@ -79,7 +80,7 @@ impl Kind {
 }
 
 /// The kind of column for a format string of the C Data Interface.
-pub(crate) fn kind_of(format: &str) -> Option<Kind> {
+pub fn kind_of(format: &str) -> Option<Kind> {
     Some(match format {
         "n" => Kind::Nothing,
         "u" | "z" => Kind::Narrow,
@@ -99,7 +100,7 @@ pub(crate) fn kind_of(format: &str) -> Option<Kind> {
 }
 
 /// The error for a column whose type cannot hold keys.
-pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
+pub fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
     let name = match format.split(':').next().unwrap_or("") {
         _ if is_coded => "dictionary".to_owned(),
         "b" => "bool".to_owned(),
@@ -132,11 +133,11 @@ pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Prob
 }
 
 /// The rows that are not null: one bit per row, the lowest first.
-pub(crate) struct Bits<'a> {
+pub struct Bits<'a> {
     /// The buffer.
-    pub(crate) bytes: &'a [u8],
+    pub bytes: &'a [u8],
     /// The bit of row 0.
-    pub(crate) first: usize,
+    pub first: usize,
 }
 
 impl Bits<'_> {
@@ -156,16 +157,16 @@ impl Bits<'_> {
 }
 
 /// Indices of a dictionary.
-pub(crate) struct Codes<'a> {
+pub struct Codes<'a> {
     /// The type of each index.
-    pub(crate) width: Width,
+    pub width: Width,
     /// The buffer, from row 0 on.
-    pub(crate) bytes: &'a [u8],
+    pub bytes: &'a [u8],
 }
 
 impl Codes<'_> {
     /// The index of a row; None if the row is out of range or the index is negative.
-    pub(crate) fn get(&self, row: usize) -> Option<usize> {
+    pub fn get(&self, row: usize) -> Option<usize> {
         let code = match self.width {
             Width::I8 => i64::from(i8::from_ne_bytes(item(self.bytes, row)?)),
             Width::U8 => i64::from(u8::from_ne_bytes(item(self.bytes, row)?)),
@@ -187,24 +188,28 @@ fn item<const N: usize>(bytes: &[u8], row: usize) -> Option<[u8; N]> {
 }
 
 /// Where the bytes of the rows are.
-pub(crate) enum Layout<'a> {
+#[allow(missing_docs)] // the head of this file draws the fields
+pub enum Layout<'a> {
+    /// All rows are null.
     Nothing,
+    /// Offsets of 4 bytes into the data.
     Narrow {
         offsets: &'a [[u8; 4]],
         data: &'a [u8],
     },
+    /// Offsets of 8 bytes into the data.
     Wide {
         offsets: &'a [[u8; 8]],
         data: &'a [u8],
     },
+    /// Views of any of several data buffers.
     Views {
         views: &'a [[u8; 16]],
         data: Vec<&'a [u8]>,
     },
-    Fixed {
-        width: usize,
-        data: &'a [u8],
-    },
+    /// The same number of bytes for each row.
+    Fixed { width: usize, data: &'a [u8] },
+    /// Indices of values.
     Codes {
         codes: Codes<'a>,
         values: Box<Column<'a>>,
@@ -212,26 +217,26 @@ pub(crate) enum Layout<'a> {
 }
 
 /// Rows of keys.
-pub(crate) struct Column<'a> {
+pub struct Column<'a> {
     /// The number of rows.
-    pub(crate) length: usize,
+    pub length: usize,
     /// A row is valid (not null) if all of these say so.
-    pub(crate) validity: Vec<Bits<'a>>,
+    pub validity: Vec<Bits<'a>>,
     /// The bytes of the rows.
-    pub(crate) layout: Layout<'a>,
+    pub layout: Layout<'a>,
 }
 
 /// The keys of a block of rows.
-pub(crate) struct Rows<'b> {
+pub struct Rows<'b> {
     /// The keys of the rows that are not null.
-    pub(crate) keys: Keys<'b>,
+    pub keys: Keys<'b>,
     /// The places of these rows in the block, ascending; None if no row is null.
-    pub(crate) valid: Option<&'b [usize]>,
+    pub valid: Option<&'b [usize]>,
 }
 
 /// Room for a block of rows, which is used again for the next block.
 #[derive(Default)]
-pub(crate) struct Room<'a> {
+pub struct Room<'a> {
     spans: Vec<Span>,
     each: Vec<&'a [u8]>,
     valid: Vec<usize>,
@@ -264,11 +269,7 @@ impl<'a> Room<'a> {
 
 impl<'a> Column<'a> {
     /// The keys of a block of rows, which are inside the column.
-    pub(crate) fn keys<'b>(
-        &self,
-        rows: Range<usize>,
-        room: &'b mut Room<'a>,
-    ) -> Result<Rows<'b>, Problem>
+    pub fn keys<'b>(&self, rows: Range<usize>, room: &'b mut Room<'a>) -> Result<Rows<'b>, Problem>
     where
         'a: 'b,
     {
@@ -357,12 +358,12 @@ impl<'a> Column<'a> {
 
     /// Whether a row is null by its own validity bit. A row is also null if its value in the
     /// dictionary is null, which this does not check.
-    pub(crate) fn is_null(&self, row: usize) -> bool {
+    pub fn is_null(&self, row: usize) -> bool {
         self.validity.iter().any(|bits| !bits.is_set(row))
     }
 
     /// The key of a row; None for null.
-    pub(crate) fn key(&self, row: usize) -> Result<Option<&'a [u8]>, Problem> {
+    pub fn key(&self, row: usize) -> Result<Option<&'a [u8]>, Problem> {
         if self.is_null(row) {
             return Ok(None);
         }
@@ -401,7 +402,7 @@ impl<'a> Column<'a> {
     }
 
     /// The error for a row whose offsets, view or index point outside.
-    pub(crate) fn damaged(&self, row: usize) -> Problem {
+    pub fn damaged(&self, row: usize) -> Problem {
         let what = match self.layout {
             Layout::Codes { .. } => "index is not in the dictionary",
             _ => "bytes are not in the data",
