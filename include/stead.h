@@ -417,8 +417,9 @@ int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, 
 // max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 // also carries its target, and building the same fleet again takes the next step.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_GUARDED when a carry
-// is open in `previous`; STEAD_MEMORY.
+// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
+// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
+// STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build(const void *fleet,
                         size_t length,
@@ -431,8 +432,9 @@ int32_t stead_map_build(const void *fleet,
 // Builds the map of a fleet file, as stead_map_build does with a text. Messages call the fleet by
 // its path.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_GUARDED when a carry
-// is open in `previous`; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
+// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
+// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
+// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
 // STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build_file(const char *path,

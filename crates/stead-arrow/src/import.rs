@@ -244,13 +244,14 @@ fn read<'a>(
             }
         }
         Kind::Fixed(width) => {
-            let size = end
+            // the size of all rows: a batch may need fewer
+            whole
                 .checked_mul(width)
                 .filter(|size| isize::try_from(*size).is_ok())
                 .ok_or_else(|| malformed("is too long"))?;
             Layout::Fixed {
                 width,
-                data: &buffers.bytes(1, size, "data")?[first * width..],
+                data: &buffers.bytes(1, end * width, "data")?[first * width..],
             }
         }
         Kind::Codes(width) => {

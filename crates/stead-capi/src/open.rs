@@ -78,8 +78,9 @@ pub extern "C" fn stead_map_from_bytes(
 /// max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
 /// also carries its target, and building the same fleet again takes the next step.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_GUARDED when a carry
-/// is open in `previous`; STEAD_MEMORY.
+/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
+/// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
+/// STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_build(
@@ -103,8 +104,9 @@ pub extern "C" fn stead_map_build(
 /// Builds the map of a fleet file, as stead_map_build does with a text. Messages call the fleet by
 /// its path.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
-/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_GUARDED when a carry
-/// is open in `previous`; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
+/// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
+/// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
+/// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
 /// STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
