@@ -358,13 +358,7 @@ class Collectd:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
             )
-        wait_for(
-            lambda: (
-                (self.place / "collectd.sock").exists()
-                and "Initialization complete" in self.said()
-            ),
-            "collectd to be ready",
-        )
+        wait_for(self.listens, "collectd to be ready")
         return self
 
     def __exit__(self, *_):
@@ -375,6 +369,15 @@ class Collectd:
         assert self.process.poll() is None, (self.place / "collectd.out").read_text()
         said = self.place / "collectd.said"
         return said.read_text() if said.exists() else ""
+
+    def listens(self):
+        """Returns whether it is ready; the socket exists a little before it listens."""
+        try:
+            with Client(f"unix:{self.place}/collectd.sock"):
+                pass
+        except OSError:
+            return False
+        return "Initialization complete" in self.said()
 
     def put(self, values):
         """Gives it values as another program may: (name, interval, text)."""

@@ -36,12 +36,13 @@ enum Kind {
 
 impl Shape {
     /// Reads the shape and the last time, in whole seconds, from the answers to INFO and LAST: INFO
-    /// does not know of values that wait in memory. Returns `None` if they do not tell them.
+    /// does not know of values that wait in memory, and LAST cuts times after the year 2106 to 32
+    /// bits. Returns `None` if they do not tell them.
     pub fn read(info: &Reply, last: &Reply) -> Option<(Shape, f64)> {
         if info.is_error() || last.is_error() {
             return None;
         }
-        let last = integer_of(&last.text)?;
+        let mut last = integer_of(&last.text)?;
         let (mut columns, mut whole_seconds) = (Vec::new(), false);
         for line in info.each() {
             // key, kind, value
@@ -49,6 +50,7 @@ impl Shape {
             let (key, value) = (words.next()?, words.nth(1).unwrap_or_default());
             match key {
                 b"rrd_version" => whole_seconds = value < &b"0003"[..],
+                b"last_update" => last = last.max(integer_of(value).unwrap_or(last)),
                 _ if key.starts_with(b"ds[") && key.ends_with(b"].type") => {
                     columns.extend(Kind::of(value))
                 }
@@ -355,6 +357,22 @@ mod tests {
             (good, Reply::ok("soon")),
         ] {
             assert_eq!(Shape::read(&info, &last), None);
+        }
+    }
+
+    #[test]
+    fn the_last_time_is_that_of_memory_or_of_the_file() {
+        for (file, told, last) in [
+            ("100", "160", 160.0),
+            // rrdcached prints 32 bits of it
+            ("9700013360", "1110078768", 9_700_013_360.0),
+        ] {
+            let lines = [
+                "ds[a].type 2 GAUGE".to_owned(),
+                format!("last_update 1 {file}"),
+            ];
+            let info = Reply::list("Info", lines);
+            assert_eq!(Shape::read(&info, &Reply::ok(told)).unwrap().1, last);
         }
     }
 

@@ -132,6 +132,11 @@ fn copy_bare(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
+        let to = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy_bare(&path, &to)?;
+            continue;
+        }
         let text = fs::read_to_string(&path)?;
         let mut parts = text.split(": Foreign<*");
         let mut bare = parts.next().unwrap_or_default().to_owned();
@@ -139,7 +144,7 @@ fn copy_bare(from: &Path, to: &Path) -> Result<(), Failure> {
             let (pointer, rest) = part.split_once('>').ok_or("`Foreign<` without `>`")?;
             bare += &format!(": *{pointer}{rest}");
         }
-        fs::write(to.join(path.file_name().unwrap_or_default()), bare)?;
+        fs::write(to, bare)?;
     }
     Ok(())
 }

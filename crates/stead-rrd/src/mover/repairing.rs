@@ -209,8 +209,8 @@ impl Mover {
         let asked = backend.ask(&flush, false).await;
         let is_here = asked.is_ok_and(|reply| !has_no_file(&reply.text));
         if elsewhere.is_none() {
-            // a file that was made by --create is here; whether it should have older values is known
-            // when another server of it is up
+            // a file that was made by --create is here; whether it should have older values is
+            // known when another server of it is up
             if is_here {
                 self.router.shared().repairs.has_file(name, place);
             }
