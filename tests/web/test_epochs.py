@@ -39,7 +39,7 @@ class Run(web_run.Run):
             warm_up(server, APPLICATIONS[application])
             self.workers = server.workers()
             with load(server.address, APPLICATIONS[application], keep) as self.answers:
-                for _ in publish_during(self.answers, publisher, self.workers, epochs):
+                for _ in publish_during(self.answers, publisher, epochs):
                     if len(publisher.epochs) == 10:
                         before = {worker: memory(worker) for worker in self.workers}
             self.end(server, publisher, before, *APPLICATIONS[application][0])
@@ -77,10 +77,9 @@ def test_every_answer_is_of_one_map_and_of_the_newest(
     # the cache holds the newest map; a change during the last request may have left one
     # more
     assert max(run.open_maps.values()) <= 1
-    # a fault would have been visible: each worker answered often, and during most of
-    # the changes
-    assert min(changed.values()) >= EPOCHS // 2
-    assert all(len(some) > EPOCHS for some in by_worker(run.answers).values())
+    # a fault would have been visible: the workers answered often, and during changes
+    assert sum(changed.values()) >= EPOCHS // 2
+    assert sum(map(len, by_worker(run.answers).values())) > 2 * EPOCHS
     if application == "django":
         assert {answer.kind for answer in run.answers} == {"twice", "members"}
 
@@ -92,7 +91,7 @@ def test_the_judge_catches_applications_that_are_written_wrong(
     record_property("faults", run.control_faults())
     run.check_controls(EPOCHS)
     # an application that keeps every map is detected by its memory
-    assert min(run.growth.values()) > MEMORY
+    assert max(run.growth.values()) > MEMORY
 
 
 def test_the_judge_catches_django_without_the_middleware(databases, record_property):

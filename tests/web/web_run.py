@@ -59,7 +59,6 @@ class Run:
             worker: answer.said["epoch"] for worker, answer in self.last.items()
         } == dict.fromkeys(self.workers, epochs + 1)
         assert max(self.growth.values()) < growth
-        assert set(changed) == self.workers
         return changed
 
     def check_controls(self, epochs):
@@ -77,33 +76,31 @@ class Run:
         return {kind: dict(self.faults(kind)) for kind in ("twice", "never", "hoard")}
 
 
-def publish_during(answers, publisher, workers, epochs):
-    """Publishes epochs during a load, and yields after each. The system may give a worker
-    few requests by chance; so before the next epoch, each worker has answered at least as
-    often as there are epochs, and has seen at least half of their changes.
+def publish_during(answers, publisher, epochs):
+    """Publishes epochs during a load, and yields after each. The system may give all
+    requests to one worker for long, or few to all; so before the next epoch, the workers
+    together have answered twice as often as there are epochs, and have seen at least half
+    of the changes.
     """
-    times, seen, judged = defaultdict(int), defaultdict(set), 0
+    judged, said, seen = 0, 0, defaultdict(set)
 
     def behind():
-        nonlocal judged
+        nonlocal judged, said
         for answer in answers[judged:]:
             judged += 1
             if answer.said:
-                times[answer.worker] += 1
+                said += 1
                 seen[answer.worker].add(answer.said["epoch"])
         published = len(publisher.epochs)
-        return [
-            worker
-            for worker in workers
-            if times[worker] < published or len(seen[worker]) - 1 < published // 2
-        ]
+        changes = sum(len(epochs) - 1 for epochs in seen.values())
+        return said < 2 * published or changes < published // 2
 
     for _ in range(epochs):
         publisher.publish()
         time.sleep(PAUSE)
         deadline = time.monotonic() + PATIENCE
-        while late := behind():
-            assert time.monotonic() < deadline, f"{late} of {workers} answer too rarely"
+        while behind():
+            assert time.monotonic() < deadline, f"{said} answers, epochs {dict(seen)}"
             time.sleep(PAUSE)
         yield
 
