@@ -1,9 +1,10 @@
 """Runs every suite, shows each one's line as it ends, and ends with the names of the
 tests that failed and the plain total. Exit 1 when anything failed.
 
-    python3 scripts/suites.py [SUITE ...]      only these; --list names them
+    python3 scripts/suites.py [SUITE ...]      only those with this in their names
 """
 
+import argparse
 import itertools
 import os
 import re
@@ -546,10 +547,17 @@ def build_module():
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-    wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
-    if "--list" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="a part of its name")
+    parser.add_argument("--list", action="store_true", help="only print the names")
+    asked = parser.parse_args()
+    wanted = asked.suites
+    if asked.list:
         print("\n".join(name for name, *_ in SUITES))
         return 0
+    for word in wanted:
+        if not any(word in name for name, *_ in SUITES):
+            parser.error(f"no suite has {word!r} in its name; --list prints them")
     suites = [
         suite for suite in SUITES if not wanted or any(w in suite[0] for w in wanted)
     ]
