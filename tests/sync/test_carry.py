@@ -235,13 +235,15 @@ def test_the_new_node_loses_data_before_the_old_copies_are_removed(programs, pla
         carry.begin(*NEW)
         assert carry.run("--until", "both_old_first").returncode == 0
         copies = sorted((carry.roots / "d").glob("*/*"))
-        # the state changes, and then a file is lost
+        # the state changes, and then a file is lost that was not checked yet
+        carry.write_file(limits="items_per_second = 1")
         step = carry.start_run("--until", "both_new_first")
         wait_for(lambda: carry.state() == "both_new_first", "the state")
         kill(step)
-        copies[0].unlink()
+        carry.write_file()
+        copies[-1].unlink()
         lost = carry.run()
-        assert lost.returncode == 69 and copies[0].name in lost.stderr, lost.stderr
+        assert lost.returncode == 69 and copies[-1].name in lost.stderr, lost.stderr
         assert carry.state() == "both_new_first"
         assert site.sync("carry", "reverse", carry.file).returncode == 0
         assert carry.run().returncode == 0
