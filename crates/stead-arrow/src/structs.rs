@@ -1,9 +1,9 @@
 //! The structs of Arrow's C data interface, as all libraries share them, and who releases them.
 //!
-//! The rules (arrow.apache.org, "The Arrow C data interface"): a struct whose `release` is null is
-//! released; the owner of a struct calls `release` once; a struct may be moved, and then only the
-//! new place owns it. The structs themselves are plain data, of which nobody can tell who owns
-//! them. [`Owned`] is the owner.
+//! The rules are those of arrow.apache.org, "The Arrow C data interface". A struct whose `release`
+//! is null is released. The owner of a struct calls `release` once. A struct may be moved, and then
+//! only the new place owns it. The structs themselves are plain data and do not say who owns them.
+//! [`Owned`] is the owner.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void, CStr};

@@ -359,20 +359,20 @@ fn sixty_four_processes_see_published_maps_in_their_order() {
 }
 
 #[test]
-#[ignore = "ten thousand maps"]
+#[ignore = "publishes ten thousand maps, which takes minutes; make faults runs it"]
 fn sixty_four_threads_see_ten_thousand_maps() {
     threads(10_000);
 }
 
 #[test]
-#[ignore = "ten thousand maps"]
+#[ignore = "publishes ten thousand maps, which takes minutes; make faults runs it"]
 fn sixty_four_processes_see_ten_thousand_maps() {
     processes(10_000);
 }
 
 /// A reader of `processes`, in a process of its own.
 #[test]
-#[ignore = "other tests start it"]
+#[ignore = "the tests with processes start it"]
 fn reader() {
     let Some(way) = std::env::var("STEAD_READER").ok() else {
         return;

@@ -2,9 +2,9 @@
 //! is called next, of which object, and with which arguments. Beside each object of libstead there
 //! is one of the Rust library, and both must say the same.
 //!
-//! Every pointer is NULL at times, where it may be and where it may not. What is given to libstead
-//! keeps the contract of stead.h otherwise: arrays are as long as is said, and a handle is used
-//! until it is freed, once, in any order.
+//! Every pointer is NULL at times, where it may be and where it may not. Otherwise the calls keep
+//! the contract of stead.h: arrays are as long as the call says, and no handle is used after it was
+//! freed. Handles are freed once each, in any order.
 #![allow(unsafe_code)] // `call!`, whose one block of unsafe code is in foreign.rs
 
 use std::ffi::CStr;
