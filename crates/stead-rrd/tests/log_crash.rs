@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use stead_rrd::log::{survives, Durability, Durable, Log, Size};
@@ -13,6 +14,13 @@ const OPTIONS: Size = Size {
     bound: 1 << 20,
     sync_every: Duration::from_millis(20),
 };
+
+/// Lets one test run at a time. A process that is being started has the open files of its parent
+/// until it is the new program, and with them the locks of the logs of all other tests.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 /// Returns the bytes of the record that its writer calls `name`.
 fn text(name: u64) -> Vec<u8> {
@@ -151,6 +159,7 @@ fn fifty_kills_lose_nothing_that_was_written() {
 }
 
 fn fifty_kills(mode: &str) {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     Durable::open(&path, OPTIONS)
@@ -245,6 +254,7 @@ fn check(text: &str, problem: &str) {
 
 #[test]
 fn a_limit_on_file_sizes_is_a_full_disk_and_loses_nothing() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     // a segment has one byte more
     check(&full(dir.path(), "true", Some(65535)).unwrap(), NO_ROOM);
@@ -258,6 +268,7 @@ fn a_limit_on_file_sizes_is_a_full_disk_and_loses_nothing() {
 
 #[test]
 fn a_full_disk_is_an_error_and_loses_nothing() {
+    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     for kib in [150, 200, 260, 263, 270] {
         match full(

@@ -10,7 +10,7 @@ use super::standing::BATCH_LINES;
 use super::work::is_risky;
 use crate::connection::Connection;
 use crate::health::Health;
-use crate::key::Key;
+use crate::key::{hash_of, Key};
 use crate::known::Doubt;
 use crate::record;
 use crate::refusals::{has_no_file, is_repeated, last_time};
@@ -64,10 +64,15 @@ impl Backend {
             let failures = self
                 .in_time(connection.batch(&stretch.text, stretch.sent.len()))
                 .await?;
-            for (at, text) in failures {
+            let mut failures: HashMap<usize, Vec<u8>> = failures.into_iter().collect();
+            for (at, sent) in stretch.sent.iter().enumerate() {
                 let Sent {
                     name, verb, time, ..
-                } = &stretch.sent[at];
+                } = sent;
+                let Some(text) = failures.remove(&at) else {
+                    doubts.took(name, *time);
+                    continue;
+                };
                 let repairs = &self.shared.repairs;
                 match needed(*verb, &text) {
                     _ if has_no_file(&text) => {
@@ -212,16 +217,21 @@ struct Sent {
 /// Refusals that may be repetitions.
 ///
 /// A backend that has got the log up to some record refuses that record's values, and all before
-/// it, when they are sent again. So it names the time of one of them as the last one of the file.
-/// When it names another time, somebody else has written the file, and the backend may lack what it
-/// refused.
+/// it, when they are sent again. So it names the time of one of them as the last one of the file,
+/// or the time of a value that it has taken just now, if the log has values that every backend
+/// refuses. When it names another time, somebody else has written the file, and the backend may
+/// lack what it refused.
 #[derive(Default)]
-struct Doubts(HashMap<Vec<u8>, Doubted>);
+struct Doubts {
+    files: HashMap<Vec<u8>, Doubted>,
+    /// the time of the last value that the backend took, by the hash of the file's name
+    taken: HashMap<u64, f64>,
+}
 
 struct Doubted {
     /// the last time that the backend names
     last: Option<f64>,
-    /// whether a refused value has this time
+    /// whether a value of the log has this time
     seen: bool,
     /// the first refusal
     text: Vec<u8>,
@@ -230,10 +240,17 @@ struct Doubted {
 }
 
 impl Doubts {
+    /// Notes that a value of this time was taken.
+    fn took(&mut self, name: &[u8], time: Option<f64>) {
+        if let Some(time) = time {
+            self.taken.insert(hash_of(name), time);
+        }
+    }
+
     /// Adds a refusal of a value of this time.
     fn add(&mut self, name: &[u8], time: Option<f64>, text: Vec<u8>) {
         let last = last_time(&text);
-        let doubted = self.0.entry(name.to_vec()).or_insert(Doubted {
+        let doubted = self.files.entry(name.to_vec()).or_insert(Doubted {
             last,
             seen: false,
             text,
@@ -245,12 +262,14 @@ impl Doubts {
         }
         // the answer has six decimals
         let near = |(time, last): (f64, f64)| (time - last).abs() < 1e-6;
-        doubted.seen |= time.zip(last).is_some_and(near);
+        let taken = self.taken.get(&hash_of(name)).copied();
+        let times = [time, taken];
+        doubted.seen |= times.iter().any(|time| time.zip(last).is_some_and(near));
     }
 
     /// Returns the files whose refusals are no repetitions.
     fn left(self) -> impl Iterator<Item = (Vec<u8>, Doubted)> {
-        self.0.into_iter().filter(|(_, doubted)| !doubted.seen)
+        self.files.into_iter().filter(|(_, doubted)| !doubted.seen)
     }
 }
 
@@ -353,8 +372,13 @@ mod tests {
         doubts.add(b"fraction", Some(10.1234567), refusal("10.123457"));
         doubts.add(b"later", Some(10.0), refusal("10.000000"));
         doubts.add(b"later", Some(11.0), refusal("12.000000"));
+        // what the backend lacked, and then a value that every backend refuses
+        doubts.took(b"lacked", Some(20.0));
+        doubts.add(b"lacked", Some(15.0), refusal("20.000000"));
+        doubts.took(b"overtaken", Some(20.0));
+        doubts.add(b"overtaken", Some(21.0), refusal("600.000000"));
         let mut left: Vec<_> = doubts.left().map(|(name, _)| name).collect();
         left.sort();
-        assert_eq!(left, [b"foreign".to_vec(), b"later".to_vec()]);
+        assert_eq!(left, [&b"foreign"[..], b"later", b"overtaken"]);
     }
 }
