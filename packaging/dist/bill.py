@@ -13,6 +13,8 @@ import tree
 
 # cargo-cyclonedx is installed into target/ by cargo; the version decides what it writes
 TOOL = "cargo-cyclonedx@0.5.9"
+# where manifests are that the workspace needs, those of its members and of what they depend on
+MANIFESTS = ["Cargo.toml", "Cargo.lock", "crates", "python", "tools", "fuzz/capi"]
 DESCRIBED = {
     "stead-cli": "crates/stead-cli",
     "stead-sync": "crates/stead-sync",
@@ -47,7 +49,7 @@ def make():
         shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(out)
     # the tool writes its files beside the manifests: so into a copy
-    for name in tree.files("Cargo.toml", "Cargo.lock", "crates", "python", "tools"):
+    for name in tree.files(*MANIFESTS):
         path = os.path.join(work, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         shutil.copy2(os.path.join(tree.ROOT, name), path, follow_symlinks=False)
