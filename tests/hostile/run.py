@@ -5,7 +5,7 @@ call takes more memory than it may.
 
 Maps of 2 MB with one broken rule and the right digest, the small ones of the vectors, and
 fleets that are one mistake, repeated. The short form, of `make test`, takes a sample of the
-maps, and fleets of 64 KiB; `--long`, of `make faults`, takes all maps, and fleets of 1, 16 and 63
+maps, and fleets of 1 MiB; `--long`, of `make faults`, takes all maps, and fleets of 1, 16 and 63
 MiB. For fleets it also prints which of them take the most memory for each byte.
 """
 
@@ -32,12 +32,11 @@ from measured import Library, measure
 STATUSES = {"format": 4, "digest": 5, "version": 6}
 MEMORY = 17
 # What a call may take: some bytes for itself, and so many times the input. (A map that is
-# whole takes twice its size.) A reader of fleets keeps what it has read until it finds the
-# mistake: that takes up to 200 times the text (tables that nobody knows), and 650 MiB for
-# a million pins, the most that a fleet may have.
-SOME, TIMES = 512 << 10, 3
-VALUES_TIMES, VALUES_MOST = 240, 512 << 20
-SIZES_SHORT, SIZES_LONG = (64 << 10,), (1 << 20, 16 << 20, 63 << 20)
+# whole takes twice its size.) A reader of fleets needs up to 200 times the part of the text
+# that the parser sees at once.
+SOME, TIMES, TIMES_FLEET = 512 << 10, 3, 4
+PARSER_TIMES, PARSER_MOST = 240, 16 << 20
+SIZES_SHORT, SIZES_LONG = (1 << 20,), (1 << 20, 16 << 20, 63 << 20)
 # every so many maps, in the short form
 STEP = 5
 
@@ -72,8 +71,9 @@ class Tally:
 
 def room(size, is_fleet):
     """Returns how many bytes a call may take for an input of this size."""
-    values = min(VALUES_TIMES * size, VALUES_MOST) if is_fleet else 0
-    return SOME + TIMES * size + values
+    if not is_fleet:
+        return SOME + TIMES * size
+    return SOME + TIMES_FLEET * size + min(PARSER_TIMES * size, PARSER_MOST)
 
 
 def judged(outcome, status, size, is_fleet=False):

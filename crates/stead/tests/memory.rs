@@ -309,11 +309,17 @@ fn everything(table: &mut Table, of: Shape) {
     });
 }
 
+/// Kinds of calls that are refused long before they have used what they may need.
+const REFUSED: [&str; 2] = ["refused, JSON", "refused, TOML"];
+
 fn reading(table: &mut Table, name: &str, text: &str) {
-    let kind = if text.starts_with('{') {
-        "fleet, JSON"
-    } else {
-        "fleet, TOML"
+    set_limit(u64::MAX);
+    let is_read = Fleet::parse(text, "fleet").is_ok();
+    let kind = match (text.starts_with('{'), is_read) {
+        (true, true) => "fleet, JSON",
+        (false, true) => "fleet, TOML",
+        (true, false) => REFUSED[0],
+        (false, false) => REFUSED[1],
     };
     table.check(kind, name, &|| match Fleet::parse(text, "fleet") {
         Err(error @ Error::MemoryLimit { .. }) => Err(error),
@@ -438,7 +444,8 @@ fn no_call_uses_more_memory_than_was_estimated() {
     }
     table.print();
     for (kind, (_, most, _, of)) in &table.0 {
-        assert!(*most < NEAR, "{kind} of {of}: {most} times the peak");
+        let is_near = *most < NEAR || REFUSED.contains(kind);
+        assert!(is_near, "{kind} of {of}: {most} times the peak");
     }
     set_limit(USUAL_LIMIT);
 }
@@ -476,8 +483,11 @@ fn the_widest_fleets_are_below_the_usual_limit() {
         ..PLAIN
     };
     everything(&mut table, most);
-    let pins = "{\"key\":\"\",\"nodes\":[\"a\"]},".repeat(1_000_000);
-    let text = format!("{{\"name\":\"m\",\"node\":[{{\"name\":\"a\"}}],\"pin\":[{pins}{{}}]}}");
+    let pins: Vec<String> = (0..1_000_000)
+        .map(|pin| format!("{{\"key\":\"{pin}\",\"nodes\":[\"a\"]}}"))
+        .collect();
+    let pins = pins.join(",");
+    let text = format!("{{\"name\":\"m\",\"node\":[{{\"name\":\"a\"}}],\"pin\":[{pins}]}}");
     reading(&mut table, "a million pins", &text);
     table.print();
     for (kind, (_, most, largest, of)) in &table.0 {

@@ -1,4 +1,4 @@
-//! Lowers JSON to the tree: RFC 8259 and nothing looser.
+//! Lowers JSON to trees: RFC 8259 and nothing looser.
 //!
 //! Two parsers read the text. serde_json checks the grammar, because it accepts JSON and nothing
 //! else; but it keeps neither the offsets of values nor the digits of numbers. jsonc-parser keeps
@@ -6,6 +6,7 @@
 //! 0.28 on it can be strict itself, but needs a newer compiler than our MSRV.)
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use jsonc_parser::ast::{Object, Value as Json};
 use jsonc_parser::common::Ranged;
@@ -13,7 +14,7 @@ use jsonc_parser::{parse_to_ast, CollectOptions, CommentCollectionStrategy, Pars
 use serde::de::IgnoredAny;
 
 use super::need;
-use super::tree::{shown, KeyedTree, Mistake, Stopped, Tree, TreeValue, DEEPEST};
+use super::tree::{shown, KeyedTree, Mistake, Stopped, Take, Tree, TreeValue, DEEPEST, LISTS};
 use crate::memory;
 
 const STRICT: ParseOptions = ParseOptions {
@@ -27,40 +28,170 @@ const COLLECT: CollectOptions = CollectOptions {
     tokens: false,
 };
 
-/// The most values of an array or an object: a pin more than there may be.
-const MOST: usize = 1_000_001;
+/// The most values of a list of the fleet: a pin more than there may be.
+const MOST_TABLES: usize = 1_000_001;
 
-/// Reads one object.
-pub(super) fn tree(text: &str) -> Result<Tree, Stopped> {
+/// How many values of a list are taken at once.
+const PART: usize = 256;
+
+/// The most values of another array of the fleet: its labels.
+const MOST_OTHERS: usize = 1_000;
+
+/// The most values of any other array or object: the nodes of a policy.
+const MOST: usize = 65_536;
+
+/// Reads one object. Returns whether all of it was taken.
+///
+/// The parser gets the values of a list in parts, so that what it builds is never large.
+pub(super) fn read(text: &str, take: &mut Take) -> Result<bool, Stopped> {
     memory::room(need::of_json(text.len(), scan(text)?))?;
-    Ok(read(text)?)
-}
-
-fn read(text: &str) -> Result<Tree, Mistake> {
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let at = offset(text, error.line(), error.column());
         Mistake::new(at, format!("not valid JSON: {}", words(&error)))
     })?;
-    let parsed = parse_to_ast(text, &COLLECT, &STRICT).map_err(|error| {
-        // half a surrogate pair is the only mistake that serde_json's check lets pass
+    Ok(members(text, take)?)
+}
+
+/// Reads the members of the object that a valid text is.
+fn members(text: &str, take: &mut Take) -> Result<bool, Mistake> {
+    let start = text.len() - text.trim_start().len();
+    if text.as_bytes().get(start) != Some(&b'{') {
+        return Err(Mistake::new(
+            start,
+            "not a fleet in JSON; write one object, like \
+             {\"name\": \"members\", \"node\": [...]}",
+        ));
+    }
+    let mut names = HashSet::new();
+    for member in Values::inside(text, start) {
+        let (key, at, value) = named(text, member)?;
+        if !names.insert(key.clone()) {
+            return Err(twice(at, &key));
+        }
+        let is_list = text.as_bytes().get(value.start) == Some(&b'[');
+        let whole = if is_list {
+            list(text, &key, at, value.start, take)?
+        } else {
+            let tree = parsed(text, value)?;
+            take(KeyedTree { key, at, tree })
+        };
+        if !whole {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reads the values of a list, some at a time.
+fn list(text: &str, key: &str, at: usize, start: usize, take: &mut Take) -> Result<bool, Mistake> {
+    let mut part = |trees: Vec<Tree>| {
+        let value = TreeValue::Array(trees);
+        let tree = Tree { at: start, value };
+        let key = key.to_owned();
+        take(KeyedTree { key, at, tree })
+    };
+    let is_in_parts = LISTS.contains(&key);
+    let mut trees = Vec::new();
+    for value in Values::inside(text, start) {
+        if !is_in_parts && trees.len() == MOST_OTHERS {
+            let problem = format!(
+                "{} is an array of more than {MOST_OTHERS} values; is this a fleet?",
+                shown(key)
+            );
+            return Err(Mistake::new(value.start, problem));
+        }
+        trees.push(parsed(text, value)?);
+        if is_in_parts && trees.len() == PART && !part(std::mem::take(&mut trees)) {
+            return Ok(false);
+        }
+    }
+    Ok(part(trees))
+}
+
+/// Returns the name of a member, where it is, and where the value is.
+fn named(text: &str, member: Range<usize>) -> Result<(String, usize, Range<usize>), Mistake> {
+    let at = member.start;
+    let piece = text.get(member.clone()).unwrap_or_default();
+    // the closing quote is the first one that no backslash escapes
+    let mut escaped = false;
+    let quote = piece.bytes().skip(1).position(|byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    });
+    let end = at + quote.map_or(piece.len(), |place| place + 2);
+    let TreeValue::Text(key) = parsed(text, at..end)?.value else {
+        return Err(Mistake::new(
+            at,
+            "not valid JSON: a name is no string; quote it",
+        ));
+    };
+    let rest = text.get(end..member.end).unwrap_or_default();
+    let value = rest.trim_start().strip_prefix(':').unwrap_or_default();
+    Ok((key, at, member.end - value.trim_start().len()..member.end))
+}
+
+/// Parses a value that is valid JSON.
+fn parsed(text: &str, value: Range<usize>) -> Result<Tree, Mistake> {
+    let start = value.start;
+    let piece = text.get(value).unwrap_or_default();
+    // half a surrogate pair is the only mistake that serde_json's check lets pass
+    let wrong = |at: usize| {
         Mistake::new(
-            error.range().start,
+            start + at,
             "not valid JSON: a string has a wrong escape; check its backslashes",
         )
-    })?;
-    match parsed.value {
-        Some(Json::Object(object)) => Ok(Tree {
-            at: object.range.start,
-            value: TreeValue::Table(entries(object)?),
-        }),
-        other => {
-            let at = other.map_or(0, |value| value.range().start);
-            Err(Mistake::new(
-                at,
-                "not a fleet in JSON; write one object, like \
-                {\"name\": \"members\", \"node\": [...]}",
-            ))
+    };
+    let parsed = parse_to_ast(piece, &COLLECT, &STRICT);
+    let value = parsed.map_err(|error| wrong(error.range().start))?.value;
+    lower(value.ok_or_else(|| wrong(0))?, start)
+}
+
+fn twice(at: usize, key: &str) -> Mistake {
+    let problem = format!("key `{}` is given twice; keep one", shown(key));
+    Mistake::new(at, problem)
+}
+
+/// The places of the values of an array or of the members of an object, in a text that is valid.
+struct Values<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Values<'_> {
+    /// Begins behind the bracket that is at this byte.
+    fn inside(text: &str, bracket: usize) -> Values<'_> {
+        Values {
+            text,
+            at: bracket + 1,
         }
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self.text.get(self.at..)?;
+        let start = self.at + rest.len() - rest.trim_start().len();
+        let (mut depth, mut in_string, mut escaped) = (0, false, false);
+        for (at, byte) in self.text.bytes().enumerate().skip(start) {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if in_string => escaped = true,
+                b'"' => in_string = !in_string,
+                _ if in_string => {}
+                b'[' | b'{' => depth += 1,
+                b',' | b']' | b'}' if depth == 0 => {
+                    let is_last = byte != b',';
+                    self.at = if is_last { self.text.len() } else { at + 1 };
+                    return (at > start || !is_last).then_some(start..at);
+                }
+                b']' | b'}' => depth -= 1,
+                _ => {}
+            }
+        }
+        None
     }
 }
 
@@ -91,13 +222,14 @@ fn scan(text: &str) -> Result<usize, Mistake> {
                 open.pop();
             }
             b',' if !in_string => {
+                let most = if open.len() == 2 { MOST_TABLES } else { MOST };
                 let Some(commas) = open.last_mut() else {
                     continue; // the parser reports it
                 };
                 *commas += 1;
-                if *commas > MOST {
+                if *commas > most {
                     let problem =
-                        format!("an array or object of more than {MOST} values; is this a fleet?");
+                        format!("an array or object of more than {most} values; is this a fleet?");
                     return Err(Mistake::new(at, problem));
                 }
             }
@@ -140,60 +272,104 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 /// Lowers an object. A name that occurs twice is a mistake, as in TOML.
-fn entries(object: Object) -> Result<Vec<KeyedTree>, Mistake> {
+fn entries(object: Object, start: usize) -> Result<Vec<KeyedTree>, Mistake> {
     let mut seen = HashSet::with_capacity(object.properties.len());
     let mut entries = Vec::with_capacity(object.properties.len());
     for property in object.properties {
-        let at = property.name.range().start;
+        let at = start + property.name.range().start;
         let key = property.name.into_string();
         if !seen.insert(key.clone()) {
-            return Err(Mistake::new(
-                at,
-                format!("key `{}` is given twice; keep one", shown(&key)),
-            ));
+            return Err(twice(at, &key));
         }
         entries.push(KeyedTree {
             key,
             at,
-            tree: lower(property.value)?,
+            tree: lower(property.value, start)?,
         });
     }
     Ok(entries)
 }
 
-fn lower(value: Json) -> Result<Tree, Mistake> {
-    let at = value.range().start;
+/// Lowers a value of a piece that starts at this byte.
+fn lower(value: Json, start: usize) -> Result<Tree, Mistake> {
+    let at = start + value.range().start;
     let value = match value {
         Json::StringLit(text) => TreeValue::Text(text.value.into_owned()),
         Json::NumberLit(number) => TreeValue::Number(number.value.to_owned()),
         Json::BooleanLit(boolean) => TreeValue::Bool(boolean.value),
         Json::NullKeyword(_) => TreeValue::Other("null"),
-        Json::Array(array) => TreeValue::Array(
-            array
-                .elements
-                .into_iter()
-                .map(lower)
-                .collect::<Result<_, _>>()?,
-        ),
-        Json::Object(object) => TreeValue::Table(entries(object)?),
+        Json::Array(array) => {
+            let trees = array.elements.into_iter().map(|value| lower(value, start));
+            TreeValue::Array(trees.collect::<Result<_, _>>()?)
+        }
+        Json::Object(object) => TreeValue::Table(entries(object, start)?),
     };
     Ok(Tree { at, value })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::collected;
     use super::*;
 
     fn tree(text: &str) -> Result<Tree, Mistake> {
-        super::tree(text).map_err(Stopped::mistake)
+        let value = TreeValue::Table(collected(|take| read(text, take))?);
+        Ok(Tree { at: 0, value })
     }
 
     #[test]
     fn what_no_fleet_has_is_refused_before_it_is_parsed() {
-        let text = format!("{{\"spread\": [{}0]}}", "0,".repeat(1_000_002));
-        let mistake = tree(&text).err().unwrap();
-        assert_eq!(mistake.at, 12 + 2 * 1_000_001 + 1);
-        assert!(mistake.problem.contains("more than 1000001 values"));
+        for (text, at, words) in [
+            (
+                format!("{{\"spread\": [{}0]}}", "0,".repeat(1_000_002)),
+                12 + 2 * 1_000_001 + 1,
+                "more than 1000001 values",
+            ),
+            (
+                format!("{{\"spread\": [{}0]}}", "0,".repeat(1_000)),
+                12 + 2 * 1_000,
+                "more than 1000 values",
+            ),
+            (
+                format!("{{\"node\": [[{}0]]}}", "0,".repeat(65_537)),
+                11 + 2 * 65_536 + 1,
+                "more than 65536 values",
+            ),
+        ] {
+            let mistake = tree(&text).err().unwrap();
+            assert_eq!(mistake.at, at, "{words}");
+            assert!(mistake.problem.contains(words), "{}", mistake.problem);
+        }
+    }
+
+    #[test]
+    fn a_list_comes_in_parts_and_nothing_after_a_mistake() {
+        let nodes: Vec<String> = (0..1000)
+            .map(|n| format!("{{\"n, ]\\\"\": {n}}}"))
+            .collect();
+        let text = format!(
+            " {{\"a\" : 1,\n\"node\":[ {} ] , \"b\":[]}} ",
+            nodes.join(" , ")
+        );
+        let (mut parts, mut tables) = (0, 0);
+        let whole = read(&text, &mut |entry| {
+            assert!(text[entry.at..].starts_with(&format!("\"{}\"", entry.key)));
+            if let TreeValue::Array(trees) = entry.tree.value {
+                parts += 1;
+                tables += trees.len();
+                assert!(trees.iter().all(|tree| text[tree.at..].starts_with('{')));
+            }
+            true
+        });
+        assert!(matches!(whole, Ok(true)));
+        assert_eq!((parts, tables), (1000_usize.div_ceil(PART) + 1, 1000));
+        let mut parts = 0;
+        let whole = read(&text, &mut |_| {
+            parts += 1;
+            parts < 2
+        });
+        assert!(matches!(whole, Ok(false)));
+        assert_eq!(parts, 2);
     }
 
     fn problem(text: &str) -> (usize, String) {

@@ -1,11 +1,11 @@
-//! Lowers TOML 1.0 to the tree.
+//! Lowers TOML 1.0 to trees.
 //!
 //! The parser also reads TOML 1.1, and has its own limits of depth. So a scan of the bytes comes
 //! first. It refuses syntax that TOML 1.0 does not have, so that every other TOML reader can read
 //! the fleet too, and text that is nested deeper than `DEEPEST`. When both the scan and the parser
 //! find a mistake, the one that is earlier in the text is reported.
 //!
-//! The parser gets a large text in blocks, whose trees are joined.
+//! The parser gets a large text in blocks. What a block says is taken before the next one is read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,15 +14,8 @@ use toml_edit::{Document, InlineTable, Item, Key, Table, TomlError, Value as Tom
 
 use super::need;
 use super::toml_blocks::{Block, Outline};
-use super::tree::{shown, KeyedTree, Mistake, Stopped, Tree, TreeValue, DEEPEST};
+use super::tree::{shown, KeyedTree, Mistake, Stopped, Take, Tree, TreeValue, DEEPEST};
 use crate::memory;
-
-/// The largest text that is parsed as a whole when it cannot be parsed in blocks.
-const WHOLE: usize = 8 << 20;
-
-/// More tables of one name than this are in no fleet: the rest is not read.
-const MOST_TABLES: usize = 1_000_001;
-const MOST_NODES: usize = 65_537;
 
 /// What a scan of a text finds out.
 struct Scanned<'a> {
@@ -30,92 +23,63 @@ struct Scanned<'a> {
     newer: Option<Mistake>,
     /// the parts of a large text
     blocks: Vec<Block<'a>>,
-    /// the tokens of the blocks, and of the whole text
+    /// the tokens of the blocks
     tokens: usize,
-    all_tokens: usize,
 }
 
-/// Reads a document.
-pub(super) fn tree(text: &str) -> Result<Tree, Stopped> {
+/// Reads a document. Returns whether all of it was taken.
+pub(super) fn read(text: &str, take: &mut Take) -> Result<bool, Stopped> {
     memory::room(need::of_toml_scan(text.len()))?;
     let Scanned {
         newer,
         blocks,
         tokens,
-        all_tokens,
     } = scan(text)?;
     let at_once = blocks.iter().map(|block| block.tokens).max();
-    let room = |at_once| memory::room(need::of_toml(text.len(), tokens, at_once));
-    room(at_once.unwrap_or(tokens))?;
-    let read = match &blocks[..] {
-        [] => whole(text),
-        blocks => match joined(blocks) {
-            Ok(Some(entries)) => Ok(entries),
-            // what is wrong with a block may be right in the whole
-            _ if text.len() <= WHOLE => {
-                room(all_tokens)?;
-                whole(text)
-            }
-            Ok(None) => {
-                let problem = "in a file of more than 8 MiB, a table such as [node.labels] must \
-                    follow its [[node]], and no table may be there twice; put them in order";
-                Err(Mistake::new(0, problem))
-            }
-            Err(mistake) => Err(mistake),
-        },
+    let at_once = at_once.unwrap_or(tokens);
+    memory::room(need::of_toml(text.len(), tokens, at_once))?;
+    let Some(newer) = newer else {
+        return Ok(parts(text, &blocks, take)?);
     };
-    let entries = read.map_err(|mistake| mistake.or_earlier(newer.clone()))?;
-    let value = TreeValue::Table(entries);
-    match newer {
-        Some(newer) => Err(newer.into()),
-        None => Ok(Tree { at: 0, value }),
+    // the rules see nothing of such a text
+    let read = parts(text, &blocks, &mut |_| true);
+    Err(read
+        .err()
+        .map_or(newer.clone(), |mistake| mistake.or_earlier(Some(newer)))
+        .into())
+}
+
+fn parts(text: &str, blocks: &[Block], take: &mut Take) -> Result<bool, Mistake> {
+    match blocks {
+        [] => in_blocks(&[Block::whole(text)], take),
+        blocks => in_blocks(blocks, take),
     }
 }
 
-fn whole(text: &str) -> Result<Vec<KeyedTree>, Mistake> {
-    let block = Block::whole(text);
-    let document = Document::parse(text).map_err(|error| mistake(&block, &error))?;
-    Ok(entries(&block, document.as_table(), 0))
-}
-
-/// Reads blocks one after the other. Returns `None` if a later one adds to a table of an earlier
-/// one: only the whole text tells whether that is right.
-fn joined(blocks: &[Block]) -> Result<Option<Vec<KeyedTree>>, Mistake> {
-    let mut all: Vec<KeyedTree> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
+/// Reads blocks one after the other. Only a list of tables can have parts in several blocks.
+fn in_blocks(blocks: &[Block], take: &mut Take) -> Result<bool, Mistake> {
+    let mut known: HashMap<String, bool> = HashMap::new();
     for block in blocks {
         let document = Document::parse(&*block.text).map_err(|error| mistake(block, &error))?;
         let table = document.as_table();
+        let mut go_on = true;
         for entry in entries(block, table, block.at(0)) {
-            let is_list = |name: &str| table.get(name).is_some_and(Item::is_array_of_tables);
-            let before = known.get(&entry.key).and_then(|place| all.get_mut(*place));
-            match (before, entry.tree.value) {
-                (None, value) => {
-                    known.insert(entry.key.clone(), all.len());
-                    let tree = Tree {
-                        value,
-                        ..entry.tree
-                    };
-                    all.push(KeyedTree { tree, ..entry });
-                }
-                (Some(before), TreeValue::Array(more)) if is_list(&entry.key) => {
-                    let TreeValue::Array(tables) = &mut before.tree.value else {
-                        return Ok(None);
-                    };
-                    tables.extend(more);
-                    let most = match &*entry.key {
-                        "node" | "policy" => MOST_NODES,
-                        _ => MOST_TABLES,
-                    };
-                    if tables.len() > most {
-                        return Ok(Some(all)); // the rules refuse them
-                    }
-                }
-                (Some(_), _) => return Ok(None),
+            let is_list = table.get(&entry.key).is_some_and(Item::is_array_of_tables);
+            let before = known.insert(entry.key.clone(), is_list);
+            if before.is_some_and(|before| !before || !is_list) {
+                let problem = format!(
+                    "`{}` is there in two places; in a file of more than 64 KiB, write it in one",
+                    shown(&entry.key)
+                );
+                return Err(Mistake::new(entry.at, problem));
             }
+            go_on = take(entry);
+        }
+        if !go_on {
+            return Ok(false);
         }
     }
-    Ok(Some(all))
+    Ok(true)
 }
 
 /// Turns the parser's message into one line that also says what to do.
@@ -226,11 +190,9 @@ fn scan(text: &str) -> Result<Scanned<'_>, Mistake> {
         }
     }
     outline.end();
-    let (tokens, all_tokens) = outline.tokens();
     Ok(Scanned {
         newer: found,
-        tokens,
-        all_tokens,
+        tokens: outline.tokens(),
         blocks: outline.blocks(),
     })
 }
@@ -357,10 +319,12 @@ fn written<'b>(block: &'b Block, span: Option<Range<usize>>) -> &'b str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::collected;
     use super::*;
 
     fn tree(text: &str) -> Result<Tree, Mistake> {
-        super::tree(text).map_err(Stopped::mistake)
+        let value = TreeValue::Table(collected(|take| read(text, take))?);
+        Ok(Tree { at: 0, value })
     }
 
     fn problem(text: &str) -> (usize, String) {
@@ -457,83 +421,100 @@ mod tests {
             .map(|n| format!("[[pin]]\nkey = 'k{n}'\n"))
             .collect();
         let head = "name = 'm'\n[guard]\nmove = '5%'\n";
-        for (text, in_blocks) in [
-            (format!("{head}{comments}{nodes}{pins}"), true),
-            (
-                format!("{comments}{head}{nodes}{comments}{pins}{comments}"),
-                true,
-            ),
-            (format!("{head}{comments}a = 1\n"), true),
-            (
-                format!("name = 'm'\n{nodes}{pins}[guard]\nmove = 1\n"),
-                true,
-            ),
-            // only the whole text tells whose labels these are
-            (format!("{head}{nodes}{pins}[node.more]\na = 1\n"), false),
-            (format!("{head}{nodes}{pins}[guard.more]\na = 1\n"), false),
+        let whole = |text: &str| {
+            let block = [Block::whole(text)];
+            collected(|take| Ok(in_blocks(&block, take)?))
+        };
+        for text in [
+            format!("{head}{comments}{nodes}{pins}"),
+            format!("{comments}{head}{nodes}{comments}{pins}{comments}"),
+            format!("{head}{comments}{comments}a = 1\n"),
+            format!("name = 'm'\n{nodes}{pins}[guard]\nmove = 1\n"),
         ] {
-            let Scanned { newer, blocks, .. } = scan(&text).ok().unwrap();
-            assert!(newer.is_none() && !blocks.is_empty());
-            let joined = joined(&blocks).ok().unwrap();
-            assert_eq!(joined.is_some(), in_blocks);
+            assert!(!scan(&text).ok().unwrap().blocks.is_empty());
             let TreeValue::Table(read) = tree(&text).ok().unwrap().value else {
                 panic!()
             };
             let (mut one, mut other) = (String::new(), String::new());
             shown(&whole(&text).ok().unwrap(), &mut one);
-            shown(&joined.unwrap_or(read), &mut other);
+            shown(&read, &mut other);
             assert!(one == other, "{}", &text[..40]);
         }
         // a mistake has its place, in whichever block it is
         for wrong in [
             "[[pin]]\nkey = \n",
             "[[pin]]\nkey = 1\nkey = 2\n",
-            "[node]\n",
+            "[[pin]]\n[node]\n",
             "name = 1",
         ] {
             let text = format!("{head}{comments}{nodes}{wrong}{pins}");
             let expected = whole(&text).err().unwrap();
-            assert_eq!(problem(&text), (expected.at, expected.problem));
+            let found = problem(&text);
+            assert!(found.0.abs_diff(expected.at) < 2, "{wrong}: {}", found.1);
         }
+        // only the whole text tells whose these are
+        for (wrong, line, words) in [
+            ("[node.more]\na = 1\n", "[node.more]", "[[node]]"),
+            ("[guard.more]\na = 1\n", "guard.more]", "two places"),
+        ] {
+            let text = format!("{head}{nodes}{pins}{wrong}");
+            let (at, problem) = problem(&text);
+            assert!(text[at..].starts_with(line), "{at}: {problem}");
+            assert!(problem.contains(words), "{problem}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_after_the_block_of_a_mistake() {
+        let node = |n: usize| format!("[[node]]\nname = 'n{n}'\n");
+        let text: String = (0..40_000).map(node).collect();
+        let mut taken = 0;
+        let read = read(&text, &mut |entry| {
+            let TreeValue::Array(tables) = entry.tree.value else {
+                panic!()
+            };
+            taken += tables.len();
+            taken < 1000
+        });
+        assert!(matches!(read, Ok(false)));
+        assert!((1000..3000).contains(&taken), "{taken}");
     }
 
     #[test]
     fn texts_that_no_fleet_has_are_refused_before_they_are_parsed() {
         for (text, words) in [
             (
-                format!("spread = [{}]", "0,".repeat(400_000)),
-                "more than 300000 values",
+                format!("spread = [{}]", "0,".repeat(2_000)),
+                "more than 1000 values",
             ),
             (
-                format!("a = [{}]", "[0,0],".repeat(400_000)),
-                "more than 300000 values",
+                format!("a = [{}]", "[0,0],".repeat(2_000)),
+                "more than 1000 values",
             ),
             (
-                (0..400_000).map(|n| format!("k{n} = 1\n")).collect(),
-                "more than 300000 keys",
+                format!("pin = [{}]", "{ key = 'k' },".repeat(11_000)),
+                "more than 10000 tables",
             ),
             (
-                format!("a = [{}]", "\n".repeat(5 << 20)),
+                format!("nodes = [{}]", "'n',".repeat(66_000)),
+                "more than 65536 strings",
+            ),
+            (
+                (0..11_000).map(|n| format!("k{n} = 1\n")).collect(),
+                "more than 10000 keys",
+            ),
+            (
+                (0..100).map(|n| format!("[k{n}]\n")).collect(),
+                "more than 16 tables",
+            ),
+            (
+                format!("a = [{}]", "\n".repeat(1 << 20)),
                 "lines in one table",
             ),
         ] {
             let (_, problem) = problem(&text);
             assert!(problem.contains(words), "{problem}");
         }
-        let TreeValue::Table(read) = tree(&"[[node]]\na = 1\n".repeat(400_000))
-            .ok()
-            .unwrap()
-            .value
-        else {
-            panic!()
-        };
-        let TreeValue::Array(nodes) = &read[0].tree.value else {
-            panic!()
-        };
-        assert!(
-            (65_537..100_000).contains(&nodes.len()),
-            "the rest is not read"
-        );
         // comments and empty lines are no content
         assert!(tree(&format!("a = 1\n{}b = 1", "#\n\n".repeat(2 << 20))).is_ok());
     }

@@ -9,12 +9,12 @@ const FEW: u64 = 64 << 10;
 const TOML_BYTE: u64 = 10;
 const JSON_BYTE: u64 = 4;
 
-/// What a token of TOML takes in the parser, and in the tree and the fleet.
+/// What a token of TOML takes in the parser and in the tree, and in the fleet.
 const PARSED_TOKEN: u64 = 150;
-const TOKEN: u64 = 150;
+const TOKEN: u64 = 60;
 
 /// What a comma, a colon or an open bracket of JSON takes.
-const JSON_VALUE: u64 = 200;
+const JSON_VALUE: u64 = 100;
 
 /// The most bytes that the scan of a TOML text takes, which comes first: where each header is, 8
 /// bytes for each 6 of the text, in a list that doubles.

@@ -46,6 +46,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// A value, such as a text, and the byte where it starts.
+#[derive(Clone)]
 pub(super) struct At<T> {
     pub at: usize,
     pub it: T,
@@ -171,11 +172,12 @@ impl<'a> Reader<'a> {
         lines.insert(name.it.clone(), line);
     }
 
-    /// Returns the tables of `node`, `policy` or `pin`.
+    /// Returns the tables of `node`, `policy` or `pin`, of which there are `before` already.
     pub(super) fn tables(
         &mut self,
         what: &str,
         tree: Tree,
+        before: usize,
         most: usize,
     ) -> Vec<At<Vec<KeyedTree>>> {
         let json = self.source.json;
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
         let mut tables = Vec::with_capacity(items.len().min(most));
         for (i, item) in items.into_iter().enumerate() {
             let (at, kind) = (item.at, self.kind(&item));
-            if i == most {
+            if before + i == most {
                 self.wrong::<()>(at, || {
                     format!("there are more than {most} {what} entries, the maximum; remove some")
                 });

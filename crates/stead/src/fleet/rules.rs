@@ -1,8 +1,10 @@
 //! The rules of docs/fleet.md, one after the other, from the tree to a `Fleet`.
 //!
-//! The reader does not stop at a mistake: it continues, and keeps the mistake that comes first in
-//! the text. Some rules need the whole text (a policy's nodes, a pin's policy, `formerly`). They
-//! are checked at the end, but their mistakes are still reported at their place.
+//! The reader does not stop at a mistake: it continues to the end of what the parser gave it, and
+//! keeps the mistake that comes first in the text. Then the parser of a large text stops.
+//!
+//! Some rules need the whole text (a policy's nodes, a pin's policy, `formerly`). They are checked
+//! at the end, but their mistakes are still reported at their place.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -29,97 +31,221 @@ const FIRST_KEYS: [&str; 3] = ["key", "range", "node"];
 const MOST_POLICIES: usize = 65_536;
 const MOST_PINS: usize = 1_000_000;
 
-/// Applies every rule to the tree.
-pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
-    let mut reader = Reader::new(source);
-    let fleet = reader.fleet(tree);
-    reader.finish(fleet)
+/// A fleet while it is read: what its entries have said so far.
+///
+/// The entries come one after the other, and the tables of a list in any number of parts. What a
+/// part says is checked at once, as far as what came before allows.
+pub(super) struct Draft<'a> {
+    reader: Reader<'a>,
+    start: usize,
+    named: bool,
+    name: Option<String>,
+    replicas: At<u32>,
+    spread: Vec<String>,
+    secrets: Secrets,
+    key_rule: Option<KeyRule>,
+    max_slices: Option<u64>,
+    max_slices_line: usize,
+    tolerance: Option<Tolerance>,
+    move_limit: Option<Share>,
+    nodes: Vec<Node>,
+    policies: Vec<Policy>,
+    pins: Vec<Pin>,
+    firsts: Vec<First>,
+    named_before: Names,
+    /// where each node begins
+    places: Vec<u32>,
+    /// former names, each with the present one
+    renamed: Vec<(At<String>, String)>,
+    /// where the first weight of a policy is
+    policy_weight: Option<usize>,
 }
 
-/// The rules, table by table.
-impl Reader<'_> {
-    fn fleet(&mut self, tree: Tree) -> Option<Fleet> {
-        let start = tree.at;
-        let TreeValue::Table(entries) = tree.value else {
-            return self.wrong(start, || "a fleet is a table".to_owned());
-        };
-        let (mut name, mut replicas) = (None, At { at: tree.at, it: 1 });
-        let (mut max_slices, mut max_slices_line) = (None, 0);
-        let mut spread = Vec::new();
-        let mut secrets = Secrets::default();
-        let (mut key_rule, mut tolerance, mut move_limit) = (None, None, None);
-        let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
-        let mut firsts = Vec::new();
-        let mut named = false;
-        for KeyedTree { key, at, tree } in entries {
-            match key.as_str() {
-                "name" => {
-                    named = true;
-                    name = self.text("name", tree, 1, NAME_MAX).map(|name| name.it);
-                }
-                "replicas" => {
-                    let number = self
-                        .integer("replicas", &tree, 1, u64::from(REPLICAS_MAX))
-                        .and_then(|number| u32::try_from(number).ok());
-                    replicas = At {
-                        at: tree.at,
-                        it: number.unwrap_or(1),
-                    };
-                }
-                "spread" => spread = self.spread(tree),
-                "hash" | "secret" | "secret_file" => {
-                    let text = self.any_text(&key, tree);
-                    secrets.broken |= text.is_none();
-                    match key.as_str() {
-                        "hash" => secrets.hash = text,
-                        "secret" => secrets.secret = text,
-                        _ => secrets.secret_file = text,
-                    }
-                }
-                "key" => key_rule = self.key_rule(tree),
-                "max_slices" => {
-                    max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX));
-                    max_slices_line = self.line(tree.at);
-                }
-                "tolerance" => tolerance = self.tolerance(tree),
-                "guard" => move_limit = self.guard(tree),
-                "node" => nodes = self.tables("node", tree, NODES_MAX),
-                "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
-                "pin" => pins = self.tables("pin", tree, MOST_PINS),
-                "first" => firsts = self.tables("first", tree, MOST_PINS),
-                _ => self.unknown(&key, at, "the fleet", &TOP_KEYS),
+/// The names that were given, and those that were used before they were given.
+#[derive(Default)]
+struct Names {
+    /// the lines of the names
+    nodes: HashMap<String, usize>,
+    policies: HashMap<String, usize>,
+    missing_nodes: Vec<At<String>>,
+    missing_policies: Vec<At<String>>,
+}
+
+impl<'a> Draft<'a> {
+    /// Begins a fleet whose text starts at this byte.
+    pub(super) fn new(source: &'a Source<'a>, start: usize) -> Draft<'a> {
+        Draft {
+            reader: Reader::new(source),
+            start,
+            named: false,
+            name: None,
+            replicas: At { at: start, it: 1 },
+            spread: Vec::new(),
+            secrets: Secrets::default(),
+            key_rule: None,
+            max_slices: None,
+            max_slices_line: 0,
+            tolerance: None,
+            move_limit: None,
+            nodes: Vec::new(),
+            policies: Vec::new(),
+            pins: Vec::new(),
+            firsts: Vec::new(),
+            named_before: Names::default(),
+            places: Vec::new(),
+            renamed: Vec::new(),
+            policy_weight: None,
+        }
+    }
+
+    /// Applies the rules to an entry of the fleet, or to a part of it: some tables of a list.
+    /// Returns whether no mistake was found so far.
+    pub(super) fn take(&mut self, entry: KeyedTree) -> bool {
+        let KeyedTree { key, at, tree } = entry;
+        let reader = &mut self.reader;
+        match key.as_str() {
+            "name" => {
+                self.named = true;
+                self.name = reader.text("name", tree, 1, NAME_MAX).map(|name| name.it);
             }
+            "replicas" => {
+                let number = reader
+                    .integer("replicas", &tree, 1, u64::from(REPLICAS_MAX))
+                    .and_then(|number| u32::try_from(number).ok());
+                self.replicas = At {
+                    at: tree.at,
+                    it: number.unwrap_or(1),
+                };
+            }
+            "spread" => self.spread = reader.spread(tree),
+            "hash" | "secret" | "secret_file" => {
+                let text = reader.any_text(&key, tree);
+                self.secrets.broken |= text.is_none();
+                match key.as_str() {
+                    "hash" => self.secrets.hash = text,
+                    "secret" => self.secrets.secret = text,
+                    _ => self.secrets.secret_file = text,
+                }
+            }
+            "key" => self.key_rule = reader.key_rule(tree),
+            "max_slices" => {
+                self.max_slices = reader.integer("max_slices", &tree, 1, u64::from(u32::MAX));
+                self.max_slices_line = reader.line(tree.at);
+            }
+            "tolerance" => self.tolerance = reader.tolerance(tree),
+            "guard" => self.move_limit = reader.guard(tree),
+            "node" => {
+                let tables = reader.tables("node", tree, self.nodes.len(), NODES_MAX);
+                tables.into_iter().for_each(|table| self.node(table));
+            }
+            "policy" => {
+                let tables = reader.tables("policy", tree, self.policies.len(), MOST_POLICIES);
+                tables.into_iter().for_each(|table| self.policy(table));
+            }
+            "pin" => {
+                for table in reader.tables("pin", tree, self.pins.len(), MOST_PINS) {
+                    self.pins.extend(reader.pin(table, &mut self.named_before));
+                }
+            }
+            "first" => {
+                for table in reader.tables("first", tree, self.firsts.len(), MOST_PINS) {
+                    self.firsts
+                        .extend(reader.first(table, &mut self.named_before));
+                }
+            }
+            _ => reader.unknown(&key, at, "the fleet", &TOP_KEYS),
         }
-        if !named {
-            self.missing(start, "name", "the fleet");
+        self.reader.clean()
+    }
+
+    fn node(&mut self, table: At<Vec<KeyedTree>>) {
+        let at = table.at;
+        let Some((name, formerly, mut node)) = self.reader.node(table) else {
+            return;
+        };
+        self.reader
+            .unique("node", &name, &mut self.named_before.nodes);
+        if let Some(formerly) = formerly {
+            node.formerly = Some(formerly.it.clone());
+            self.renamed.push((formerly, name.it.clone()));
         }
-        let hash = secret::hash(self, secrets);
-        let nodes = self.nodes(nodes, &spread);
-        let policies = self.policies(policies, &nodes, replicas.it);
-        let pins = self.pins(pins, &nodes, &policies);
-        let firsts = self.firsts(firsts, &nodes);
-        if self.clean() {
-            self.some_weight(start, &nodes, &policies);
-            self.enough_nodes(&replicas, &nodes, spread.len());
+        node.name = name.it;
+        self.nodes.push(node);
+        self.places.push(at as u32); // a text has at most 64 MiB
+    }
+
+    fn policy(&mut self, table: At<Vec<KeyedTree>>) {
+        let (names, weight) = (&mut self.named_before, &mut self.policy_weight);
+        if let Some((name, mut policy)) = self.reader.policy(table, names, weight) {
+            self.reader.unique("policy", &name, &mut names.policies);
+            policy.name = name.it;
+            self.policies.push(policy);
         }
-        Some(Fleet {
-            name: name?,
-            replicas: replicas.it,
-            spread,
+    }
+
+    /// Applies the rules that need all entries, and returns the fleet.
+    ///
+    /// Fails with the mistake that comes first in the text.
+    ///
+    /// `whole` says whether all entries were taken. If not, a mistake was found before the end, and
+    /// names that are missing may come later.
+    pub(super) fn finish(self, whole: bool) -> Result<Fleet> {
+        let mut reader = self.reader;
+        if !whole {
+            return reader.finish(None);
+        }
+        if !self.named {
+            reader.missing(self.start, "name", "the fleet");
+        }
+        let hash = secret::hash(&mut reader, self.secrets);
+        let (mut nodes, mut policies) = (self.nodes, self.policies);
+        let (mut pins, mut firsts) = (self.pins, self.firsts);
+        for (node, at) in nodes.iter().zip(self.places) {
+            reader.has_spread(node, at as usize, &self.spread);
+        }
+        reader.check_formerly(self.renamed, &self.named_before.nodes);
+        reader.check_names(&self.named_before);
+        if let Some(at) = self.policy_weight.filter(|_| self.replicas.it > 1) {
+            let replicas = self.replicas.it;
+            reader.wrong::<()>(at, || {
+                format!(
+                    "a policy can have a weight only with replicas = 1, but replicas is \
+                     {replicas}; remove the weight"
+                )
+            });
+        }
+        drop(self.named_before);
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        policies.sort_by(|a, b| a.name.cmp(&b.name));
+        pins.sort_by(|a, b| a.what.cmp(&b.what));
+        firsts.sort_by(|a, b| a.what.cmp(&b.what));
+        if reader.clean() {
+            reader.some_weight(self.start, &nodes, &policies);
+            reader.enough_nodes(&self.replicas, &nodes, self.spread.len());
+        }
+        let file = reader.source.file.to_owned();
+        let fleet = self.name.map(|name| Fleet {
+            name,
+            replicas: self.replicas.it,
+            spread: self.spread,
             hash,
-            key_rule,
-            max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
-            max_slices_line,
-            tolerance,
-            move_limit,
+            key_rule: self.key_rule,
+            max_slices: self.max_slices.and_then(|n| u32::try_from(n).ok()),
+            max_slices_line: self.max_slices_line,
+            tolerance: self.tolerance,
+            move_limit: self.move_limit,
             nodes,
             policies,
             pins,
             firsts,
-            file: self.source.file.to_owned(),
-        })
+            file,
+        });
+        reader.finish(fleet)
     }
+}
 
+/// The rules, table by table.
+impl Reader<'_> {
     /// Returns which part of a key is hashed.
     fn key_rule(&mut self, tree: Tree) -> Option<KeyRule> {
         let text = self.any_text("key", tree)?;
@@ -201,62 +327,53 @@ impl Reader<'_> {
         spread
     }
 
-    fn nodes(&mut self, tables: Vec<At<Vec<KeyedTree>>>, spread: &[String]) -> Vec<Node> {
-        let mut nodes = Vec::with_capacity(tables.len());
-        let mut lines: HashMap<String, usize> = HashMap::with_capacity(tables.len());
-        let mut renamed = Vec::new();
-        for table in tables {
-            let (mut name, mut formerly, mut named) = (None, None, false);
-            let mut node = Node {
-                name: String::new(),
-                weight: Weight::ONE,
-                labels: BTreeMap::new(),
-                attributes: BTreeMap::new(),
-                formerly: None,
-                line: self.line(table.at),
-            };
-            for KeyedTree { key, at, tree } in table.it {
-                match key.as_str() {
-                    "name" => {
-                        named = true;
-                        name = self.node_name("node name", tree);
-                    }
-                    "weight" => node.weight = self.weight(&tree).unwrap_or(Weight::ONE),
-                    "labels" => node.labels = self.texts("labels", "label", tree, 1),
-                    "attributes" => {
-                        node.attributes = self.texts("attributes", "attribute", tree, 0)
-                    }
-                    "formerly" => formerly = self.node_name("formerly", tree),
-                    _ => self.unknown_in(&key, at, "node", &NODE_KEYS),
+    /// Returns a node without its names, its name and its former name.
+    fn node(
+        &mut self,
+        table: At<Vec<KeyedTree>>,
+    ) -> Option<(At<String>, Option<At<String>>, Node)> {
+        let (mut name, mut formerly, mut named) = (None, None, false);
+        let mut node = Node {
+            name: String::new(),
+            weight: Weight::ONE,
+            labels: BTreeMap::new(),
+            attributes: BTreeMap::new(),
+            formerly: None,
+            line: self.line(table.at),
+        };
+        for KeyedTree { key, at, tree } in table.it {
+            match key.as_str() {
+                "name" => {
+                    named = true;
+                    name = self.node_name("node name", tree);
                 }
+                "weight" => node.weight = self.weight(&tree).unwrap_or(Weight::ONE),
+                "labels" => node.labels = self.texts("labels", "label", tree, 1),
+                "attributes" => node.attributes = self.texts("attributes", "attribute", tree, 0),
+                "formerly" => formerly = self.node_name("formerly", tree),
+                _ => self.unknown_in(&key, at, "node", &NODE_KEYS),
             }
-            if !named {
-                self.missing_in(table.at, "name", "node");
-            }
-            let Some(name) = name else { continue };
-            let missing = spread
-                .iter()
-                .find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
-            if let Some(label) = missing {
-                self.wrong::<()>(table.at, || {
-                    let (node, label) = (shown(&name.it), shown(label));
-                    format!(
-                        "node `{node}` has no label `{label}`, which spread names; add it to \
-                        its labels, or give it weight 0"
-                    )
-                });
-            }
-            self.unique("node", &name, &mut lines);
-            if let Some(formerly) = formerly {
-                node.formerly = Some(formerly.it.clone());
-                renamed.push((formerly, name.it.clone()));
-            }
-            node.name = name.it;
-            nodes.push(node);
         }
-        self.check_formerly(renamed, &lines);
-        nodes.sort_by(|a, b| a.name.cmp(&b.name));
-        nodes
+        if !named {
+            self.missing_in(table.at, "name", "node");
+        }
+        name.map(|name| (name, formerly, node))
+    }
+
+    /// Checks that a node has the labels over which copies are kept apart.
+    fn has_spread(&mut self, node: &Node, at: usize, spread: &[String]) {
+        let missing = spread
+            .iter()
+            .find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
+        if let Some(label) = missing {
+            self.wrong::<()>(at, || {
+                let (node, label) = (shown(&node.name), shown(label));
+                format!(
+                    "node `{node}` has no label `{label}`, which spread names; add it to its \
+                     labels, or give it weight 0"
+                )
+            });
+        }
     }
 
     /// Checks the former names. `renamed` has each former name with the present one.
@@ -292,213 +409,179 @@ impl Reader<'_> {
         }
     }
 
-    fn policies(
+    /// Returns a policy without its name, and its name. Notes where the first weight is.
+    fn policy(
         &mut self,
-        tables: Vec<At<Vec<KeyedTree>>>,
-        nodes: &[Node],
-        replicas: u32,
-    ) -> Vec<Policy> {
-        let mut policies = Vec::with_capacity(tables.len());
-        let mut lines = HashMap::with_capacity(tables.len());
-        let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        for table in tables {
-            let (mut name, mut has_name, mut has_nodes) = (None, false, false);
-            let mut policy = Policy {
-                name: String::new(),
-                kind: String::new(),
-                weight: None,
-                nodes: Vec::new(),
-                line: self.line(table.at),
+        table: At<Vec<KeyedTree>>,
+        names: &mut Names,
+        weight: &mut Option<usize>,
+    ) -> Option<(At<String>, Policy)> {
+        let (mut name, mut has_name, mut has_nodes) = (None, false, false);
+        let mut policy = Policy {
+            name: String::new(),
+            kind: String::new(),
+            weight: None,
+            nodes: Vec::new(),
+            line: self.line(table.at),
+        };
+        for KeyedTree { key, at, tree } in table.it {
+            match key.as_str() {
+                "name" => {
+                    has_name = true;
+                    name = self.node_name("policy name", tree);
+                }
+                "kind" => {
+                    policy.kind = self
+                        .text("kind", tree, 0, NAME_MAX)
+                        .map_or_else(String::new, |kind| kind.it)
+                }
+                "nodes" => {
+                    has_nodes = true;
+                    policy.nodes = self.node_list(tree, names);
+                }
+                "weight" => {
+                    policy.weight = self.weight(&tree);
+                    weight.get_or_insert(at);
+                }
+                _ => self.unknown_in(&key, at, "policy", &POLICY_KEYS),
+            }
+        }
+        if !has_name {
+            self.missing_in(table.at, "name", "policy");
+        }
+        if !has_nodes {
+            self.missing_in(table.at, "nodes", "policy");
+        }
+        name.map(|name| (name, policy))
+    }
+
+    fn pin(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<Pin> {
+        let (mut what, mut to, mut short) = (None, None, false);
+        // "key" excludes "range", and "policy" excludes "nodes": the one that came first
+        let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
+        for KeyedTree { key, at, tree } in table.it {
+            let seen = match key.as_str() {
+                "key" | "range" => &mut what_key,
+                "policy" | "nodes" => &mut to_key,
+                "short" => {
+                    short = self.boolean("short", &tree).unwrap_or(false);
+                    continue;
+                }
+                _ => {
+                    self.unknown_in(&key, at, "pin", &PIN_KEYS);
+                    continue;
+                }
             };
-            for KeyedTree { key, at, tree } in table.it {
-                match key.as_str() {
-                    "name" => {
-                        has_name = true;
-                        name = self.node_name("policy name", tree);
+            if let Some(first) = seen {
+                self.wrong::<()>(at, || {
+                    format!("a pin has either `{first}` or `{key}`; remove one of them")
+                });
+            }
+            match key.as_str() {
+                "key" => {
+                    what = self
+                        .any_text("key", tree)
+                        .map(|key| Pinned::Key(key.it.into_bytes()))
+                }
+                "range" => what = self.range(tree),
+                "policy" => to = self.policy_of_pin(tree, names),
+                _ => to = Some(PinTo::Nodes(self.node_list(tree, names))),
+            }
+            seen.get_or_insert(key);
+        }
+        if what_key.is_none() {
+            self.wrong::<()>(table.at, || {
+                "a pin needs `key` or `range`; add one of them".to_owned()
+            });
+        }
+        if to_key.is_none() {
+            self.wrong::<()>(table.at, || {
+                "a pin needs `policy` or `nodes`; add one of them".to_owned()
+            });
+        }
+        Some(Pin {
+            what: what?,
+            to: to?,
+            short,
+            line: self.line(table.at),
+        })
+    }
+
+    fn first(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<First> {
+        let (mut what, mut node, mut has_node) = (None, None, false);
+        let mut what_key: Option<String> = None;
+        for KeyedTree { key, at, tree } in table.it {
+            match key.as_str() {
+                "key" | "range" => {
+                    if let Some(first) = &what_key {
+                        self.wrong::<()>(at, || {
+                            format!("a first has either `{first}` or `{key}`; remove one of them")
+                        });
                     }
-                    "kind" => {
-                        policy.kind = self
-                            .text("kind", tree, 0, NAME_MAX)
-                            .map_or_else(String::new, |kind| kind.it)
-                    }
-                    "nodes" => {
-                        has_nodes = true;
-                        policy.nodes = self.node_list(tree, &known);
-                    }
-                    "weight" => {
-                        policy.weight = self.weight(&tree);
-                        if replicas > 1 {
-                            self.wrong::<()>(at, || {
-                                format!(
-                                    "a policy can have a weight only with replicas = 1, but \
-                                     replicas is {replicas}; remove the weight"
-                                )
-                            });
+                    what = match key.as_str() {
+                        "range" => self.range(tree),
+                        _ => {
+                            let text = self.any_text("key", tree);
+                            text.map(|key| Pinned::Key(key.it.into_bytes()))
                         }
-                    }
-                    _ => self.unknown_in(&key, at, "policy", &POLICY_KEYS),
+                    };
+                    what_key.get_or_insert(key);
                 }
-            }
-            if !has_name {
-                self.missing_in(table.at, "name", "policy");
-            }
-            if !has_nodes {
-                self.missing_in(table.at, "nodes", "policy");
-            }
-            let Some(name) = name else { continue };
-            self.unique("policy", &name, &mut lines);
-            policy.name = name.it;
-            policies.push(policy);
-        }
-        policies.sort_by(|a: &Policy, b| a.name.cmp(&b.name));
-        policies
-    }
-
-    fn pins(
-        &mut self,
-        tables: Vec<At<Vec<KeyedTree>>>,
-        nodes: &[Node],
-        policies: &[Policy],
-    ) -> Vec<Pin> {
-        let mut pins = Vec::with_capacity(tables.len());
-        let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
-        for table in tables {
-            let (mut what, mut to, mut short) = (None, None, false);
-            // "key" excludes "range", and "policy" excludes "nodes": the one that came first
-            let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
-            for KeyedTree { key, at, tree } in table.it {
-                let seen = match key.as_str() {
-                    "key" | "range" => &mut what_key,
-                    "policy" | "nodes" => &mut to_key,
-                    "short" => {
-                        short = self.boolean("short", &tree).unwrap_or(false);
-                        continue;
-                    }
-                    _ => {
-                        self.unknown_in(&key, at, "pin", &PIN_KEYS);
-                        continue;
-                    }
-                };
-                if let Some(first) = seen {
-                    self.wrong::<()>(at, || {
-                        format!("a pin has either `{first}` or `{key}`; remove one of them")
-                    });
+                "node" => {
+                    has_node = true;
+                    node = self.known_node("node", tree, names);
                 }
-                match key.as_str() {
-                    "key" => {
-                        what = self
-                            .any_text("key", tree)
-                            .map(|key| Pinned::Key(key.it.into_bytes()))
-                    }
-                    "range" => what = self.range(tree),
-                    "policy" => to = self.policy_of_pin(tree, &policies),
-                    _ => to = Some(PinTo::Nodes(self.node_list(tree, &known))),
-                }
-                seen.get_or_insert(key);
-            }
-            if what_key.is_none() {
-                self.wrong::<()>(table.at, || {
-                    "a pin needs `key` or `range`; add one of them".to_owned()
-                });
-            }
-            if to_key.is_none() {
-                self.wrong::<()>(table.at, || {
-                    "a pin needs `policy` or `nodes`; add one of them".to_owned()
-                });
-            }
-            if let (Some(what), Some(to)) = (what, to) {
-                pins.push(Pin {
-                    what,
-                    to,
-                    short,
-                    line: self.line(table.at),
-                });
+                _ => self.unknown_in(&key, at, "first", &FIRST_KEYS),
             }
         }
-        pins.sort_by(|a: &Pin, b| a.what.cmp(&b.what));
-        pins
-    }
-
-    fn firsts(&mut self, tables: Vec<At<Vec<KeyedTree>>>, nodes: &[Node]) -> Vec<First> {
-        let mut firsts = Vec::with_capacity(tables.len());
-        let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        for table in tables {
-            let (mut what, mut node, mut has_node) = (None, None, false);
-            let mut what_key: Option<String> = None;
-            for KeyedTree { key, at, tree } in table.it {
-                match key.as_str() {
-                    "key" | "range" => {
-                        if let Some(first) = &what_key {
-                            self.wrong::<()>(at, || {
-                                format!(
-                                    "a first has either `{first}` or `{key}`; remove one of them"
-                                )
-                            });
-                        }
-                        what = match key.as_str() {
-                            "range" => self.range(tree),
-                            _ => {
-                                let text = self.any_text("key", tree);
-                                text.map(|key| Pinned::Key(key.it.into_bytes()))
-                            }
-                        };
-                        what_key.get_or_insert(key);
-                    }
-                    "node" => {
-                        has_node = true;
-                        node = self.known_node("node", tree, &known);
-                    }
-                    _ => self.unknown_in(&key, at, "first", &FIRST_KEYS),
-                }
-            }
-            if what_key.is_none() {
-                self.wrong::<()>(table.at, || {
-                    "a first needs `key` or `range`; add one of them".to_owned()
-                });
-            }
-            if !has_node {
-                self.missing_in(table.at, "node", "first");
-            }
-            if let (Some(what), Some(node)) = (what, node) {
-                firsts.push(First {
-                    what,
-                    node: node.it,
-                    line: self.line(table.at),
-                });
-            }
+        if what_key.is_none() {
+            self.wrong::<()>(table.at, || {
+                "a first needs `key` or `range`; add one of them".to_owned()
+            });
         }
-        firsts.sort_by(|a: &First, b| a.what.cmp(&b.what));
-        firsts
+        if !has_node {
+            self.missing_in(table.at, "node", "first");
+        }
+        Some(First {
+            what: what?,
+            node: node?,
+            line: self.line(table.at),
+        })
     }
 
-    /// Returns the name of a node, which must be in the fleet; it is returned even if it is not.
-    fn known_node(&mut self, what: &str, tree: Tree, known: &HashSet<&str>) -> Option<At<String>> {
+    /// Returns the name of a node, which must be in the fleet; it may come later.
+    fn known_node(&mut self, what: &str, tree: Tree, names: &mut Names) -> Option<String> {
         let name = self.any_text(what, tree)?;
-        if !known.contains(name.it.as_str()) {
-            let table = self.table_name("node");
-            self.wrong::<()>(name.at, || {
-                format!(
-                    "node `{}` is not in this fleet; add it as a {table}, or name another",
-                    shown(&name.it)
-                )
-            });
+        if !names.nodes.contains_key(&name.it) {
+            names.missing_nodes.push(name.clone());
         }
-        Some(name)
+        Some(name.it)
     }
 
-    fn policy_of_pin(&mut self, tree: Tree, policies: &HashSet<&str>) -> Option<PinTo> {
+    fn policy_of_pin(&mut self, tree: Tree, names: &mut Names) -> Option<PinTo> {
         let policy = self.any_text("policy", tree)?;
-        if !policies.contains(policy.it.as_str()) {
-            let policy_table = self.table_name("policy");
-            return self.wrong(policy.at, || {
-                format!(
-                    "policy `{}` is not in this fleet; add it as a {policy_table}, or name another",
-                    shown(&policy.it)
-                )
-            });
+        if !names.policies.contains_key(&policy.it) {
+            names.missing_policies.push(policy.clone());
         }
         Some(PinTo::Policy(policy.it))
+    }
+
+    /// Checks the names that were used before they were given.
+    fn check_names(&mut self, names: &Names) {
+        for (what, missing, given) in [
+            ("node", &names.missing_nodes, &names.nodes),
+            ("policy", &names.missing_policies, &names.policies),
+        ] {
+            for name in missing.iter().filter(|name| !given.contains_key(&name.it)) {
+                let table = self.table_name(what);
+                self.wrong::<()>(name.at, || {
+                    format!(
+                        "{what} `{}` is not in this fleet; add it as a {table}, or name another",
+                        shown(&name.it)
+                    )
+                });
+            }
+        }
     }
 
     fn range(&mut self, tree: Tree) -> Option<Pinned> {
@@ -536,7 +619,7 @@ impl Reader<'_> {
     }
 
     /// Returns a list of nodes: at least one, all in the fleet, none twice.
-    fn node_list(&mut self, tree: Tree, known: &HashSet<&str>) -> Vec<String> {
+    fn node_list(&mut self, tree: Tree, names: &mut Names) -> Vec<String> {
         let at = tree.at;
         let Some(items) = self.array("nodes", tree, "node names") else {
             return Vec::new();
@@ -547,9 +630,10 @@ impl Reader<'_> {
             });
         }
         let mut seen = HashSet::with_capacity(items.len());
-        let mut names = Vec::with_capacity(items.len());
+        let mut list = Vec::with_capacity(items.len());
         for item in items {
-            let Some(At { at, it: name }) = self.known_node("a name in nodes", item, known) else {
+            let at = item.at;
+            let Some(name) = self.known_node("a name in nodes", item, names) else {
                 continue;
             };
             if !seen.insert(name.clone()) {
@@ -557,9 +641,9 @@ impl Reader<'_> {
                     format!("node `{}` is listed twice in nodes; keep one", shown(&name))
                 });
             }
-            names.push(name);
+            list.push(name);
         }
-        names
+        list
     }
 
     fn some_weight(&mut self, start: usize, nodes: &[Node], policies: &[Policy]) {

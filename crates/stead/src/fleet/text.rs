@@ -9,12 +9,16 @@ use super::from_json;
 use super::from_toml;
 use super::model::Fleet;
 use super::reader::Source;
-use super::rules;
+use super::rules::Draft;
 use super::tree::{Lines, Stopped};
 use crate::error::{Error, Result};
 
 /// The largest fleet file, in bytes.
 const LARGEST: usize = 64 << 20;
+
+/// A text up to this size is read to its end, so that the mistake that is reported is the first of
+/// the whole text. A larger one is read until there is a mistake.
+const READ_TO_THE_END: usize = 64 << 10;
 
 impl Fleet {
     /// Reads a fleet file, TOML or JSON, as docs/fleet.md describes it. If the fleet names a
@@ -105,24 +109,25 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
         ));
     }
     let json = file.ends_with(".json") || start.starts_with('{');
-    let tree = if json {
-        from_json::tree(text)
-    } else {
-        from_toml::tree(text)
+    let source = Source {
+        file,
+        directory,
+        lines: &lines,
+        json,
     };
-    let tree = tree.map_err(|stopped| match stopped {
+    let begin = if json { text.len() - start.len() } else { 0 };
+    let mut draft = Draft::new(&source, begin);
+    let take = &mut |entry| draft.take(entry) || text.len() <= READ_TO_THE_END;
+    let read = if json {
+        from_json::read(text, take)
+    } else {
+        from_toml::read(text, take)
+    };
+    let whole = read.map_err(|stopped| match stopped {
         Stopped::Mistake(mistake) => wrong(mistake.at, mistake.problem),
         Stopped::Memory(error) => error,
     })?;
-    rules::fleet(
-        tree,
-        &Source {
-            file,
-            directory,
-            lines: &lines,
-            json,
-        },
-    )
+    draft.finish(whole)
 }
 
 #[cfg(test)]

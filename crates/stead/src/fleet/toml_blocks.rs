@@ -1,5 +1,5 @@
 //! The blocks of a TOML text: parts of it that can be parsed one after the other, so that only one
-//! of them is in memory as the parser sees it, which takes 80 times as much as the text.
+//! of them is in memory as the parser sees it, which takes up to 170 times as much as the text.
 //!
 //! A block begins at the header of an array of tables, such as `[[node]]`. Long runs of comments
 //! and empty lines belong to no block. Limits of what a block may contain keep the parser's memory
@@ -8,23 +8,34 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::tree::Mistake;
+use super::tree::{Mistake, LISTS};
+
+/// A text up to this size is one block, in whatever order its tables are.
+const WHOLE: usize = 64 << 10;
 
 /// From this size on, the next header begins another block.
-const BLOCK: usize = 256 << 10;
+const BLOCK: usize = 16 << 10;
 
 /// From this length on, a run of comments and empty lines is left out.
 const GAP: usize = 4096;
 
-/// The most values of an array, and the most keys between two headers.
-const MOST: usize = 300_000;
+/// The most values in an array: of strings, which can be the nodes of a policy; of tables; and of
+/// anything else, of which no fleet has arrays.
+const MOST_STRINGS: usize = 65_536;
+const MOST_TABLES: usize = 10_000;
+const MOST_OTHERS: usize = 1_000;
+
+/// The most keys between two headers of lists, and the most tables of one bracket. (A node has its
+/// labels and its attributes, and behind the last one there may be what belongs to the fleet.)
+const MOST_KEYS: usize = 10_000;
+const MOST_SINGLE: usize = 16;
 
 /// The most commas, brackets, equals signs and line ends between two headers.
-const MOST_MARKS: usize = 4 << 20;
+const MOST_MARKS: usize = 256 << 10;
 
 /// The most strings between two headers. No fleet has more: the most that it can write for two
 /// marks is `"labels"."zone" = "a",`, and for one mark the same at the end of a line, as a key.
-const MOST_STRINGS: usize = MOST_MARKS / 2 * 3 + 2 * MOST;
+const MOST_QUOTED: usize = MOST_MARKS / 2 * 3 + 2 * MOST_KEYS;
 
 /// What a scan of the text finds out about its blocks.
 pub(super) struct Outline<'a> {
@@ -37,12 +48,17 @@ pub(super) struct Outline<'a> {
     quiet: Option<usize>,
     /// the tokens before `quiet`
     before_quiet: usize,
-    /// since the last header
+    /// the name of the list whose header came last
+    list: &'a str,
+    /// since that header
     keys: usize,
+    single: usize,
     marks: usize,
     strings: usize,
     /// the commas in each open bracket
     commas: Vec<usize>,
+    /// the last byte that is not white space; of a string, the first
+    last: u8,
     /// how many tokens there are so far, which decides how much memory the parser takes
     tokens: usize,
     /// how many of them are in gaps
@@ -87,10 +103,13 @@ impl<'a> Outline<'a> {
             gaps: Vec::new(),
             line: 0,
             quiet: Some(0),
+            list: "",
             keys: 0,
+            single: 0,
             marks: 0,
             strings: 0,
             commas: Vec::new(),
+            last: b'\n',
             tokens: 0,
             before_quiet: 0,
             in_gaps: 0,
@@ -98,9 +117,12 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// How many tokens there are: in blocks, and in all.
-    pub(super) fn tokens(&self) -> (usize, usize) {
-        (self.tokens - self.in_gaps, self.tokens)
+    /// How many tokens the blocks have.
+    pub(super) fn tokens(&self) -> usize {
+        match self.text.len() {
+            ..=WHOLE => self.tokens,
+            _ => self.tokens - self.in_gaps,
+        }
     }
 
     /// Takes a comment, whose bytes [`Outline::take`] does not get.
@@ -118,7 +140,7 @@ impl<'a> Outline<'a> {
                 (self.quiet, self.before_quiet) = (Some(at + 1), self.tokens + 1);
             }
         } else if depth == 0 && !byte.is_ascii_whitespace() {
-            self.begin(at);
+            self.begin(at)?;
         }
         let token = Token::of(byte);
         self.tokens += usize::from(token == Token::Other || token != self.before);
@@ -133,53 +155,82 @@ impl<'a> Outline<'a> {
             b']' | b'}' => {
                 self.commas.pop();
             }
-            b',' => {
-                if let Some(commas) = self.commas.last_mut() {
-                    *commas += 1;
-                    if *commas > MOST {
-                        return too_much(format!(
-                            "an array or table of more than {MOST} values; write tables instead, \
-                             such as [[pin]]"
-                        ));
-                    }
-                }
-            }
+            b',' => self.comma(at)?,
             b'=' if depth == 0 => self.keys += 1,
             b'"' | b'\'' => self.strings += 1,
             _ => {}
         }
-        if self.keys > MOST {
-            return too_much(format!(
-                "a table with more than {MOST} keys; is this a fleet?"
-            ));
+        if !byte.is_ascii_whitespace() {
+            self.last = byte;
         }
-        if self.strings > MOST_STRINGS {
-            return too_much(format!(
-                "more than {MOST_STRINGS} strings in one table; is this a fleet?"
-            ));
+        let (most, what) = if self.keys > MOST_KEYS {
+            (MOST_KEYS, "keys")
+        } else if self.strings > MOST_QUOTED {
+            (MOST_QUOTED, "strings")
+        } else if self.marks > MOST_MARKS {
+            (MOST_MARKS, "commas, brackets and lines")
+        } else {
+            return Ok(());
+        };
+        too_much(format!(
+            "more than {most} {what} in one table; is this a fleet?"
+        ))
+    }
+
+    /// Takes a comma, which ends a value.
+    fn comma(&mut self, at: usize) -> Result<(), Mistake> {
+        let (most, what) = match self.last {
+            b'"' | b'\'' => (MOST_STRINGS, "strings"),
+            b'}' => (MOST_TABLES, "tables"),
+            _ => (MOST_OTHERS, "values"),
+        };
+        let Some(commas) = self.commas.last_mut() else {
+            return Ok(()); // the parser reports it
+        };
+        *commas += 1;
+        if *commas <= most {
+            return Ok(());
         }
-        if self.marks > MOST_MARKS {
-            return too_much(format!(
-                "more than {MOST_MARKS} commas, brackets and lines in one table; is this a fleet?"
-            ));
-        }
-        Ok(())
+        let problem = format!(
+            "an array or table of more than {most} {what}; write tables instead, such as [[pin]]"
+        );
+        Err(Mistake::new(at, problem))
     }
 
     /// Takes the first byte of something outside of brackets.
-    fn begin(&mut self, at: usize) {
+    fn begin(&mut self, at: usize) -> Result<(), Mistake> {
         let Some(quiet) = self.quiet.take() else {
-            return; // the line has begun before
+            return Ok(()); // the line has begun before
         };
         if self.line - quiet >= GAP {
             self.gap(quiet);
         }
-        if self.text.get(at..).is_some_and(is_header) {
+        let rest = self.text.get(at..).unwrap_or_default();
+        if let Some(list) = header(rest) {
             // a text has at most 64 MiB
             let before = self.tokens - self.in_gaps;
             self.headers.push((self.line as u32, before as u32));
-            (self.keys, self.marks, self.strings) = (0, 0, 0);
+            self.list = list;
+            (self.keys, self.single, self.marks, self.strings) = (0, 0, 0, 0);
+        } else if let Some(inside) = rest.strip_prefix('[') {
+            self.single += 1;
+            if self.single > MOST_SINGLE {
+                let problem = format!(
+                    "more than {MOST_SINGLE} tables such as [guard], one after the other; is this \
+                     a fleet?"
+                );
+                return Err(Mistake::new(at, problem));
+            }
+            let (name, _) = plain(inside);
+            if self.text.len() > WHOLE && name != self.list && LISTS.contains(&name) {
+                let problem = format!(
+                    "a table of {name} that does not follow its [[{name}]]; in a file of more \
+                     than 64 KiB, put it there"
+                );
+                return Err(Mistake::new(at, problem));
+            }
         }
+        Ok(())
     }
 
     /// Notes that what is from here to the line is left out.
@@ -197,6 +248,9 @@ impl<'a> Outline<'a> {
 
     /// Returns the blocks. One block that is the whole text is none.
     pub(super) fn blocks(mut self) -> Vec<Block<'a>> {
+        if self.text.len() <= WHOLE {
+            return Vec::new();
+        }
         let mut starts = vec![(0, 0)];
         for (header, tokens) in self.headers.drain(..) {
             let (header, tokens) = (header as usize, tokens as usize);
@@ -242,15 +296,20 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Whether a text begins with the header of an array of tables with a plain name.
-fn is_header(text: &str) -> bool {
+/// Returns the name of the list whose header a text begins with, if the name is a plain one.
+fn header(text: &str) -> Option<&str> {
+    let (name, behind) = plain(text.strip_prefix("[[")?);
+    (!name.is_empty() && behind.starts_with("]]")).then_some(name)
+}
+
+/// Splits a plain name and the blanks around it from the start of a text.
+fn plain(text: &str) -> (&str, &str) {
     let blank = |c: char| c == ' ' || c == '\t';
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    text.strip_prefix("[[").is_some_and(|rest| {
-        let name = rest.trim_start_matches(blank);
-        let behind = name.trim_start_matches(plain);
-        behind.len() < name.len() && behind.trim_start_matches(blank).starts_with("]]")
-    })
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = text.trim_start_matches(blank);
+    let behind = name.trim_start_matches(is_plain);
+    let name = name.get(..name.len() - behind.len()).unwrap_or_default();
+    (name, behind.trim_start_matches(blank))
 }
 
 impl<'a> Block<'a> {
@@ -298,7 +357,7 @@ mod tests {
 
     #[test]
     fn empty_lines_go_to_no_block_wherever_they_are() {
-        let gap = "\n".repeat(GAP);
+        let gap = "\n".repeat(WHOLE + 1);
         for text in [
             format!("{gap}a = 1\nb = 2\n"),
             format!("a = 1\n{gap}b = 2\n"),
@@ -307,18 +366,19 @@ mod tests {
             assert_eq!(texts(&text), ["a = 1\nb = 2\n"]);
         }
         assert_eq!(texts(&gap), [""]);
-        // control: a run that is shorter stays, and the text is one block, which is none
-        assert!(texts(&format!("a = 1\n{}", "\n".repeat(GAP - 1))).is_empty());
+        // control: runs that are shorter stay, and the text is one block, which is none
+        let short = format!("a = 1\n{}", "\n".repeat(GAP - 1));
+        assert!(texts(&short.repeat(WHOLE / GAP + 1)).is_empty());
     }
 
     #[test]
     fn a_table_of_nothing_but_quotes_is_refused_before_it_is_parsed() {
         for quote in [b'"', b'\''] {
             let mut outline = Outline::new("");
-            for at in 0..MOST_STRINGS {
+            for at in 0..MOST_QUOTED {
                 assert!(outline.take(quote, at, 0).is_ok());
             }
-            let Err(mistake) = outline.take(quote, MOST_STRINGS, 0) else {
+            let Err(mistake) = outline.take(quote, MOST_QUOTED, 0) else {
                 panic!("more strings than any table has are taken");
             };
             assert!(mistake.problem.contains("strings"), "{}", mistake.problem);

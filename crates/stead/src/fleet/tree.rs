@@ -7,6 +7,9 @@ use crate::error::Error;
 /// thread.
 pub(super) const DEEPEST: usize = 64;
 
+/// The lists of tables that a fleet has.
+pub(super) const LISTS: [&str; 4] = ["node", "policy", "pin", "first"];
+
 /// A value and the byte where it starts. It has no `Debug`, because a tree may contain a secret.
 pub(super) struct Tree {
     pub at: usize,
@@ -32,6 +35,12 @@ pub(super) struct KeyedTree {
     pub at: usize,
     pub tree: Tree,
 }
+
+/// Takes the entries of a fleet as they are read, in the order of the text. A list of tables may
+/// come in several parts, each with the same key.
+///
+/// Returns whether to go on: `false` after a mistake.
+pub(super) type Take<'t> = dyn FnMut(KeyedTree) -> bool + 't;
 
 /// A mistake at a byte of the text, described in one line.
 #[derive(Clone)]
@@ -59,15 +68,30 @@ impl From<Error> for Stopped {
     }
 }
 
+/// Collects what a parser gives into one tree.
 #[cfg(test)]
-impl Stopped {
-    /// Returns the mistake; there is memory in the tests.
-    pub(super) fn mistake(self) -> Mistake {
-        match self {
-            Stopped::Mistake(mistake) => mistake,
-            Stopped::Memory(error) => panic!("{error}"),
+pub(super) fn collected(
+    read: impl FnOnce(&mut Take<'_>) -> Result<bool, Stopped>,
+) -> Result<Vec<KeyedTree>, Mistake> {
+    let mut all: Vec<KeyedTree> = Vec::new();
+    let take = &mut |entry: KeyedTree| {
+        let before = all.iter_mut().find(|before| before.key == entry.key);
+        match (before.map(|before| &mut before.tree.value), entry) {
+            (None, entry) => all.push(entry),
+            (Some(TreeValue::Array(tables)), entry) => match entry.tree.value {
+                TreeValue::Array(more) => tables.extend(more),
+                _ => panic!("a part of {} is no list", entry.key),
+            },
+            (Some(_), entry) => panic!("{} came twice", entry.key),
         }
+        true
+    };
+    match read(take) {
+        Ok(whole) => assert!(whole, "all was taken"),
+        Err(Stopped::Mistake(mistake)) => return Err(mistake),
+        Err(Stopped::Memory(error)) => panic!("{error}"),
     }
+    Ok(all)
 }
 
 impl Mistake {
