@@ -73,6 +73,28 @@ class Help(unittest.TestCase):
         self.assertEqual(named(make("help-all")) - targets(), set())
 
 
+class Space(unittest.TestCase):
+    def test_a_full_disk_is_said_before_anything_is_built(self):
+        with tempfile.TemporaryDirectory() as directory:
+            df = Path(directory) / "df"
+            df.write_text(
+                "#!/bin/sh\necho 'Filesystem 1024-blocks Used Available'\n"
+                "echo 'disk 9999999 9000000 512000'\n"
+            )
+            df.chmod(0o755)
+            done = subprocess.run(
+                [SETUP, "--tests"],
+                env=dict(os.environ, PATH=f"{directory}:{os.environ['PATH']}"),
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr.count("\n"), 1)
+        for words in ("has 500 MiB free", " GiB; make room", "make clean"):
+            self.assertIn(words, done.stderr)
+
+
 class Cargo(unittest.TestCase):
     def refused(self, cargo, *words):
         code, lines = setup(cargo)

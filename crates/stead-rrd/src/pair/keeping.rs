@@ -26,6 +26,25 @@ const RETRY: Duration = Duration::from_millis(200);
 /// How long the standby may take to prepare its log: it reads all of it.
 const PREPARE: Duration = Duration::from_secs(120);
 
+/// The reasons that were logged since the standby was last joined. Some come in turn, five times a
+/// second.
+#[derive(Default)]
+struct Said(Vec<String>);
+
+impl Said {
+    /// Beyond this many, reasons have numbers in them, and each is logged.
+    const MOST: usize = 16;
+
+    /// Whether a reason was not logged yet. Notes it.
+    fn is_new(&mut self, reason: &str) -> bool {
+        let is_new = !self.0.iter().any(|said| said == reason);
+        if is_new && self.0.len() < Self::MOST {
+            self.0.push(reason.to_owned());
+        }
+        is_new
+    }
+}
+
 impl Pair {
     /// Keeps the standby connected, in a thread of its own, and listens for a router that is the
     /// primary of a later term.
@@ -64,18 +83,19 @@ impl Pair {
                 local.bell.notify_one();
             }
         });
-        let mut said = String::new();
+        let mut said = Said::default();
         loop {
             let error = match self.session().await {
                 Ok(never) => match never {},
                 Err(error) => error.to_string(),
             };
             let was_joined = self.link().joined;
-            if !was_joined && error != said {
+            if was_joined {
+                said = Said::default();
+            } else if said.is_new(&error) {
                 let peer = &self.peer;
                 tracing::warn!(%peer, error, "the standby {peer} cannot be joined: {error}");
             }
-            said = error.clone();
             self.lost(error);
             if let Err(error) = self.go_alone() {
                 tracing::error!(%error, "cannot go on alone: {error}");
@@ -176,5 +196,23 @@ impl Pair {
     /// Returns where the other router listens.
     pub fn peer(&self) -> &Address {
         &self.peer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_come_in_turn_are_said_once() {
+        let mut said = Said::default();
+        let reasons = ["reset", "broken", "reset", "broken", "refused", "reset"];
+        let new: Vec<bool> = reasons.iter().map(|reason| said.is_new(reason)).collect();
+        assert_eq!(new, [true, true, false, false, true, false]);
+        // a list that is full is not searched for ever more
+        for n in 0..100 {
+            said.is_new(&n.to_string());
+        }
+        assert_eq!(said.0.len(), Said::MOST);
     }
 }
