@@ -1,9 +1,9 @@
 /* cache_threads MAP PREFIX COUNT THREADS: reads the items PREFIX/0 to
  * PREFIX/COUNT-1 through the example cache.c, in several threads that share
  * nothing but libstead, over and over until the standard input ends. Prints the
- * numbers of reads, of misses and of copied items. It prints a
- * line "round" whenever the items were read as many times as there are
- * threads. */
+ * numbers of reads, of misses and of copied items. For each byte of the
+ * standard input it prints a line "round", when every thread has read all items
+ * since. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,10 +15,10 @@
 
 static const char *path, *prefix;
 static int items, threads;
-static atomic_int rounds, stop;
+static atomic_int passes[64], stop;
 static atomic_ullong reads, misses, copied;
 
-static void *reader(void *none) {
+static void *reader(void *own_passes) {
   struct cache cache = {.path = path, .back = 1};
   do {
     for (int i = 0; i < items; i++) {
@@ -39,14 +39,22 @@ static void *reader(void *none) {
         free(value);
       reads++;
     }
-    if (++rounds % threads == 0) {
-      puts("round");
-      fflush(stdout);
-    }
+    ++*(atomic_int *)own_passes;
   } while (!stop);
   copied += cache.copied;
   cache_close(&cache);
-  return none;
+  return NULL;
+}
+
+/* Waits until every thread has read all items. */
+static void whole_round(void) {
+  int before[64];
+  for (int i = 0; i < threads; i++)
+    before[i] = passes[i];
+  /* the pass that a thread is in the middle of does not count */
+  for (int i = 0; i < threads; i++)
+    while (passes[i] < before[i] + 2)
+      usleep(1000);
 }
 
 int main(int argc, char **argv) {
@@ -57,9 +65,12 @@ int main(int argc, char **argv) {
   path = argv[1], prefix = argv[2], items = atoi(argv[3]),
   threads = atoi(argv[4]);
   for (int i = 0; i < threads; i++)
-    pthread_create(&thread[i], NULL, reader, NULL);
-  while (read(0, &byte, 1) == 1)
-    ;
+    pthread_create(&thread[i], NULL, reader, &passes[i]);
+  while (read(0, &byte, 1) == 1) {
+    whole_round();
+    puts("round");
+    fflush(stdout);
+  }
   stop = 1;
   for (int i = 0; i < threads; i++)
     pthread_join(thread[i], NULL);
