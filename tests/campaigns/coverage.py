@@ -25,7 +25,7 @@ AREAS = {
     "router's log": ("stead-rrd", "crates/stead-rrd/src/log/"),
 }
 
-# they judge sizes and speeds, with the same code as other tests, and take an hour here
+# large inputs: they run code that other tests run, too, and counting makes them slow
 LONG = (
     "golden_wide",
     "memory",

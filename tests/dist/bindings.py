@@ -143,7 +143,7 @@ def crates():
     for name in names:
         (path,) = made("crates", f"{name}.crate")
         here(["tar", "xzf", path], folder)
-    # as if all of them were published
+    # cargo takes these instead of those of crates.io, where none is yet
     patches = "".join(
         f"{name} = {{ path = '{name}-{tree.version()}' }}\n" for name in PUBLISHED
     )

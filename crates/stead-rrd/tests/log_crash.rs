@@ -15,8 +15,8 @@ const OPTIONS: Size = Size {
     sync_every: Duration::from_millis(20),
 };
 
-/// Lets one test run at a time. A process that is being started has the open files of its parent
-/// until it is the new program, and with them the locks of the logs of all other tests.
+/// Lets one test run at a time. A process that one test starts has, until it becomes the new
+/// program, all open files of the tests: so it also holds the locks of the other tests' logs.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -209,7 +209,7 @@ mod tests {
         let reasons = ["reset", "broken", "reset", "broken", "refused", "reset"];
         let new: Vec<bool> = reasons.iter().map(|reason| said.is_new(reason)).collect();
         assert_eq!(new, [true, true, false, false, true, false]);
-        // a list that is full is not searched for ever more
+        // the list has a bound
         for n in 0..100 {
             said.is_new(&n.to_string());
         }

@@ -5,7 +5,8 @@
 //! the fleet too, and text that is nested deeper than `DEEPEST`. When both the scan and the parser
 //! find a mistake, the one that is earlier in the text is reported.
 //!
-//! The parser gets a large text in blocks. What a block says is taken before the next one is read.
+//! The parser gets a large text in blocks. The rules see the entries of a block before the parser
+//! gets the next one.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -9,7 +9,7 @@ const FEW: u64 = 64 << 10;
 const TOML_BYTE: u64 = 10;
 const JSON_BYTE: u64 = 4;
 
-/// What a token of TOML takes in the parser and in the tree, and in the fleet.
+/// What a token of TOML takes while its part of the text is read, and what it takes in the fleet.
 const PARSED_TOKEN: u64 = 150;
 const TOKEN: u64 = 60;
 

@@ -1,7 +1,8 @@
-//! The rules of docs/fleet.md, one after the other, from the tree to a `Fleet`.
+//! The rules of docs/fleet.md, table by table: from trees to the parts of a `Fleet`.
 //!
-//! The reader does not stop at a mistake: it continues to the end of what the parser gave it, and
-//! keeps the mistake that comes first in the text. Then the parser of a large text stops.
+//! After a mistake, the rules go on with the rest of what the parser gave them, and keep the
+//! mistake that comes first in the text. A small text is read to its end; of a large one, nothing
+//! more is parsed.
 //!
 //! Some rules need the whole text (a policy's nodes, a pin's policy, `formerly`). They are checked
 //! at the end, but their mistakes are still reported at their place.
@@ -9,16 +10,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::effort;
-use super::model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
+use super::model::{First, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
-use super::reader::{At, Reader, Source, TOP_KEYS};
-use super::secret::{self, Secrets};
+use super::reader::{At, Reader};
 use super::tree::{shown, KeyedTree, Tree, TreeValue};
-use crate::error::Result;
 use crate::hash::KeyRule;
 use crate::name::{NAME_MAX, SPREAD_MAX, TEXT_MAX};
 use crate::point::{Point, Share};
-use crate::policy::{NODES_MAX, REPLICAS_MAX};
 use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
@@ -28,226 +26,20 @@ const PIN_KEYS: [&str; 5] = ["key", "range", "policy", "nodes", "short"];
 
 const FIRST_KEYS: [&str; 3] = ["key", "range", "node"];
 
-const MOST_POLICIES: usize = 65_536;
-const MOST_PINS: usize = 1_000_000;
-
-/// A fleet while it is read: what its entries have said so far.
-///
-/// The entries come one after the other, and the tables of a list in any number of parts. What a
-/// part says is checked at once, as far as what came before allows.
-pub(super) struct Draft<'a> {
-    reader: Reader<'a>,
-    start: usize,
-    named: bool,
-    name: Option<String>,
-    replicas: At<u32>,
-    spread: Vec<String>,
-    secrets: Secrets,
-    key_rule: Option<KeyRule>,
-    max_slices: Option<u64>,
-    max_slices_line: usize,
-    tolerance: Option<Tolerance>,
-    move_limit: Option<Share>,
-    nodes: Vec<Node>,
-    policies: Vec<Policy>,
-    pins: Vec<Pin>,
-    firsts: Vec<First>,
-    named_before: Names,
-    /// where each node begins
-    places: Vec<u32>,
-    /// former names, each with the present one
-    renamed: Vec<(At<String>, String)>,
-    /// where the first weight of a policy is
-    policy_weight: Option<usize>,
-}
-
 /// The names that were given, and those that were used before they were given.
 #[derive(Default)]
-struct Names {
+pub(super) struct Names {
     /// the lines of the names
-    nodes: HashMap<String, usize>,
-    policies: HashMap<String, usize>,
+    pub nodes: HashMap<String, usize>,
+    pub policies: HashMap<String, usize>,
     missing_nodes: Vec<At<String>>,
     missing_policies: Vec<At<String>>,
-}
-
-impl<'a> Draft<'a> {
-    /// Begins a fleet whose text starts at this byte.
-    pub(super) fn new(source: &'a Source<'a>, start: usize) -> Draft<'a> {
-        Draft {
-            reader: Reader::new(source),
-            start,
-            named: false,
-            name: None,
-            replicas: At { at: start, it: 1 },
-            spread: Vec::new(),
-            secrets: Secrets::default(),
-            key_rule: None,
-            max_slices: None,
-            max_slices_line: 0,
-            tolerance: None,
-            move_limit: None,
-            nodes: Vec::new(),
-            policies: Vec::new(),
-            pins: Vec::new(),
-            firsts: Vec::new(),
-            named_before: Names::default(),
-            places: Vec::new(),
-            renamed: Vec::new(),
-            policy_weight: None,
-        }
-    }
-
-    /// Applies the rules to an entry of the fleet, or to a part of it: some tables of a list.
-    /// Returns whether no mistake was found so far.
-    pub(super) fn take(&mut self, entry: KeyedTree) -> bool {
-        let KeyedTree { key, at, tree } = entry;
-        let reader = &mut self.reader;
-        match key.as_str() {
-            "name" => {
-                self.named = true;
-                self.name = reader.text("name", tree, 1, NAME_MAX).map(|name| name.it);
-            }
-            "replicas" => {
-                let number = reader
-                    .integer("replicas", &tree, 1, u64::from(REPLICAS_MAX))
-                    .and_then(|number| u32::try_from(number).ok());
-                self.replicas = At {
-                    at: tree.at,
-                    it: number.unwrap_or(1),
-                };
-            }
-            "spread" => self.spread = reader.spread(tree),
-            "hash" | "secret" | "secret_file" => {
-                let text = reader.any_text(&key, tree);
-                self.secrets.broken |= text.is_none();
-                match key.as_str() {
-                    "hash" => self.secrets.hash = text,
-                    "secret" => self.secrets.secret = text,
-                    _ => self.secrets.secret_file = text,
-                }
-            }
-            "key" => self.key_rule = reader.key_rule(tree),
-            "max_slices" => {
-                self.max_slices = reader.integer("max_slices", &tree, 1, u64::from(u32::MAX));
-                self.max_slices_line = reader.line(tree.at);
-            }
-            "tolerance" => self.tolerance = reader.tolerance(tree),
-            "guard" => self.move_limit = reader.guard(tree),
-            "node" => {
-                let tables = reader.tables("node", tree, self.nodes.len(), NODES_MAX);
-                tables.into_iter().for_each(|table| self.node(table));
-            }
-            "policy" => {
-                let tables = reader.tables("policy", tree, self.policies.len(), MOST_POLICIES);
-                tables.into_iter().for_each(|table| self.policy(table));
-            }
-            "pin" => {
-                for table in reader.tables("pin", tree, self.pins.len(), MOST_PINS) {
-                    self.pins.extend(reader.pin(table, &mut self.named_before));
-                }
-            }
-            "first" => {
-                for table in reader.tables("first", tree, self.firsts.len(), MOST_PINS) {
-                    self.firsts
-                        .extend(reader.first(table, &mut self.named_before));
-                }
-            }
-            _ => reader.unknown(&key, at, "the fleet", &TOP_KEYS),
-        }
-        self.reader.clean()
-    }
-
-    fn node(&mut self, table: At<Vec<KeyedTree>>) {
-        let at = table.at;
-        let Some((name, formerly, mut node)) = self.reader.node(table) else {
-            return;
-        };
-        self.reader
-            .unique("node", &name, &mut self.named_before.nodes);
-        if let Some(formerly) = formerly {
-            node.formerly = Some(formerly.it.clone());
-            self.renamed.push((formerly, name.it.clone()));
-        }
-        node.name = name.it;
-        self.nodes.push(node);
-        self.places.push(at as u32); // a text has at most 64 MiB
-    }
-
-    fn policy(&mut self, table: At<Vec<KeyedTree>>) {
-        let (names, weight) = (&mut self.named_before, &mut self.policy_weight);
-        if let Some((name, mut policy)) = self.reader.policy(table, names, weight) {
-            self.reader.unique("policy", &name, &mut names.policies);
-            policy.name = name.it;
-            self.policies.push(policy);
-        }
-    }
-
-    /// Applies the rules that need all entries, and returns the fleet.
-    ///
-    /// Fails with the mistake that comes first in the text.
-    ///
-    /// `whole` says whether all entries were taken. If not, a mistake was found before the end, and
-    /// names that are missing may come later.
-    pub(super) fn finish(self, whole: bool) -> Result<Fleet> {
-        let mut reader = self.reader;
-        if !whole {
-            return reader.finish(None);
-        }
-        if !self.named {
-            reader.missing(self.start, "name", "the fleet");
-        }
-        let hash = secret::hash(&mut reader, self.secrets);
-        let (mut nodes, mut policies) = (self.nodes, self.policies);
-        let (mut pins, mut firsts) = (self.pins, self.firsts);
-        for (node, at) in nodes.iter().zip(self.places) {
-            reader.has_spread(node, at as usize, &self.spread);
-        }
-        reader.check_formerly(self.renamed, &self.named_before.nodes);
-        reader.check_names(&self.named_before);
-        if let Some(at) = self.policy_weight.filter(|_| self.replicas.it > 1) {
-            let replicas = self.replicas.it;
-            reader.wrong::<()>(at, || {
-                format!(
-                    "a policy can have a weight only with replicas = 1, but replicas is \
-                     {replicas}; remove the weight"
-                )
-            });
-        }
-        drop(self.named_before);
-        nodes.sort_by(|a, b| a.name.cmp(&b.name));
-        policies.sort_by(|a, b| a.name.cmp(&b.name));
-        pins.sort_by(|a, b| a.what.cmp(&b.what));
-        firsts.sort_by(|a, b| a.what.cmp(&b.what));
-        if reader.clean() {
-            reader.some_weight(self.start, &nodes, &policies);
-            reader.enough_nodes(&self.replicas, &nodes, self.spread.len());
-        }
-        let file = reader.source.file.to_owned();
-        let fleet = self.name.map(|name| Fleet {
-            name,
-            replicas: self.replicas.it,
-            spread: self.spread,
-            hash,
-            key_rule: self.key_rule,
-            max_slices: self.max_slices.and_then(|n| u32::try_from(n).ok()),
-            max_slices_line: self.max_slices_line,
-            tolerance: self.tolerance,
-            move_limit: self.move_limit,
-            nodes,
-            policies,
-            pins,
-            firsts,
-            file,
-        });
-        reader.finish(fleet)
-    }
 }
 
 /// The rules, table by table.
 impl Reader<'_> {
     /// Returns which part of a key is hashed.
-    fn key_rule(&mut self, tree: Tree) -> Option<KeyRule> {
+    pub(super) fn key_rule(&mut self, tree: Tree) -> Option<KeyRule> {
         let text = self.any_text("key", tree)?;
         KeyRule::parse(&text.it).or_else(|| {
             self.wrong(text.at, || {
@@ -261,7 +53,7 @@ impl Reader<'_> {
     }
 
     /// Returns how far shares may be from their targets.
-    fn tolerance(&mut self, tree: Tree) -> Option<Tolerance> {
+    pub(super) fn tolerance(&mut self, tree: Tree) -> Option<Tolerance> {
         let text = self.any_text("tolerance", tree)?;
         match Tolerance::parse(&text.it) {
             Ok(tolerance) => Some(tolerance),
@@ -272,7 +64,7 @@ impl Reader<'_> {
     }
 
     /// Returns how much one publish may move.
-    fn guard(&mut self, tree: Tree) -> Option<Share> {
+    pub(super) fn guard(&mut self, tree: Tree) -> Option<Share> {
         let (at, json) = (tree.at, self.source.json);
         let TreeValue::Table(entries) = tree.value else {
             return self.wrong(at, || {
@@ -297,7 +89,7 @@ impl Reader<'_> {
     }
 
     /// Returns the labels over which copies are kept apart, outermost first.
-    fn spread(&mut self, tree: Tree) -> Vec<String> {
+    pub(super) fn spread(&mut self, tree: Tree) -> Vec<String> {
         let Some(labels) = self.array("spread", tree, "label names") else {
             return Vec::new();
         };
@@ -328,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// Returns a node without its names, its name and its former name.
-    fn node(
+    pub(super) fn node(
         &mut self,
         table: At<Vec<KeyedTree>>,
     ) -> Option<(At<String>, Option<At<String>>, Node)> {
@@ -361,7 +153,7 @@ impl Reader<'_> {
     }
 
     /// Checks that a node has the labels over which copies are kept apart.
-    fn has_spread(&mut self, node: &Node, at: usize, spread: &[String]) {
+    pub(super) fn has_spread(&mut self, node: &Node, at: usize, spread: &[String]) {
         let missing = spread
             .iter()
             .find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
@@ -377,7 +169,7 @@ impl Reader<'_> {
     }
 
     /// Checks the former names. `renamed` has each former name with the present one.
-    fn check_formerly(
+    pub(super) fn check_formerly(
         &mut self,
         renamed: Vec<(At<String>, String)>,
         lines: &HashMap<String, usize>,
@@ -410,7 +202,7 @@ impl Reader<'_> {
     }
 
     /// Returns a policy without its name, and its name. Notes where the first weight is.
-    fn policy(
+    pub(super) fn policy(
         &mut self,
         table: At<Vec<KeyedTree>>,
         names: &mut Names,
@@ -455,7 +247,7 @@ impl Reader<'_> {
         name.map(|name| (name, policy))
     }
 
-    fn pin(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<Pin> {
+    pub(super) fn pin(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<Pin> {
         let (mut what, mut to, mut short) = (None, None, false);
         // "key" excludes "range", and "policy" excludes "nodes": the one that came first
         let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
@@ -507,7 +299,7 @@ impl Reader<'_> {
         })
     }
 
-    fn first(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<First> {
+    pub(super) fn first(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<First> {
         let (mut what, mut node, mut has_node) = (None, None, false);
         let mut what_key: Option<String> = None;
         for KeyedTree { key, at, tree } in table.it {
@@ -567,7 +359,7 @@ impl Reader<'_> {
     }
 
     /// Checks the names that were used before they were given.
-    fn check_names(&mut self, names: &Names) {
+    pub(super) fn check_names(&mut self, names: &Names) {
         for (what, missing, given) in [
             ("node", &names.missing_nodes, &names.nodes),
             ("policy", &names.missing_policies, &names.policies),
@@ -646,7 +438,7 @@ impl Reader<'_> {
         list
     }
 
-    fn some_weight(&mut self, start: usize, nodes: &[Node], policies: &[Policy]) {
+    pub(super) fn some_weight(&mut self, start: usize, nodes: &[Node], policies: &[Policy]) {
         let table = self.table_name("node");
         if nodes.is_empty() {
             self.wrong::<()>(start, || {
@@ -665,7 +457,7 @@ impl Reader<'_> {
     }
 
     /// Checks that there are enough nodes with a weight for `replicas` copies, and not too many.
-    fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node], labels: usize) {
+    pub(super) fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node], labels: usize) {
         let holding = nodes
             .iter()
             .filter(|node| node.weight > Weight::ZERO)

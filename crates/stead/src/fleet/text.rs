@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::draft::Draft;
 use super::from_json;
 use super::from_toml;
 use super::model::Fleet;
 use super::reader::Source;
-use super::rules::Draft;
 use super::tree::{Lines, Stopped};
 use crate::error::{Error, Result};
 

@@ -25,8 +25,9 @@ const MOST_STRINGS: usize = 65_536;
 const MOST_TABLES: usize = 10_000;
 const MOST_OTHERS: usize = 1_000;
 
-/// The most keys between two headers of lists, and the most tables of one bracket. (A node has its
-/// labels and its attributes, and behind the last one there may be what belongs to the fleet.)
+/// The most keys, and the most tables such as `[guard]`, between two headers of lists. A node has
+/// two such tables, its labels and its attributes; those of the fleet itself may follow the last
+/// node.
 const MOST_KEYS: usize = 10_000;
 const MOST_SINGLE: usize = 16;
 
