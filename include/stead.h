@@ -50,12 +50,13 @@
 // that returns a string of a map returns NULL. In detail: a block whose size a file, a text or the
 // caller decides is asked for, and a refusal is STEAD_MEMORY. Reading a fleet, building, comparing
 // and reporting need many blocks. These calls, and the guards of a publish, estimate the most that
-// they may need, return STEAD_MEMORY if that is above stead_memory_limit, ask the system for a block
-// of that size, and give it back before they begin. So two things are left that end the process, as
-// Rust ends it: a block of less than 64 KiB that the system refuses to any call; and a larger block
-// that it refuses to one of these calls after it had granted the estimate, because another thread or
-// process took the memory in between. A program that must live through both makes these calls in a
-// child process. Looking up keys, one or many, needs no memory.
+// they may need, and return STEAD_MEMORY if that is above stead_memory_limit or if the system refuses
+// a block of that size. They hold this block, without writing to it, until they end. When the system
+// refuses one of the many, they give back a part of what they hold and ask again. So two things are
+// left that end the process, as Rust ends it: a block of less than 64 KiB that the system refuses to
+// a call that holds nothing; and a block that another thread or process takes in the moment between
+// giving back and asking. A program that must live through both makes these calls in a child
+// process. Looking up keys, one or many, needs no memory.
 //
 // KEYS are bytes with a length. Nothing is trimmed, folded or decoded: a key with a newline at its
 // end is another key, and may live on another node.

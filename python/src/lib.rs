@@ -48,6 +48,9 @@ mod validity;
 
 use pyo3::prelude::*;
 
+#[global_allocator]
+static ALLOCATOR: stead::memory::Reserving = stead::memory::Reserving::of_system();
+
 /// The part of `stead` that is written in Rust.
 #[pymodule]
 mod _stead {

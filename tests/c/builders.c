@@ -180,10 +180,37 @@ static void check_damage(void) {
   stead_map_free(map);
 }
 
+// Nothing is built on a map that this stead does not understand wholly, nor on
+// one whose data is being carried.
+static void check_maps_before(void) {
+  static const struct {
+    const char *map;
+    int32_t status;
+  } before[] = {{"newer.map", STEAD_VERSION},
+                {"carry-old.map", STEAD_GUARDED},
+                {"carry-new.map", STEAD_GUARDED}};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    stead_map *old = opened(in(maps, before[i].map), STEAD_OPEN_SHARED);
+    char fleet[128];
+    snprintf(fleet, sizeof fleet, "name = \"%s\"\n[[node]]\nname = \"a\"\n",
+             stead_map_name(old));
+    const char *file = in(scratch, "before.toml");
+    write_file(file, TEXT(fleet));
+    REFUSES(before[i].status,
+            stead_map_build(TEXT(fleet), NULL, old, NULL, &out.map, at));
+    REFUSES(before[i].status,
+            stead_map_build(TEXT(fleet), NULL, old, "5%", &out.map, at));
+    REFUSES(before[i].status,
+            stead_map_build_file(file, old, NULL, &out.map, at));
+    stead_map_free(old);
+  }
+}
+
 void check_builders(void) {
   check_build_arguments();
   check_wrong_fleets();
   check_identity();
+  check_maps_before();
   check_long_messages();
   check_damage();
 }

@@ -1,7 +1,8 @@
-// An allocator that refuses: each block of 64 KiB or more that a call asks for
-// is refused in turn, in a child. The call returns STEAD_MEMORY or succeeds, or
-// its name is in the list below, and then the system refused a block that it
-// had granted before, which ends the process.
+// An allocator that refuses. Each block of 64 KiB or more that a call asks for
+// is the one, in a child of its own: either this block alone is refused, or
+// somebody else takes all memory at this moment, and from then on the call can
+// have only what it gives back. It returns STEAD_MEMORY or succeeds; the
+// process never ends.
 //
 //     refusing SCRATCH
 //
@@ -16,53 +17,91 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LARGE = 64 * 1024, NODES = 20000, FIRSTS = 3000, MOST = 40 };
+enum { LARGE = 64 * 1024, PAGE = 4096, NODES = 20000, FIRSTS = 3000 };
+enum { TRIES = 20 }; // blocks of a call, from its first to its last
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
 
 // Which large block is refused, from 1; 0 refuses none. And how many there
 // were.
 static int refuse, asked;
 
-static int refuses(size_t size) {
-  if (size < LARGE)
+// Whether all memory is taken then, and how much the call has given back since.
+static int taking;
+static size_t back;
+
+static size_t large(size_t size) { return size < LARGE ? 0 : size; }
+
+// Whether somebody else has taken all memory.
+static int is_taken(void) { return taking && refuse > 0 && asked >= refuse; }
+
+// Whether the system refuses a block in place of one with as many large bytes.
+// What it grants is counted in whole pages, and one more.
+static int refuses(size_t size, size_t before) {
+  if (large(size) <= before)
     return 0;
   asked++;
-  if (asked != refuse)
-    return 0;
-  errno = ENOMEM;
-  return 1;
+  size_t more = (size - before + 2 * PAGE - 1) / PAGE * PAGE;
+  if (is_taken() ? more > back : asked == refuse) {
+    errno = ENOMEM;
+    return 1;
+  }
+  if (is_taken())
+    back -= more;
+  return 0;
 }
 
-void *malloc(size_t size) { return refuses(size) ? NULL : __libc_malloc(size); }
+// Notes that a block is no longer there, or is smaller.
+static void returns(size_t before, size_t size) {
+  if (is_taken() && before > large(size))
+    back += before - large(size);
+}
+
+static size_t large_in(void *block) {
+  return block != NULL ? large(malloc_usable_size(block)) : 0;
+}
+
+void *malloc(size_t size) {
+  return refuses(size, 0) ? NULL : __libc_malloc(size);
+}
 
 void *calloc(size_t count, size_t size) {
-  return refuses(count * size) ? NULL : __libc_calloc(count, size);
+  return refuses(count * size, 0) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *block, size_t size) {
   // giving back the end of a block is never refused
-  size_t now = block != NULL ? malloc_usable_size(block) : 0;
-  return size > now && refuses(size) ? NULL : __libc_realloc(block, size);
+  size_t before = large_in(block);
+  if (refuses(size, before))
+    return NULL;
+  returns(before, size);
+  return __libc_realloc(block, size);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size) {
-  if (refuses(size))
+  if (refuses(size, 0))
     return ENOMEM;
   *block = __libc_memalign(alignment, size);
   return *block == NULL ? ENOMEM : 0;
 }
 
+void free(void *block) {
+  returns(large_in(block), 0);
+  __libc_free(block);
+}
+
 static char *first, *second, *third;
-static stead_map *map, *next, *twice, *led;
+static stead_map *map, *next, *dropping, *twice, *led;
 static stead_plan *plan;
-static const char *path, *wide, *fleet;
+static const char *path, *published, *fleet;
 static const void *bytes;
 static size_t length;
 
@@ -75,7 +114,13 @@ static int32_t build_next(void) {
                          NULL);
 }
 static int32_t apply(void) {
-  return stead_map_apply_file(fleet, wide, NULL, NULL, &out.map, NULL);
+  return stead_map_apply_file(fleet, published, NULL, NULL, &out.map, NULL);
+}
+static int32_t publish(void) {
+  return stead_map_publish(next, map, published, NULL, NULL);
+}
+static int32_t publish_guarded(void) {
+  return stead_map_publish(dropping, twice, published, NULL, NULL);
 }
 static int32_t build_firsts(void) {
   return stead_map_build(third, strlen(third), NULL, twice, NULL, &out.map,
@@ -149,79 +194,92 @@ static int32_t careless(void) {
 struct call {
   const char *name;
   int32_t (*body)(void);
-  int ends; // whether some refusal ends the process
+  int32_t usual;      // the status when nothing is refused
+  stead_map **before; // what is published before each call; NULL: nothing
 };
 
 static const struct call calls[] = {
-    {"control", careless, 1},
-    {"stead_map_build", build, 1},
-    {"stead_map_build on a map", build_next, 1},
-    {"stead_map_apply_file", apply, 1},
-    {"stead_map_build with firsts", build_firsts, 1},
-    {"stead_plan_between", between, 1},
-    {"stead_plan_between, firsts", between_firsts, 1},
-    {"stead_plan_report", plan_report, 1},
-    {"stead_map_report", report, 1},
-    {"stead_map_fleet", fleet_of_map, 1},
-    {"stead_map_report, firsts", report_firsts, 1},
-    {"stead_map_fleet, firsts", fleet_of_firsts, 1},
-    {"stead_survey", survey, 1},
-    {"stead_map_from_bytes", from_bytes, 0},
-    {"stead_map_open, copied", open_copy, 0},
-    {"stead_map_open, mapped", open_shared, 0},
-    {"stead_map_open_uncached", open_uncached, 0},
-    {"stead_map_prefer", prefer, 0},
-    {"stead_pair_between", pair, 0},
-    {"stead_map_node_name", strings, 0},
-    {"stead_fold_ascii", fold, 0},
-    {"stead_map_locate_many", locate_many, 0},
-    {"stead_plan_affects", affects, 0},
+    {"control", careless, STEAD_OK, NULL},
+    {"stead_map_build", build, STEAD_OK, NULL},
+    {"stead_map_build on a map", build_next, STEAD_OK, NULL},
+    {"stead_map_apply_file", apply, STEAD_OK, &map},
+    {"stead_map_publish", publish, STEAD_OK, &map},
+    {"stead_map_publish, guarded", publish_guarded, STEAD_GUARDED, &twice},
+    {"stead_map_build with firsts", build_firsts, STEAD_OK, NULL},
+    {"stead_plan_between", between, STEAD_OK, NULL},
+    {"stead_plan_between, firsts", between_firsts, STEAD_OK, NULL},
+    {"stead_plan_report", plan_report, STEAD_OK, NULL},
+    {"stead_map_report", report, STEAD_OK, NULL},
+    {"stead_map_fleet", fleet_of_map, STEAD_OK, NULL},
+    {"stead_map_report, firsts", report_firsts, STEAD_OK, NULL},
+    {"stead_map_fleet, firsts", fleet_of_firsts, STEAD_OK, NULL},
+    {"stead_survey", survey, STEAD_OK, NULL},
+    {"stead_map_from_bytes", from_bytes, STEAD_OK, NULL},
+    {"stead_map_open, copied", open_copy, STEAD_OK, NULL},
+    {"stead_map_open, mapped", open_shared, STEAD_OK, NULL},
+    {"stead_map_open_uncached", open_uncached, STEAD_OK, NULL},
+    {"stead_map_prefer", prefer, STEAD_OK, NULL},
+    {"stead_pair_between", pair, STEAD_OK, NULL},
+    {"stead_map_node_name", strings, STEAD_OK, NULL},
+    {"stead_fold_ascii", fold, STEAD_OK, NULL},
+    {"stead_map_locate_many", locate_many, STEAD_OK, NULL},
+    {"stead_plan_affects", affects, STEAD_OK, NULL},
 };
 
-enum { SUCCEEDED, REFUSED, ALL_GRANTED, OTHER };
+enum { MADE, REFUSED, OTHER };
 
-// Runs a call in a child that refuses its nth large block. Returns the status
-// of the child.
-static int child_of(const struct call *call, int nth) {
+// Runs a call in a child that is refused its nth large block, or all memory
+// from then on. Returns the status of the child, and writes how many blocks it
+// asked for.
+static int child_of(const struct call *call, int nth, int takes, int *blocks) {
+  static int children;
+  char name[32];
+  if (call->before != NULL) {
+    snprintf(name, sizeof name, "published-%d.map", children++);
+    published = in(scratch, name);
+    save_as(*call->before, published);
+  }
   pid_t child = fork();
   if (child == 0) {
     int null = open("/dev/null", O_WRONLY);
     dup2(null, 2); // Rust tells of the refusal
     refuse = nth;
+    taking = takes;
     asked = 0;
     int32_t status = call->body();
-    if (status != STEAD_OK && status != STEAD_MEMORY)
-      _exit(OTHER);
-    if (asked < nth)
-      _exit(ALL_GRANTED);
-    _exit(status == STEAD_OK ? SUCCEEDED : REFUSED);
+    *blocks = asked;
+    _exit(status == call->usual    ? MADE
+          : status == STEAD_MEMORY ? REFUSED
+                                   : OTHER);
   }
   int status = 0;
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   return status;
 }
 
-static void check_call(const struct call *call) {
-  int refused = 0, succeeded = 0, ended = 0, nth = 1;
-  for (; nth <= MOST; nth++) {
-    int status = child_of(call, nth);
-    if (WIFSIGNALED(status)) {
-      ended++;
-    } else if (WEXITSTATUS(status) == ALL_GRANTED) {
-      break;
-    } else {
-      refused += WEXITSTATUS(status) == REFUSED;
-      succeeded += WEXITSTATUS(status) == SUCCEEDED;
-      check(WEXITSTATUS(status) != OTHER, call->name, __FILE__, __LINE__);
+static void check_call(const struct call *call, int *blocks) {
+  int count[2][3] = {{0}}, ended = 0;
+  int status = child_of(call, 0, 0, blocks);
+  check(WIFEXITED(status) && WEXITSTATUS(status) == MADE, call->name, __FILE__,
+        __LINE__);
+  int all = *blocks, tries = all < TRIES ? all : TRIES;
+  for (int i = 0; i < tries; i++) {
+    int nth = tries == 1 ? 1 : 1 + i * (all - 1) / (tries - 1);
+    for (int takes = 0; takes < 2; takes++) {
+      status = child_of(call, nth, takes, blocks);
+      if (WIFEXITED(status))
+        count[takes][WEXITSTATUS(status)]++;
+      else
+        ended++;
     }
   }
-  printf("%-26s %3d blocks: %3d refused, %3d did without, %3d ended the "
-         "process\n",
-         call->name, nth - 1, refused, succeeded, ended);
-  check((ended > 0) == call->ends, call->name, __FILE__, __LINE__);
-  // the first block of what may end the process is the question for all
-  if (call->ends && call->body != careless)
-    check(refused > 0, call->name, __FILE__, __LINE__);
+  printf("%-26s %3d of %4d blocks: alone %2d refused, %2d did without; all "
+         "taken %2d refused, %2d had their own; %d ended\n",
+         call->name, tries, all, count[0][REFUSED], count[0][MADE],
+         count[1][REFUSED], count[1][MADE], ended);
+  int ends = call->body == careless ? 2 : 0;
+  check(ended == ends && count[0][OTHER] + count[1][OTHER] == 0, call->name,
+        __FILE__, __LINE__);
 }
 
 static char *large_fleet(const char *head, const char *weight) {
@@ -263,11 +321,10 @@ int main(int argc, char **argv) {
   third = with_firsts(two);
   led = built(third, twice);
   free(two);
-  path = in(scratch, "large.map");
-  wide = in(scratch, "applied.map");
-  fleet = in(scratch, "large.toml");
+  dropping = built(first, twice);
+  path = strdup(in(scratch, "large.map"));
+  fleet = strdup(in(scratch, "large.toml"));
   save_as(map, path);
-  save_as(map, wide);
   write_file(fleet, second, strlen(second));
   GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
   bytes = out.bytes;
@@ -275,8 +332,12 @@ int main(int argc, char **argv) {
   CHECK(length > 1 << 20);
   GIVES(stead_plan_between(map, next, &out.plan, at));
   plan = out.plan;
+  // written by the children
+  int *blocks = mmap(NULL, sizeof *blocks, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(blocks != MAP_FAILED);
   fflush(stdout);
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-    check_call(&calls[i]);
+    check_call(&calls[i], blocks);
   return closing();
 }

@@ -18,14 +18,6 @@ EXCUSED = {
     ("stead_map_apply_file", "STEAD_CONFLICT"): "as for stead_map_apply",
     ("stead_map_rollback", "STEAD_CONFLICT"): "as for stead_map_apply",
     ("stead_map_rollback", "STEAD_IMPOSSIBLE"): "needs 2^64 - 1 epochs",
-    ("stead_map_build", "STEAD_GUARDED"): "needs a map with an open carry, which no C "
-    "function begins; the fuzz target c_calls has some",
-    ("stead_map_build_file", "STEAD_GUARDED"): "as for stead_map_build",
-    (
-        "stead_map_build",
-        "STEAD_VERSION",
-    ): "needs a map of a newer stead; the fuzz target c_calls has some",
-    ("stead_map_build_file", "STEAD_VERSION"): "as for stead_map_build",
     ("stead_map_open_uncached", "STEAD_CHANGED"): "needs a file that changes during "
     "each of three reads",
 }

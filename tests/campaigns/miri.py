@@ -32,6 +32,7 @@ PARTS = {
     "calls as C makes them": (C, ("calls::", "batch::", "strings::every"), "", ""),
     "Arrow": (ARROW, (), "", ""),
     "kernels": (CORE, KERNELS, "", ""),
+    "memory that is held": (("-p", "stead", "--test", "reserve"), (), "", ""),
     "maps and memory": (CORE, ("map::marks", "map::buckets", "memory::"), "", ""),
 }
 CONTROLS = ("control_an_answer_that_was_not_written", "control_two_threads")

@@ -456,7 +456,7 @@ pub extern "C" fn stead_map_fleet(
 ) -> i32 {
     status("stead_map_fleet", error, |c| {
         let (map, text) = (c.map(map)?, c.out(text, "text")?);
-        map.prepare_fleet()?;
+        let _room = map.prepare_fleet()?;
         c.give_text(map.fleet().to_toml().into_bytes(), text)
     })
 }

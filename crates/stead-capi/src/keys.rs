@@ -156,7 +156,7 @@ pub extern "C" fn stead_survey(
         let json = c.out(json, "json")?;
         let names = c.batch(names, length, offsets, count, "names")?;
         let levels = levels_of(c, levels)?;
-        memory::room(Survey::BYTES)?;
+        let _room = memory::room(Survey::BYTES)?;
         let mut survey = Survey::new();
         names.blocks(|_, names| survey.add_keys(names));
         let projection = match members {

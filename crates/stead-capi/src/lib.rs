@@ -29,6 +29,9 @@
 // the header decides the names and how many arguments there are
 #![allow(non_camel_case_types, clippy::too_many_arguments)]
 
+#[global_allocator]
+static ALLOCATOR: stead_core::memory::Reserving = stead_core::memory::Reserving::of_system();
+
 mod batch;
 mod boundary;
 mod message;

@@ -46,7 +46,7 @@ impl MapStrings {
     /// no memory for them.
     pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
         let copied = |map: &Map| {
-            memory::room(need(map))?;
+            let _room = memory::room(need(map))?;
             Ok(MapStrings {
                 name: terminated(map.name()),
                 hash: terminated(map.hash().name()),

@@ -1,6 +1,9 @@
 //! The program `stead`, which is the library `stead_cli`.
 #![forbid(unsafe_code)]
 
+#[global_allocator]
+static ALLOCATOR: stead::memory::Reserving = stead::memory::Reserving::of_system();
+
 fn main() -> std::process::ExitCode {
     stead_cli::main()
 }

@@ -8,6 +8,9 @@ use stead_rrd::exit::{Failure, IO, USAGE};
 use stead_rrd::line::{command, CommandLine, Task};
 use stead_rrd::{operate, run, say};
 
+#[global_allocator]
+static ALLOCATOR: stead::memory::Reserving = stead::memory::Reserving::of_system();
+
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,

@@ -106,7 +106,7 @@ impl Amounts {
     /// Cost: one pass over the slices of both maps.
     pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
         same_cluster(old, new)?;
-        memory::room(need(old, new))?;
+        let _room = memory::room(need(old, new))?;
         let same = Same::of(old, new)?;
         let (moved, reordered) = moved(old, new, &same);
         Ok(Amounts {
@@ -611,6 +611,7 @@ fn need(old: &Map, new: &Map) -> u64 {
 /// So every list that grows with them can be refused.
 fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Result<Vec<Move>> {
     let known_need = need(old, new);
+    let mut room = memory::room(known_need)?;
     let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
     // for each pair of nodes and cause: its last move, which the next piece may extend
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
@@ -643,7 +644,8 @@ fn moves(old: &Map, new: &Map, same: &Same, dead: &HashSet<NodeId>) -> Result<Ve
                 Some(m) => m.last = last,
                 None => {
                     if moves.len() == moves.capacity() {
-                        memory::room(known_need + MOVE * 2 * moves.len() as u64)?;
+                        drop(room);
+                        room = memory::room(known_need + MOVE * 2 * moves.len() as u64)?;
                     }
                     roomy(&mut open)?;
                     open.insert((*pair, cause), moves.len());
@@ -671,7 +673,7 @@ fn roomy<K: Eq + std::hash::Hash, V>(table: &mut HashMap<K, V>) -> Result<()> {
     }
     // a table doubles, and a ninth of its places stay empty
     let bytes = (table.len() + 8).saturating_mul(3 * size_of::<(K, V)>());
-    memory::room(bytes as u64)?;
+    memory::allowed(bytes)?;
     table.try_reserve(1).map_err(|_| Error::Memory { bytes })
 }
 
@@ -685,7 +687,7 @@ fn pairs(
     after: PolicyId,
 ) -> Result<Vec<Pair>> {
     let members = old.policy(before).members().len() + new.policy(after).members().len();
-    memory::room(PAIRED * members as u64)?;
+    let _room = memory::room(PAIRED * members as u64)?;
     let (old_nodes, new_nodes) = (old.policy(before).distinct(), new.policy(after).distinct());
     let kept: HashSet<NodeId> = old_nodes
         .iter()

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 
 use super::need;
 use super::tree::{shown, KeyedTree, Mistake, Stopped, Take, Tree, TreeValue, DEEPEST, LISTS};
-use crate::memory;
+use crate::memory::{self, Room};
 
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
@@ -40,16 +40,16 @@ const MOST_OTHERS: usize = 1_000;
 /// The most values of any other array or object: the nodes of a policy.
 const MOST: usize = 65_536;
 
-/// Reads one object. Returns whether all of it was taken.
+/// Reads one object. Returns whether all of it was taken, and holds memory for what is made of it.
 ///
 /// The parser gets the values of a list in parts, so that what it builds is never large.
-pub(super) fn read(text: &str, take: &mut Take) -> Result<bool, Stopped> {
-    memory::room(need::of_json(text.len(), scan(text)?))?;
+pub(super) fn read(text: &str, take: &mut Take) -> Result<(bool, Room), Stopped> {
+    let room = memory::room(need::of_json(text.len(), scan(text)?))?;
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let at = offset(text, error.line(), error.column());
         Mistake::new(at, format!("not valid JSON: {}", words(&error)))
     })?;
-    Ok(members(text, take)?)
+    Ok((members(text, take)?, room))
 }
 
 /// Reads the members of the object that a valid text is.
@@ -361,14 +361,14 @@ mod tests {
             }
             true
         });
-        assert!(matches!(whole, Ok(true)));
+        assert!(matches!(whole, Ok((true, _))));
         assert_eq!((parts, tables), (1000_usize.div_ceil(PART) + 1, 1000));
         let mut parts = 0;
         let whole = read(&text, &mut |_| {
             parts += 1;
             parts < 2
         });
-        assert!(matches!(whole, Ok(false)));
+        assert!(matches!(whole, Ok((false, _))));
         assert_eq!(parts, 2);
     }
 

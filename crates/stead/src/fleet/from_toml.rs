@@ -16,7 +16,7 @@ use toml_edit::{Document, InlineTable, Item, Key, Table, TomlError, Value as Tom
 use super::need;
 use super::toml_blocks::{Block, Outline};
 use super::tree::{shown, KeyedTree, Mistake, Stopped, Take, Tree, TreeValue, DEEPEST};
-use crate::memory;
+use crate::memory::{self, Room};
 
 /// What a scan of a text finds out.
 struct Scanned<'a> {
@@ -28,9 +28,9 @@ struct Scanned<'a> {
     tokens: usize,
 }
 
-/// Reads a document. Returns whether all of it was taken.
-pub(super) fn read(text: &str, take: &mut Take) -> Result<bool, Stopped> {
-    memory::room(need::of_toml_scan(text.len()))?;
+/// Reads a document. Returns whether all of it was taken, and holds memory for what is made of it.
+pub(super) fn read(text: &str, take: &mut Take) -> Result<(bool, Room), Stopped> {
+    let scanning = memory::room(need::of_toml_scan(text.len()))?;
     let Scanned {
         newer,
         blocks,
@@ -38,9 +38,10 @@ pub(super) fn read(text: &str, take: &mut Take) -> Result<bool, Stopped> {
     } = scan(text)?;
     let at_once = blocks.iter().map(|block| block.tokens).max();
     let at_once = at_once.unwrap_or(tokens);
-    memory::room(need::of_toml(text.len(), tokens, at_once))?;
+    drop(scanning);
+    let room = memory::room(need::of_toml(text.len(), tokens, at_once))?;
     let Some(newer) = newer else {
-        return Ok(parts(text, &blocks, take)?);
+        return Ok((parts(text, &blocks, take)?, room));
     };
     // the rules see nothing of such a text
     let read = parts(text, &blocks, &mut |_| true);
@@ -477,7 +478,7 @@ mod tests {
             taken += tables.len();
             taken < 1000
         });
-        assert!(matches!(read, Ok(false)));
+        assert!(matches!(read, Ok((false, _))));
         assert!((1000..3000).contains(&taken), "{taken}");
     }
 

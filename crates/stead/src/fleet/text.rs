@@ -89,7 +89,7 @@ fn check_size(size: usize, file: &str) -> Result<()> {
 
 fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = Lines::new(text);
+    let lines = Lines::new(text)?;
     let wrong = |at: usize, problem: String| Error::Fleet {
         file: file.to_owned(),
         line: lines.line(at),
@@ -123,7 +123,7 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     } else {
         from_toml::read(text, take)
     };
-    let whole = read.map_err(|stopped| match stopped {
+    let (whole, _room) = read.map_err(|stopped| match stopped {
         Stopped::Mistake(mistake) => wrong(mistake.at, mistake.problem),
         Stopped::Memory(error) => error,
     })?;

@@ -1,6 +1,7 @@
 //! The tree that TOML and JSON are both lowered to, and the conversion of byte offsets to lines.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::memory;
 
 /// How deep tables and arrays may be nested. A fleet needs 4. The limit keeps the recursion of the
 /// parsers, and of freeing what they built, within the smallest stack that a host program gives a
@@ -71,7 +72,7 @@ impl From<Error> for Stopped {
 /// Collects what a parser gives into one tree.
 #[cfg(test)]
 pub(super) fn collected(
-    read: impl FnOnce(&mut Take<'_>) -> Result<bool, Stopped>,
+    read: impl FnOnce(&mut Take<'_>) -> Result<(bool, memory::Room), Stopped>,
 ) -> Result<Vec<KeyedTree>, Mistake> {
     let mut all: Vec<KeyedTree> = Vec::new();
     let take = &mut |entry: KeyedTree| {
@@ -87,7 +88,7 @@ pub(super) fn collected(
         true
     };
     match read(take) {
-        Ok(whole) => assert!(whole, "all was taken"),
+        Ok((whole, _)) => assert!(whole, "all was taken"),
         Err(Stopped::Mistake(mistake)) => return Err(mistake),
         Err(Stopped::Memory(error)) => panic!("{error}"),
     }
@@ -140,15 +141,15 @@ pub(super) struct Lines<'a> {
 const BLOCK: usize = 256;
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Lines<'a> {
+    pub(super) fn new(text: &'a str) -> Result<Lines<'a>> {
         let text = text.as_bytes();
-        let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
+        let mut before = memory::empty(text.len() / BLOCK + 1)?;
         let mut ends = 0u32;
         for block in text.chunks(BLOCK) {
             before.push(ends);
             ends += newlines(block) as u32; // at most 64 Mi in all
         }
-        Lines { text, before }
+        Ok(Lines { text, before })
     }
 
     /// Returns the line of the byte `at`, from 1. The end of the text belongs to the last line.
@@ -175,7 +176,7 @@ mod tests {
             text.push_str(&"x".repeat(i % 7));
             text.push_str(if i % 3 == 0 { "\r\n" } else { "\n" });
         }
-        let lines = Lines::new(&text);
+        let lines = Lines::new(&text).unwrap();
         for at in 0..text.len() {
             assert_eq!(
                 lines.line(at),
@@ -185,7 +186,7 @@ mod tests {
         }
         assert_eq!(lines.line(text.len()), 700);
         assert_eq!(lines.line(usize::MAX), 700);
-        assert_eq!(Lines::new("").line(0), 1);
+        assert_eq!(Lines::new("").unwrap().line(0), 1);
     }
 
     #[test]

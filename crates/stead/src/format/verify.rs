@@ -84,7 +84,7 @@ fn rules(bytes: &[u8], header: Header) -> Result<Checked> {
 /// Checks the rules of the records, in the order of the file. Header and section table are already
 /// sound.
 fn records(check: &Check) -> Result<()> {
-    memory::room(need(check))?;
+    let _room = memory::room(need(check))?;
     check.strings_nodes_policies()?;
     let mut used = Used::of(check)?;
     check.base_slices(&mut used)?;

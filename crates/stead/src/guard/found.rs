@@ -11,10 +11,10 @@ use crate::memory;
 use crate::plan::all_copies;
 use crate::point::SPACE;
 
-/// Checks that there is memory for what the guards look at, in two maps and in those before them.
+/// Holds memory for what the guards look at, in two maps and in those before them.
 ///
 /// Errors: `Memory` and `MemoryLimit`, see [`memory`].
-pub(crate) fn room(old: &Map, new: &Map) -> Result<()> {
+pub(crate) fn room(old: &Map, new: &Map) -> Result<memory::Room> {
     let need = |map: &Map| {
         let by_hand = map.pins().len() + map.firsts().len();
         256 * (map.base_count() + map.slice_count() + by_hand + map.policies().len())

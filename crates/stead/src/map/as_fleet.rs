@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::fleet::{self, Fleet};
 use crate::format::records::STRINGS;
 use crate::hash::Hash;
-use crate::memory;
+use crate::memory::{self, Room};
 use crate::point::Point;
 use crate::policy::NodeId;
 
@@ -50,10 +50,10 @@ impl Map {
         }
     }
 
-    /// Checks that there is memory for [`Map::fleet`] and for its text.
+    /// Holds memory for [`Map::fleet`] and for its text, see [`memory::room`].
     ///
     /// Errors: `Memory` and `MemoryLimit`, see [`memory`].
-    pub fn prepare_fleet(&self) -> Result<()> {
+    pub fn prepare_fleet(&self) -> Result<Room> {
         memory::room(self.need_of_fleet())
     }
 

@@ -58,7 +58,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
             problem: "no epoch can follow 2^64 - 1".into(),
         });
     };
-    memory::room(need(fleet, previous))?;
+    let _room = memory::room(need(fleet, previous))?;
     let mut sets = Sets::default();
     let mut roster = Roster::of(fleet, previous);
     let aim = aim(fleet, &roster, cells)?;

@@ -223,7 +223,7 @@ impl<'a> Report<'a> {
     ) -> Result<Report<'a>> {
         let ask = ask.into();
         understood(old, new)?;
-        memory::room(need(old, new, 0))?;
+        let room = memory::room(need(old, new, 0))?;
         let Some(old) = old else {
             known(None, ask.lost)?;
             return Ok(Report::made(None, new, ask.moves, &HashSet::new()));
@@ -239,7 +239,8 @@ impl<'a> Report<'a> {
             true => plan.moves,
             false => moves_without(old, new, &dead)?,
         });
-        memory::room(need(Some(old), new, before.listed()))?;
+        drop(room);
+        let _room = memory::room(need(Some(old), new, before.listed()))?;
         Ok(Report::made(Some(before), new, true, &dead))
     }
 
@@ -255,7 +256,7 @@ impl<'a> Report<'a> {
     ) -> Result<Report<'a>> {
         understood(Some(old), new)?;
         let listed = if with_moves { plan.moves.len() } else { 0 };
-        memory::room(need(Some(old), new, listed))?;
+        let _room = memory::room(need(Some(old), new, listed))?;
         let mut before = Before::of(old, new, plan.amounts)?;
         before.moves = with_moves.then(|| plan.moves.clone());
         Ok(Report::made(Some(before), new, with_moves, &HashSet::new()))

@@ -63,7 +63,7 @@ impl Count {
 
 impl Survey {
     /// How many bytes of memory a survey and its report take, at most.
-    pub const BYTES: u64 = 4 << 20;
+    pub const BYTES: u64 = 8 << 20;
 
     /// A survey without names.
     pub fn new() -> Survey {

@@ -265,7 +265,7 @@ impl Store {
             .map_while(read)
             .flatten()
             .filter(|map| map.map_id() == base.map_id());
-        guard::room(base, new)?;
+        let _room = guard::room(base, new)?;
         let mut found = guard::taken_back(base, new, older);
         if let Some(error) = refused {
             return Err(error);

@@ -5,18 +5,19 @@
 //! that uses the library. Where a file, a text or a caller decides the size of a single block,
 //! stead allocates it with `try_reserve`, and a refusal is [`Error::Memory`]. But building a map,
 //! comparing two maps and judging one allocate in hundreds of places, and so do the parsers that
-//! stead uses. Such a call estimates the most that it may need and calls [`room`] before it begins.
+//! stead uses. Such a call estimates the most that it may need and takes [`room`] before it begins.
 //!
-//! This does not hold the memory for the call. Between the question and the use, another thread of
-//! the process, or another process, can take it. Then Rust ends the process. A program that cannot
-//! accept this must make the calls that need much memory in a process of its own. (A reserve that
-//! the allocator gives back when the system refuses was tried instead. It needs a global allocator
-//! and unsafe code, and it does not help the threads that hold no reserve.)
+//! With the allocator [`Reserving`] the memory is held for the call, so that nobody else takes it
+//! meanwhile. The C library, the Python module and the programs have that allocator.
+
+mod reserve;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+
+pub use reserve::{Reserving, Room};
 
 /// The limit as long as nobody sets another one. It was chosen from the estimates that
 /// tests/memory.rs prints for its widest fleets, which are fleets of the table of docs/rebalance.md
@@ -76,21 +77,22 @@ pub fn named_limit(text: &str) -> Option<u64> {
     bytes.filter(|bytes| *bytes > 0)
 }
 
-/// Checks that a call may use this many bytes and that the system has them now. Holds nothing: see
-/// the head of this module.
+/// Checks that a call may use this many bytes and that the system has them now, and holds them
+/// until the result is dropped, if the allocator is [`Reserving`].
 ///
 /// Errors: `MemoryLimit` when it is more than the limit; `Memory` when the system refuses. Cost:
 /// about a microsecond, and nothing below 64 KiB.
-pub fn room(bytes: u64) -> Result<()> {
+pub fn room(bytes: u64) -> Result<Room> {
     let limit = limit();
     if bytes > limit {
         return Err(Error::MemoryLimit { bytes, limit });
     }
-    if bytes >= SMALL {
-        // the compiler may leave out an allocation that nobody looks at
-        black_box(empty::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX))?);
+    if bytes < SMALL {
+        return Ok(Room::NONE);
     }
-    Ok(())
+    // the compiler may leave out an allocation that nobody looks at
+    let block = black_box(empty::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX))?);
+    Ok(Room::holding(block))
 }
 
 /// Returns an empty list with room for this many values.
@@ -166,7 +168,8 @@ fn grow<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| Error::Memory { bytes })
 }
 
-fn allowed(bytes: usize) -> Result<()> {
+/// Refuses what is above the limit.
+pub(crate) fn allowed(bytes: usize) -> Result<()> {
     let (bytes, limit) = (bytes as u64, limit());
     if bytes > limit {
         return Err(Error::MemoryLimit { bytes, limit });
@@ -180,8 +183,8 @@ mod tests {
 
     #[test]
     fn more_than_the_limit_is_refused_before_the_system_is_asked() {
-        room(0).unwrap();
-        room(USUAL_LIMIT / 4096).unwrap();
+        drop(room(0).unwrap());
+        drop(room(USUAL_LIMIT / 4096).unwrap());
         match room(USUAL_LIMIT + 1) {
             Err(Error::MemoryLimit { bytes, limit }) => {
                 assert_eq!((bytes, limit), (USUAL_LIMIT + 1, USUAL_LIMIT));
