@@ -160,7 +160,7 @@ def crates():
         *(folder, "where", "Cargo.toml"),
     )
     write(
-        'fn main() {\n    let map = stead::Map::open("members.map".as_ref()).unwrap();\n'
+        'fn main() {\n    let map = stead::Map::open("members.map").unwrap();\n'
         "    for key in std::env::args().skip(1) {\n"
         '        print!("{} ", map.node(map.locate(key.as_bytes())).name());\n    }\n}\n',
         *(folder, "where", "src", "main.rs"),

@@ -84,15 +84,17 @@ impl Pair {
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the old map, and
     /// `Identity` when it has another one under its number.
     #[cfg(unix)]
-    pub fn open(path: &Path) -> Result<Pair> {
-        Pair::of_map(Map::open(path)?, path, Map::open)
+    pub fn open(path: impl AsRef<Path>) -> Result<Pair> {
+        let path = path.as_ref();
+        Pair::of_map(Map::open(path)?, path, |path| Map::open(path))
     }
 
     /// Opens a pair as [`Pair::open`] does, and reads both maps into memory whatever their size, as
     /// [`Map::open_copy`].
     #[cfg(unix)]
-    pub fn open_copy(path: &Path) -> Result<Pair> {
-        Pair::of_map(Map::open_copy(path)?, path, Map::open_copy)
+    pub fn open_copy(path: impl AsRef<Path>) -> Result<Pair> {
+        let path = path.as_ref();
+        Pair::of_map(Map::open_copy(path)?, path, |path| Map::open_copy(path))
     }
 
     /// Opens a map file and an epoch of its history, as if a carry from that epoch were open in
@@ -101,7 +103,8 @@ impl Pair {
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the epoch; `Identity` when
     /// its file is another map's.
     #[cfg(unix)]
-    pub fn open_from(path: &Path, epoch: u64, state: State) -> Result<Pair> {
+    pub fn open_from(path: impl AsRef<Path>, epoch: u64, state: State) -> Result<Pair> {
+        let path = path.as_ref();
         let new = Map::open(path)?;
         if new.epoch() == epoch {
             return Pair::between(Arc::clone(&new), new, state);

@@ -27,7 +27,8 @@ impl Fleet {
     /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line
     /// when it breaks a rule. Fails with `Memory` or `MemoryLimit` when there is not enough memory
     /// for the text and what is read from it.
-    pub fn read(path: &Path) -> Result<Fleet> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Fleet> {
+        let path = path.as_ref();
         let mut bytes = Vec::new();
         // the path may be a pipe, so the size is only known after reading
         File::open(path)

@@ -49,13 +49,13 @@ impl Map {
     ///
     /// If another program truncates a mapped file in place, this process is killed (SIGBUS). Where
     /// that can happen, use [`Map::open_copy`].
-    pub fn open(path: &Path) -> Result<Arc<Map>> {
-        cached(path, false)
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Map>> {
+        cached(path.as_ref(), false)
     }
 
     /// Opens a map file as [`Map::open`] does, and reads it into memory whatever its size.
-    pub fn open_copy(path: &Path) -> Result<Arc<Map>> {
-        cached(path, true)
+    pub fn open_copy(path: impl AsRef<Path>) -> Result<Arc<Map>> {
+        cached(path.as_ref(), true)
     }
 }
 

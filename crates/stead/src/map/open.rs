@@ -134,8 +134,8 @@ impl Map {
     /// Opens a map file without the cache of open maps, and reads it into memory whatever its size.
     /// Cost: one SHA-256 and one pass over the file.
     #[cfg(unix)]
-    pub fn open_uncached(path: &Path) -> Result<Map> {
-        open(path, MOST_BYTES).map(|(map, _, _)| map)
+    pub fn open_uncached(path: impl AsRef<Path>) -> Result<Map> {
+        open(path.as_ref(), MOST_BYTES).map(|(map, _, _)| map)
     }
 
     /// Verifies these bytes and makes a map of them.

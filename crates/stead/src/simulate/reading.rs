@@ -21,7 +21,8 @@ impl Scenario {
     /// Reads a scenario from a file.
     ///
     /// Errors: [`Error::Io`] when the file cannot be read, and those of [`Scenario::parse`].
-    pub fn read(path: &Path) -> Result<Scenario> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Scenario> {
+        let path = path.as_ref();
         let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
         let file = path.display().to_string();
         match std::str::from_utf8(&bytes) {

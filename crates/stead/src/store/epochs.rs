@@ -69,9 +69,9 @@ impl Drop for Turn<'_> {
 impl Store {
     /// Returns the store of this map file, without touching any file. The history keeps `keep`
     /// epochs, and at least the newest.
-    pub fn new(map: &Path, keep: usize) -> Store {
+    pub fn new(map: impl AsRef<Path>, keep: usize) -> Store {
         Store {
-            map: map.to_owned(),
+            map: map.as_ref().to_owned(),
             keep: keep.max(1),
             allow: Allow::NONE,
             note: None,
@@ -138,7 +138,8 @@ impl Store {
     /// verified.
     ///
     /// A reader uses it to learn whether it should open the map again.
-    pub fn peek(path: &Path) -> Result<Peeked> {
+    pub fn peek(path: impl AsRef<Path>) -> Result<Peeked> {
+        let path = path.as_ref();
         let mut header = Vec::new();
         let file = OpenOptions::new()
             .read(true)

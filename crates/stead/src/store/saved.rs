@@ -67,7 +67,8 @@ impl SavedPlan {
     /// one; then only the file's owner may read it.
     ///
     /// An older plan is replaced. Returns `Invalid` when the file is there and is no saved plan.
-    pub fn write(new: &Map, path: &Path) -> Result<()> {
+    pub fn write(new: &Map, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
         refuse_other(path)?;
         let limit = new
             .move_limit()
@@ -90,7 +91,8 @@ impl SavedPlan {
     ///
     /// Errors: `Format` when the file is no saved plan, is damaged or is cut short; `Version` when
     /// it needs a newer stead; `NotFound`, `Permission` and `Io` when it cannot be read.
-    pub fn read(path: &Path) -> Result<SavedPlan> {
+    pub fn read(path: impl AsRef<Path>) -> Result<SavedPlan> {
+        let path = path.as_ref();
         let file = fs::OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)

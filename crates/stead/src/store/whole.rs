@@ -24,7 +24,8 @@ use crate::map::Map;
 /// synced. After any other error the old file is untouched.
 ///
 /// [`Store::publish`]: super::Store::publish
-pub fn save(map: &Map, path: &Path) -> Result<()> {
+pub fn save(map: &Map, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
     refuse_symlink(path)?;
     let directory = directory_of(path);
     remove_leftovers(&directory, path);
