@@ -25,10 +25,6 @@ pub use reserve::{Reserving, Room};
 /// allows: the test checks that all of them are below it.
 pub const USUAL_LIMIT: u64 = 4 << 30;
 
-/// The system is not asked for less than this. glibc answers a smaller request from memory that the
-/// process has already, as a rule.
-const SMALL: u64 = 64 << 10;
-
 /// The environment variable that has the limit at the start of a process, as a number of bytes.
 pub const VARIABLE: &str = "STEAD_MEMORY_LIMIT";
 
@@ -87,7 +83,7 @@ pub fn room(bytes: u64) -> Result<Room> {
     if bytes > limit {
         return Err(Error::MemoryLimit { bytes, limit });
     }
-    if bytes < SMALL {
+    if bytes < reserve::LARGE as u64 {
         return Ok(Room::NONE);
     }
     // the compiler may leave out an allocation that nobody looks at

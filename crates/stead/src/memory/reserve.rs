@@ -10,9 +10,9 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Blocks of this size show that the allocator is installed, and a smaller rest of a reserve is
-/// not kept.
-const LARGE: usize = super::SMALL as usize;
+/// A smaller reserve is not held: glibc answers so small a request from memory that the process has
+/// already, as a rule. Blocks of this size show that the allocator is installed.
+pub(super) const LARGE: usize = 64 << 10;
 
 /// At least this much is given back at once: small blocks are many.
 const AT_ONCE: usize = 1 << 20;
