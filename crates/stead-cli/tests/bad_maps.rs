@@ -347,7 +347,7 @@ fn a_map_that_is_written_over_while_it_is_read_gives_an_answer_or_an_error() {
 #[test]
 fn check_finds_a_map_that_is_whole_and_wrong() {
     let dir = with_map();
-    let map = Map::open_uncached(&dir.path("m.map")).unwrap();
+    let map = Map::open_uncached(dir.path("m.map")).unwrap();
     let mut parts = map.to_parts();
     parts.base[1].0 = Point(parts.base[1].0 .0 + 12_345);
     dir.write("skewed.map", encode(&parts));

@@ -73,7 +73,7 @@ fn down_takes_nodes_labels_and_nested_domains() {
 #[test]
 fn what_if_counts_what_the_map_says() {
     let dir = zones();
-    let map = Map::open(&dir.path("m.map")).unwrap();
+    let map = Map::open(dir.path("m.map")).unwrap();
     let json = dir
         .run(&[
             "what-if", "m.map", "--down", "zone=a", "--down", "b1", "--json",
@@ -277,7 +277,7 @@ fn a_table_becomes_a_fleet_that_builds() {
         ran.text().ends_with("next: stead plan f.toml shop.map\n"),
         "{ran:?}"
     );
-    let fleet = Fleet::read(&dir.path("f.toml")).unwrap();
+    let fleet = Fleet::read(dir.path("f.toml")).unwrap();
     assert_eq!(
         (fleet.name.as_str(), fleet.replicas, fleet.spread.len()),
         ("shop", 2, 1)
@@ -293,7 +293,7 @@ fn a_table_becomes_a_fleet_that_builds() {
     dir.run(&["init", "--from", "n.csv", "-o", "f.toml", "--force"])
         .ok();
     assert_eq!(
-        Fleet::read(&dir.path("f.toml")).unwrap().nodes[0].name,
+        Fleet::read(dir.path("f.toml")).unwrap().nodes[0].name,
         "db9"
     );
     let text = dir
@@ -422,7 +422,7 @@ fn an_edit_keeps_comments_mode_and_links() {
         "add-node", "f.toml", "b9", "c9", "--label", "zone=b", "--weight", "1.50",
     ]);
     fleet(&["remove-node", "f.toml", "b9"]);
-    let fleet = Fleet::read(&dir.path("f.toml")).unwrap();
+    let fleet = Fleet::read(dir.path("f.toml")).unwrap();
     let nodes: Vec<(&str, String)> = fleet
         .nodes
         .iter()

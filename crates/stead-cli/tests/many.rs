@@ -138,7 +138,7 @@ fn with_file(place: &Place, arguments: &[&str], file: &str) -> Answer {
 #[test]
 fn counts_are_those_of_one_locate_a_key_for_every_input_and_number_of_threads() {
     let place = Place::with_map();
-    let map = Map::open_uncached(&place.file("m.map")).unwrap();
+    let map = Map::open_uncached(place.file("m.map")).unwrap();
     for (what, input) in inputs() {
         place.write("input", &input);
         for zero in [false, true] {
@@ -160,7 +160,7 @@ fn counts_are_those_of_one_locate_a_key_for_every_input_and_number_of_threads() 
 #[test]
 fn answers_are_those_of_one_locate_a_key_for_every_input() {
     let place = Place::with_map();
-    let map = Map::open_uncached(&place.file("m.map")).unwrap();
+    let map = Map::open_uncached(place.file("m.map")).unwrap();
     for (what, input) in inputs() {
         place.write("input", &input);
         let mut expected = Vec::new();
@@ -179,7 +179,7 @@ fn answers_are_those_of_one_locate_a_key_for_every_input() {
 #[test]
 fn folding_counts_the_folded_keys_and_prints_them_as_they_came() {
     let place = Place::with_map();
-    let map = Map::open_uncached(&place.file("m.map")).unwrap();
+    let map = Map::open_uncached(place.file("m.map")).unwrap();
     let input = Random(5).names(3 * BLOCK);
     let keys = records(&input, false);
     let folded: Vec<Vec<u8>> = keys.iter().map(|key| key.to_ascii_lowercase()).collect();
@@ -355,7 +355,7 @@ fn a_refused_thread_does_not_stop_the_others() {
 #[test]
 fn every_kernel_counts_the_same_and_an_unknown_one_is_refused() {
     let place = Place::with_map();
-    let map = Map::open_uncached(&place.file("m.map")).unwrap();
+    let map = Map::open_uncached(place.file("m.map")).unwrap();
     let names = Random(6).names(2 * BLOCK);
     place.write("input", &names);
     let expected = counted(&map, &records(&names, false));

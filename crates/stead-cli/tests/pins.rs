@@ -279,7 +279,7 @@ fn pins_are_judged_in_the_middle_of_a_gradual_change() {
 #[test]
 fn show_and_diff_tell_a_map_with_too_few_weighted_nodes() {
     let dir = applied("name = \"m\"\nreplicas = 2\nnode = [{ name = \"a\" }, { name = \"b\" }]\n");
-    let mut parts = Map::open_uncached(&dir.path("m.map")).unwrap().to_parts();
+    let mut parts = Map::open_uncached(dir.path("m.map")).unwrap().to_parts();
     parts.nodes[1].weight = Weight::ZERO;
     dir.write("m.map", encode(&parts));
     let line = "\n1 node can hold points, but 2 replicas need 2: there are no targets\n";

@@ -21,7 +21,7 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
     dir.apply(&["a", "b"]);
     let (mut conflicts, mut wins) = (0, 0);
     for round in 0..ROUNDS {
-        let before = Map::open_uncached(&dir.path("m.map")).unwrap().epoch();
+        let before = Map::open_uncached(dir.path("m.map")).unwrap().epoch();
         // different fleets, so that every process has something to do; large enough to take a while
         let children: Vec<Child> = (0..PROCESSES)
             .map(|i| {
@@ -47,7 +47,7 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
                 conflicts += 1;
             }
         }
-        let after = Map::open_uncached(&dir.path("m.map")).unwrap().epoch();
+        let after = Map::open_uncached(dir.path("m.map")).unwrap().epoch();
         let expected: BTreeMap<u64, usize> = (before + 1..=after).map(|epoch| (epoch, 1)).collect();
         assert_eq!(winners, expected, "round {round}");
         assert!(after > before, "somebody wins");
@@ -63,7 +63,7 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
 /// Checks that every epoch of the history is the parent of the next, and that the last is the map.
 #[track_caller]
 fn assert_chain(dir: &Dir) {
-    let map = Map::open_uncached(&dir.path("m.map")).unwrap();
+    let map = Map::open_uncached(dir.path("m.map")).unwrap();
     let (mut below, mut links) = (map.parent(), 0);
     for epoch in (1..map.epoch()).rev() {
         let path = dir.path(&format!("m.map.history/{epoch}"));
@@ -147,7 +147,7 @@ fn killed_at_any_moment_the_map_is_old_or_new() {
         } else {
             too_late += 1;
         }
-        let after = Map::open_uncached(&dir.path("m.map")).expect("a whole map");
+        let after = Map::open_uncached(dir.path("m.map")).expect("a whole map");
         if dir.read("m.map") == before {
             old += 1;
         } else {

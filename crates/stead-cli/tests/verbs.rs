@@ -175,7 +175,7 @@ fn a_rollback_is_a_new_epoch_with_the_old_content() {
         (&3.into(), 1 << 62)
     );
     let [first, second, third] = ["m.map.history/1", "m.map.history/2", "m.map"]
-        .map(|name| Map::open_uncached(&dir.path(name)).unwrap());
+        .map(|name| Map::open_uncached(dir.path(name)).unwrap());
     assert_eq!(
         (third.epoch(), third.parent(), third.map_id()),
         (3, second.digest(), first.map_id())

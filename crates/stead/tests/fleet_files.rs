@@ -32,7 +32,7 @@ fn a_file_is_read_and_named_as_it_was_given() {
 #[test]
 fn a_file_that_the_system_refuses_is_an_io_error() {
     let directory = tempfile::tempdir().unwrap();
-    let missing = Fleet::read(&directory.path().join("none")).unwrap_err();
+    let missing = Fleet::read(directory.path().join("none")).unwrap_err();
     assert_eq!(missing.status(), Status::NotFound);
     assert!(missing.to_string().starts_with("cannot open "));
     let error = Fleet::read(directory.path()).unwrap_err();

@@ -17,7 +17,7 @@ fn maps() -> PathBuf {
 }
 
 fn map(name: &str) -> Map {
-    Map::open_uncached(&maps().join(format!("{name}.map"))).unwrap()
+    Map::open_uncached(maps().join(format!("{name}.map"))).unwrap()
 }
 
 /// The error of a map after a change of its parts.

@@ -315,7 +315,7 @@ struct Epochs {
 impl Epochs {
     fn of(fleets: &[&str]) -> Epochs {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::new(&directory.path().join("m.map"), 32);
+        let store = Store::new(directory.path().join("m.map"), 32);
         let all = Allow::parse("drop-copies,lose-domain,move,take-back").unwrap();
         for text in fleets {
             store

@@ -180,7 +180,7 @@ fn another_rule_than_the_maps_is_refused() {
     );
     // the map of a ring hashes the whole key, as the original program does
     let ring = Map::open_uncached(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map"),
     )
     .unwrap();
     let nodes = "[[node]]\nname = 'n0'\n[[node]]\nname = 'n1'\n[[node]]\nname = 'n2'\n";

@@ -134,7 +134,7 @@ fn the_fleet_of_a_map_is_the_fleet_that_made_it_in_random_histories() {
         let mut state = seed;
         // a random history drops copies and takes back what it likes
         let all = Allow::parse("drop-copies,lose-domain,move,take-back").unwrap();
-        let store = Store::new(&directory.path().join(format!("{seed}.map")), 100).allowing(all);
+        let store = Store::new(directory.path().join(format!("{seed}.map")), 100).allowing(all);
         let replicas = 1 + below(&mut state, 3);
         let mut made = 0;
         for step in 0..20 {

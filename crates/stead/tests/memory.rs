@@ -304,7 +304,7 @@ fn everything(table: &mut Table, of: Shape) {
         build_max_move(&second, Some(&old), part)
     });
     table.check("fleet of a map", &name, &|| {
-        new.prepare_fleet()?;
+        let _room = new.prepare_fleet()?;
         Ok(new.fleet().to_toml())
     });
 }

@@ -238,7 +238,7 @@ fn a_map_without_its_history_has_one_epoch() {
     assert_eq!(store.history().unwrap(), [2]);
     assert_eq!(store.open_epoch(2).unwrap().bytes(), second.bytes());
     assert_eq!(store.open_epoch(1).unwrap_err().status(), Status::Invalid);
-    let nothing = Store::new(&directory.path().join("no.map"), 3);
+    let nothing = Store::new(directory.path().join("no.map"), 3);
     assert_eq!(nothing.history().unwrap_err().status(), Status::NotFound);
     assert_eq!(
         nothing.open_epoch(1).unwrap_err().status(),
@@ -323,7 +323,7 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
 #[test]
 fn the_error_names_a_missing_directory_and_not_its_lock() {
     let (directory, _) = place();
-    let error = Store::new(&directory.path().join("none/m.map"), 3)
+    let error = Store::new(directory.path().join("none/m.map"), 3)
         .publish(None, &build(&fleet(1), None).unwrap())
         .unwrap_err();
     assert_eq!(error.status(), Status::NotFound);
@@ -659,7 +659,7 @@ fn weighted(weights: [u32; 5], head: &str) -> Fleet {
 #[test]
 fn an_older_epoch_comes_back_exactly_or_with_the_least_movement_and_one_must_be_said() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(&dir.path().join("m.map"), 32);
+    let store = Store::new(dir.path().join("m.map"), 32);
     for weights in [
         [1, 1, 1, 0, 0],
         [1, 2, 1, 1, 0],
@@ -723,7 +723,7 @@ fn an_older_epoch_comes_back_exactly_or_with_the_least_movement_and_one_must_be_
 #[test]
 fn going_back_with_the_least_movement_gives_renamed_nodes_their_names_back() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(&dir.path().join("m.map"), 32);
+    let store = Store::new(dir.path().join("m.map"), 32);
     let fleet = |nodes: &str| Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "f").unwrap();
     for nodes in [
         "{name = 'a'}, {name = 'b'}",
@@ -800,7 +800,7 @@ fn the_log_tells_who_when_why_and_what() {
 #[test]
 fn a_gradual_change_tells_its_step_and_about_how_many_there_are() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(&dir.path().join("m.map"), 32);
+    let store = Store::new(dir.path().join("m.map"), 32);
     let part = stead::fleet::part("10%").unwrap();
     let first = store.apply(&weighted([1, 1, 0, 0, 0], ""), None).unwrap();
     assert_eq!(store.progress(&first), None);

@@ -81,7 +81,7 @@ fn key(vector: &Value) -> Vec<u8> {
 }
 
 fn map(name: &str) -> Map {
-    Map::open_uncached(&tests().join("maps").join(format!("{name}.map")))
+    Map::open_uncached(tests().join("maps").join(format!("{name}.map")))
         .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 

@@ -30,7 +30,7 @@ fn maps() -> Vec<Map> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps");
     let maps: Vec<Map> = std::fs::read_dir(directory)
         .unwrap()
-        .map(|entry| Map::open_uncached(&entry.unwrap().path()).unwrap())
+        .map(|entry| Map::open_uncached(entry.unwrap().path()).unwrap())
         .collect();
     assert!(maps.len() > 50);
     maps

@@ -45,7 +45,7 @@ impl StateDir {
     }
 
     fn map(&self, name: &str) -> io::Result<Option<Map>> {
-        match Map::open_uncached(&self.dir().join(name)) {
+        match Map::open_uncached(self.dir().join(name)) {
             Ok(map) => Ok(Some(map)),
             Err(error) if error.status() == Status::NotFound => Ok(None),
             Err(error) => {

@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     fn tree(text: &str) -> Result<Tree, Mistake> {
-        let value = TreeValue::Table(collected(|take| read(text, take))?);
+        let value = TreeValue::Table(collected(|take| Ok(read(text, take)?.0))?);
         Ok(Tree { at: 0, value })
     }
 

@@ -1,6 +1,6 @@
 //! The tree that TOML and JSON are both lowered to, and the conversion of byte offsets to lines.
 
-use crate::error::{Error, Result};
+use crate::error::{self, Error};
 use crate::memory;
 
 /// How deep tables and arrays may be nested. A fleet needs 4. The limit keeps the recursion of the
@@ -72,7 +72,7 @@ impl From<Error> for Stopped {
 /// Collects what a parser gives into one tree.
 #[cfg(test)]
 pub(super) fn collected(
-    read: impl FnOnce(&mut Take<'_>) -> Result<(bool, memory::Room), Stopped>,
+    read: impl FnOnce(&mut Take<'_>) -> Result<bool, Stopped>,
 ) -> Result<Vec<KeyedTree>, Mistake> {
     let mut all: Vec<KeyedTree> = Vec::new();
     let take = &mut |entry: KeyedTree| {
@@ -88,7 +88,7 @@ pub(super) fn collected(
         true
     };
     match read(take) {
-        Ok((whole, _)) => assert!(whole, "all was taken"),
+        Ok(whole) => assert!(whole, "all was taken"),
         Err(Stopped::Mistake(mistake)) => return Err(mistake),
         Err(Stopped::Memory(error)) => panic!("{error}"),
     }
@@ -141,7 +141,7 @@ pub(super) struct Lines<'a> {
 const BLOCK: usize = 256;
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(text: &'a str) -> Result<Lines<'a>> {
+    pub(super) fn new(text: &'a str) -> error::Result<Lines<'a>> {
         let text = text.as_bytes();
         let mut before = memory::empty(text.len() / BLOCK + 1)?;
         let mut ends = 0u32;

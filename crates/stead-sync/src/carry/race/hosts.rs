@@ -74,7 +74,7 @@ impl Host {
         std::fs::create_dir(directory).unwrap();
         Host {
             name: name.to_owned(),
-            store: Store::new(&directory.join("m"), KEEP),
+            store: Store::new(directory.join("m"), KEEP),
             running: Vec::new(),
         }
     }
