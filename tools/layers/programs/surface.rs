@@ -3,7 +3,7 @@
 //! tests/languages compares them with docs/languages.md.
 //!
 //! ```text
-//! cargo run -p stead-layers --example surface -- crates/stead/src
+//! cargo run -p stead-layers --bin surface -- crates/stead/src
 //! ```
 
 use std::collections::BTreeSet;
