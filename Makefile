@@ -267,7 +267,7 @@ kills:
 
 faults:
 	@scripts/setup --tests
-	@$(CARGO) test --release --locked -q -p stead --test memory --test golden_wide --test reloads -- --ignored
+	@$(CARGO) test --release --locked -q -p stead --test memory --test all --test reloads -- --ignored
 	@$(PYTHON) -B tests/faults/run.py --long
 	@$(PYTHON) -B tests/hostile/run.py --long
 	@$(CARGO) run --release --locked -q -p stead-fuzz --example bytes

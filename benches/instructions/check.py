@@ -23,8 +23,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import built
+
 RECORD = HERE / "counts.json"
-CARGO = os.environ.get("CARGO", "cargo")
 # callgrind knows no AVX-512, and no SHA-NI
 KERNELS = ("scalar", "portable", "sse2", "avx2")
 MOST = 0.05  # what a count may grow by
@@ -36,15 +39,11 @@ class Skip(Exception):
 
 
 def program():
-    """Builds the program of the cases; returns its path."""
-    command = [CARGO, "build", "--release", "--locked", "-p", "stead"]
-    command += ["--example", "instructions", "--message-format=json", "-q"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        sys.exit("stead: cargo could not build the example instructions")
-    for line in done.stdout.splitlines():
-        message = json.loads(line) if line.startswith(b"{") else {}
-        if message.get("executable"):
+    """Builds the program of the cases together with what is shipped, so that nothing is
+    built twice; returns its path.
+    """
+    for message in built.messages([*built.RELEASE, "-p", "stead-instructions"]):
+        if message.get("target", {}).get("name") == "instructions":
             return message["executable"]
     raise AssertionError("cargo names no program")
 

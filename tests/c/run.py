@@ -147,7 +147,9 @@ def main():
         os.chmod(scratch, 0o755)
         start = time.monotonic()
         libraries = library(scratch, "release")
-        faults = library(scratch, "quick", "--profile", "quick", "--features", "faults")
+        faults = library(
+            scratch, "faults", "--profile", "faults", "--features", "faults"
+        )
         programs = {
             name: os.path.join(scratch, name)
             for name in ("suite", "forks", "controls", "scarce", "refusing")

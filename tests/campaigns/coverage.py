@@ -26,13 +26,8 @@ AREAS = {
 }
 
 # large inputs: they run code that other tests run, too, and counting makes them slow
-LONG = (
-    "golden_wide",
-    "memory",
-    "reloads",
-    "gradual_peaks",
-    "fleet_scale",
-)
+LONG_FILES = ("memory", "reloads")
+LONG_MODULES = ("golden_wide", "gradual_peaks", "fleet_scale")
 
 
 def counted(report, files):
@@ -49,12 +44,17 @@ def measured(package, directory):
     """Runs the tests of a package, and returns its report and the run."""
     tests = os.path.join(tools.ROOT, "crates", package, "tests")
     names = sorted(os.listdir(tests)) if os.path.isdir(tests) else []
-    names = [name[:-3] for name in names if name.endswith(".rs")]
-    chosen = ["--lib"] + [f"--test={name}" for name in names if name not in LONG]
+    names = [
+        name.removesuffix(".rs")
+        for name in names
+        if name.endswith(".rs") or os.path.exists(os.path.join(tests, name, "main.rs"))
+    ]
+    chosen = ["--lib"] + [f"--test={name}" for name in names if name not in LONG_FILES]
+    own = [word for name in LONG_MODULES for word in ("--skip", name + "::")]
     path = os.path.join(directory, package + ".json")
     ran = tools.Ran(
         [tools.program("cargo-llvm-cov"), "llvm-cov", "--locked", "-p", package]
-        + [*chosen, "--json", "--output-path", path],
+        + [*chosen, "--json", "--output-path", path, "--", *own],
         CARGO_INCREMENTAL="0",
     )
     if ran.code:

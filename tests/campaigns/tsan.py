@@ -18,15 +18,30 @@ import tools
 FLAGS = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"
 OPTIONS = "halt_on_error=0 exitcode=66"
 
+# the first words of the tests with threads in crates/stead/tests/all/store.rs
+STORES = [
+    "concurrent",
+    "threads_that_open",
+    "opening",
+    "the_cache",
+    "publish",
+    "apply_builds_and_publishes",
+    "a_failed_first_publish",
+]
+
 # name -> the package, its test programs, and the tests by a part of their name
 PARTS = {
     "C boundary": ("stead-capi", ["--lib"], ["threads_", "strings::"]),
     "open maps and stores": (
         "stead",
-        ["--test", "store"],
-        ["concurrent", "threads_that_open", "opening", "the_cache", "publish"],
+        ["--test", "all"],
+        ["store::" + name for name in STORES],
     ),
-    "batches on several threads": ("stead", ["--test", "batches"], ["several_threads"]),
+    "batches on several threads": (
+        "stead",
+        ["--test", "all"],
+        ["batches::keys_on_several_threads"],
+    ),
 }
 
 

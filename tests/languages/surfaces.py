@@ -20,7 +20,6 @@ sys.dont_write_bytecode = True
 
 import built
 
-CARGO = os.environ.get("CARGO", "cargo")
 PHP = os.environ.get("PHP", "php")
 # the types whose methods callers use, and what else they call; the rest of the crate is
 # for those who make maps in another way
@@ -40,8 +39,7 @@ def output(command, **more):
 
 def rust():
     """Methods of the types above, and the free functions above."""
-    command = ["run", "--locked", "-q", "-p", "stead-layers", "--example", "surface"]
-    names = output([CARGO, *command, "--", "crates/stead/src"]).split()
+    names = output([built.programs()["surface"], "crates/stead/src"]).split()
     return {
         name
         for name in names

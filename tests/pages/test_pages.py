@@ -1,7 +1,7 @@
 """Every page of the tree: its links lead somewhere, and its code says what it is.
 
 Sessions of the pages are run elsewhere: those of README.md, docs/tour.md and docs/cli.md
-by crates/stead-cli/tests/manual.rs, the others by the tests of their language.
+by crates/stead-cli/tests/all/manual.rs, the others by the tests of their language.
 """
 
 import re

@@ -1,7 +1,7 @@
 //! Writes a made-up log of accesses in which a few keys are hot, one key a line: `zipf KEYS
 //! ACCESSES [SEED]`. Two runs write the same log.
 
-#[path = "../../stead/tests/zipf/mod.rs"]
+#[path = "../../stead/tests/all/zipf/mod.rs"]
 mod zipf;
 
 use std::io::{self, Write};

@@ -76,7 +76,8 @@ fn house() -> &'static [(String, Crate)] {
 fn no_two_files_use_each_other() {
     let mut wrong = Vec::new();
     let tests: Vec<(String, Crate)> = tests().into_iter().map(read).collect();
-    assert!(house().len() >= 8 && tests.len() > 30, "not all were found");
+    let files: usize = tests.iter().map(|(_, of)| of.files.len()).sum();
+    assert!(house().len() >= 8 && files > 60, "not all were found");
     for (root, of) in house().iter().chain(&tests) {
         for (file, path) in &of.lost {
             let file = &of.files[*file];
@@ -87,6 +88,30 @@ fn no_two_files_use_each_other() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The modules of a directory of tests that its `main.rs` does not declare: their tests do not run.
+fn undeclared(main: &str, of: &Crate) -> Vec<String> {
+    let declared = |module: &str| main.lines().any(|line| line == format!("mod {module};"));
+    let modules = of.tops().into_iter();
+    modules.filter(|module| !declared(module)).collect()
+}
+
+#[test]
+fn every_file_of_tests_is_declared_and_so_runs() {
+    let mut found = 0;
+    for (root, of) in tests().into_iter().map(read) {
+        if root.ends_with("/main.rs") {
+            let main = fs::read_to_string(workspace().join(&root)).unwrap();
+            assert_eq!(undeclared(&main, &of), [""; 0], "{root}");
+            // the control: a declaration is missing
+            let some = of.tops().into_iter().next().unwrap();
+            let without = main.replace(&format!("mod {some};\n"), "");
+            assert_eq!(undeclared(&without, &of), [some], "{root}");
+            found += 1;
+        }
+    }
+    assert!(found >= 2, "not all were found");
 }
 
 #[test]

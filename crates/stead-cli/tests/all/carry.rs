@@ -1,0 +1,257 @@
+//! A carry as a user of the program meets it: begun, taken on by hand, reversed, and refused.
+
+use crate::common::Place;
+
+const TWO: &str = "name = 'm'\nnode = [{name = 'a'}, {name = 'b'}]\n";
+const THREE: &str = "name = 'm'\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c'}]\n";
+
+/// A directory whose map has a carry open, from two nodes to three.
+fn opened() -> Place {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    place.write("three.toml", THREE);
+    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "three.toml", "m.map", "--carry"]);
+    place
+}
+
+/// Takes a step that every host has confirmed.
+fn step(place: &Place, step: &str) {
+    let epoch = place.json(&["show", "m.map", "--json"])["epoch"].to_string();
+    place.good(&["carry", "m.map", step, "--confirmed", &epoch]);
+}
+
+#[test]
+fn every_screen_says_that_a_carry_is_open_and_its_state() {
+    let place = opened();
+    step(&place, "next");
+    let words = "both_old_first, from epoch 1";
+    for verb in [
+        &["show", "m.map"][..],
+        &["check", "m.map"],
+        &["history", "m.map"],
+        &["locate", "m.map", "frank", "--explain"],
+        &["carry", "m.map"],
+    ] {
+        let screen = place.good(verb);
+        assert!(screen.contains(words), "{verb:?}: {screen}");
+    }
+    for verb in ["show", "check", "history", "carry"] {
+        let carry = &place.json(&[verb, "m.map", "--json"])["carry"];
+        assert_eq!(carry["state"], "both_old_first", "{verb}");
+        assert_eq!(carry["direction"], "forward");
+        assert_eq!(carry["from_epoch"], 1);
+        assert_eq!(carry["from_digest"].as_str().unwrap().len(), 64);
+    }
+    place.good(&["carry", "m.map", "reverse"]);
+    let shown = place.json(&["show", "m.map", "--json"]);
+    assert_eq!(
+        (&shown["carry"]["state"], &shown["carry"]["direction"]),
+        (&"old".into(), &"reverse".into())
+    );
+    assert!(place
+        .good(&["show", "m.map"])
+        .contains("carry   old, being reversed, from epoch 1"));
+    step(&place, "close");
+    assert!(place
+        .json(&["show", "m.map", "--json"])
+        .get("carry")
+        .is_none());
+    assert!(place
+        .good(&["carry", "m.map"])
+        .contains("epoch 5, no carry is open"));
+}
+
+#[test]
+fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
+    let place = opened();
+    let before = place.contents();
+    for step in ["next", "close"] {
+        place
+            .run(&["carry", "m.map", step])
+            .bad(64, &["every host must have epoch 2", "add --confirmed 2"]);
+        // the hosts were asked before somebody else took a step
+        place
+            .run(&["carry", "m.map", step, "--confirmed", "1"])
+            .bad(64, &["this is epoch 2 now, and not 1", "add --confirmed 2"]);
+    }
+    place
+        .run(&["carry", "m.map", "close", "--confirmed", "2"])
+        .bad(64, &["in the state old", "can be closed"]);
+    place.run(&["carry", "m.map", "back"]).bad(64, &["back"]);
+    place.run(&["carry", "none.map"]).bad(66, &["none.map"]);
+    assert!(
+        place.contents() == before,
+        "a step that is refused changes nothing"
+    );
+    // but turning round needs none
+    let turned = place.good(&["carry", "m.map", "reverse", "--note", "the disk is full"]);
+    assert!(
+        turned.starts_with("m: epoch 2 -> 3, carry old -> old, being reversed\n"),
+        "{turned}"
+    );
+    assert!(place
+        .good(&["history", "m.map"])
+        .contains("the disk is full"));
+}
+
+#[test]
+fn while_a_carry_is_open_other_changes_exit_with_69() {
+    let place = opened();
+    let before = place.contents();
+    let words = &[
+        "m.map: epoch 2 has a carry open",
+        "in the state old",
+        "stead-sync carry",
+    ];
+    for verb in [
+        &["apply", "two.toml", "m.map"][..],
+        &["apply", "two.toml", "m.map", "--carry"],
+        &["apply", "two.toml", "m.map", "--max-move", "1%"],
+        &[
+            "apply",
+            "two.toml",
+            "m.map",
+            "--allow",
+            "take-back,move,drop-copies,lose-domain",
+        ],
+        &["plan", "two.toml", "m.map"],
+        &["rollback", "m.map", "1"],
+        &["rollback", "m.map", "1", "--least"],
+    ] {
+        place.run(verb).bad(69, words);
+    }
+    assert!(place.contents() == before);
+    // the same fleet changes nothing
+    assert!(place
+        .good(&["apply", "three.toml", "m.map"])
+        .contains("nothing to do"));
+    assert!(place.contents() == before);
+}
+
+#[test]
+fn no_node_gets_leave_while_its_data_may_not_be_carried() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    place.write(
+        "one.toml",
+        "name = 'm'\nnode = [{name = 'a'}, {name = 'b', weight = 0}]\n",
+    );
+    place.write("gone.toml", "name = 'm'\nnode = [{name = 'a'}]\n");
+    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "one.toml", "m.map", "--carry"]);
+    place
+        .run(&["check", "m.map", "--off", "b"])
+        .failed(1, &["may not be switched off"]);
+    for _ in 0..3 {
+        step(&place, "next");
+    }
+    let answer = place.run(&["check", "m.map", "--off", "b", "--json"]);
+    answer.failed(1, &["may not be switched off"]);
+    step(&place, "close");
+    place.good(&["check", "m.map", "--off", "b"]);
+    // a node that only the old map has
+    place.write(
+        "two.toml",
+        "name = 'm'\nnode = [{name = 'a'}, {name = 'c'}]\n",
+    );
+    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "gone.toml", "m.map", "--carry"]);
+    place
+        .run(&["check", "m.map", "--off", "c"])
+        .failed(1, &["no node \"c\"", "a carry is open"]);
+    place
+        .run(&["check", "m.map", "--off", "d"])
+        .failed(1, &["a carry is open"]);
+}
+
+#[test]
+fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    place.write("three.toml", THREE);
+    place.good(&["apply", "two.toml", "m.map"]);
+    let words = "data is to be carried; apply --carry";
+    assert!(place.good(&["plan", "three.toml", "m.map"]).contains(words));
+    assert_eq!(
+        place.json(&["plan", "three.toml", "m.map", "--json"])["to_be_carried"],
+        true
+    );
+    for verb in [
+        &["plan", "two.toml", "m.map"][..],
+        &["plan", "three.toml"],
+        &["plan", "three.toml", "m.map", "--carry"],
+    ] {
+        let screen = place.good(verb);
+        assert!(!screen.contains(words), "{screen}");
+    }
+    let saved = place.json(&[
+        "plan",
+        "three.toml",
+        "m.map",
+        "--carry",
+        "-o",
+        "p.plan",
+        "--json",
+    ]);
+    assert_eq!(saved["carry"]["state"], "old");
+    assert!(saved.get("to_be_carried").is_none());
+    place
+        .run(&["apply", "p.plan", "m.map", "--carry"])
+        .bad(64, &["leave --carry out"]);
+    place.good(&["apply", "p.plan", "m.map"]);
+    assert!(place
+        .good(&["carry", "m.map"])
+        .contains("carry old, from epoch 1"));
+    // a rollback carries data back
+    for step in ["next", "next", "next", "close"] {
+        self::step(&place, step);
+    }
+    let back = place.good(&["rollback", "m.map", "1", "--exact", "--carry"]);
+    assert!(
+        back.contains("a carry is open (old, from epoch 6)"),
+        "{back}"
+    );
+    // where no copy moves, there is nothing to carry
+    let fresh = Place::new();
+    fresh.write("two.toml", TWO);
+    fresh.good(&["apply", "two.toml", "m.map", "--carry"]);
+    assert!(fresh.good(&["carry", "m.map"]).contains("no carry is open"));
+}
+
+#[test]
+fn reads_and_writes_are_printed_in_every_form() {
+    let place = opened();
+    step(&place, "next");
+    assert_eq!(
+        place.good(&["locate", "m.map", "--carry", "bob"]),
+        "bob\tb,c\tb,c\n"
+    );
+    assert_eq!(
+        place.good(&["locate", "m.map", "--carry", "-0", "bob"]),
+        "b,c\tb,c\tbob\0"
+    );
+    assert_eq!(
+        place.good(&["locate", "m.map", "--carry", "--hex", "626f62"]),
+        "626f62\tb,c\tb,c\n"
+    );
+    let line = &place.json_lines(&["locate", "m.map", "--carry", "--json", "bob", "frank"]);
+    assert_eq!(
+        (&line[0]["state"], &line[0]["moved"]),
+        (&"both_old_first".into(), &true.into())
+    );
+    assert_eq!(line[0]["writes"], serde_json::json!(["b", "c"]));
+    assert_eq!(line[1]["moved"], false);
+    place
+        .run(&["locate", "m.map", "--carry", "--count"])
+        .bad(64, &["--carry"]);
+    std::fs::remove_file(place.file("m.map.history/1")).unwrap();
+    place.run(&["locate", "m.map", "--carry", "bob"]).bad(
+        66,
+        &[
+            "m.map.history/1",
+            "the map where its data was",
+            "stead-sync",
+        ],
+    );
+}

@@ -1,0 +1,290 @@
+//! Pins that are short of copies or exceed a cap, points that pins keep on a drained node, and maps
+//! that earlier versions judged wrongly or not at all.
+
+use crate::program::{fields, points, Dir};
+use serde_json::Value;
+use stead::format::encode;
+use stead::weight::Weight;
+use stead::Map;
+
+/// Returns a fleet of three copies over three zones of two nodes each, with these pins.
+fn zoned(pins: &str) -> String {
+    let node = |name: &str| {
+        format!(
+            "[[node]]\nname = \"{name}\"\nlabels = {{ zone = \"{}\" }}\n",
+            &name[..1]
+        )
+    };
+    let nodes: String = ["a1", "a2", "b1", "b2", "c1", "c2"].map(node).concat();
+    format!("name = \"m\"\nreplicas = 3\nspread = [\"zone\"]\n{nodes}{pins}")
+}
+
+fn applied(fleet: &str) -> Dir {
+    let dir = Dir::new();
+    dir.write("f.toml", fleet);
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    dir
+}
+
+/// Returns the exit code of `check`, and the lines that it lists under its checks.
+fn checked(dir: &Dir) -> (Option<i32>, Vec<String>) {
+    let ran = dir.run(&["check", "m.map"]);
+    let lines = ran.text().lines();
+    let about_pins = lines.filter(|line| line.starts_with("pins") || line.starts_with("warn"));
+    (ran.code, about_pins.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_pin_to_two_nodes_of_one_zone_is_a_violation() {
+    let dir = applied(&zoned(
+        "[[pin]]\nkey = \"justin\"\nnodes = [\"a1\", \"a2\"]\n",
+    ));
+    let (code, listed) = checked(&dir);
+    assert_eq!(
+        (code, listed),
+        (
+            Some(1),
+            vec![
+                "pins        key \"justin\"  a1,a2: 2 nodes, fewer than 3".to_owned(),
+                "pins        key \"justin\"  a1,a2: 2 copies in zone a, at most 1 allowed"
+                    .to_owned(),
+            ]
+        )
+    );
+    let ran = dir
+        .run(&["check", "m.map"])
+        .fails(1, &["m.map: a pin breaks a rule", "short = true"]);
+    assert!(ran
+        .text()
+        .contains("\nBROKEN  pins        1 of 1 pin: too few nodes"));
+    let json = dir.run(&["check", "m.map", "--json"]);
+    let json: Value = serde_json::from_slice(&json.out).unwrap();
+    assert_eq!(
+        (
+            &json["ok"],
+            &json["violations"],
+            &json["pin_violations"],
+            &json["short_pins"]
+        ),
+        (&false.into(), &2.into(), &1.into(), &0.into())
+    );
+    let first = &json["listed"][0];
+    assert_eq!(
+        fields(first),
+        ["check", "first", "key", "last", "nodes", "reason"]
+    );
+    assert_eq!(
+        (&first["check"], &first["key"], &first["reason"]),
+        (
+            &"pins".into(),
+            &"justin".into(),
+            &"2 nodes, fewer than 3".into()
+        )
+    );
+}
+
+#[test]
+fn plan_apply_diff_and_show_say_which_pins_break_a_rule() {
+    let dir = applied(&zoned(""));
+    let pins: String = (1..=4)
+        .map(|i| format!("[[pin]]\nrange = [\"{i}%\", \"{i}.5%\"]\nnodes = [\"a1\"]\n"))
+        .collect();
+    dir.write("f.toml", zoned(&pins));
+    let line = "\npin, range 028f5c28f5c28f5c..03d70a3d70a3d709  a1: 1 node, fewer than 3\n";
+    for verb in [
+        &["plan", "f.toml", "m.map"][..],
+        &["apply", "f.toml", "m.map", "--allow=drop-copies"],
+        &["diff", "m.map.history/1", "m.map"],
+        &["show", "m.map"],
+    ] {
+        let ran = dir.run(verb).ok();
+        assert!(ran.text().contains(line), "{verb:?}: {ran:?}");
+        assert!(
+            ran.text().contains("\nand 1 more violation of pins\n"),
+            "{ran:?}"
+        );
+        let json = dir.run(&[verb, &["--json"]].concat()).json();
+        assert_eq!(
+            (&json["violations"], &json["pin_violations"]),
+            (&0.into(), &4.into()),
+            "base slices are counted apart"
+        );
+    }
+}
+
+#[test]
+fn a_pin_that_its_fleet_calls_short_is_only_a_warning() {
+    let dir = applied(&zoned(
+        "[[policy]]\nname = \"cray\"\nkind = \"chain\"\nnodes = [\"b1\"]\n\
+         [[pin]]\nkey = \"justin\"\npolicy = \"cray\"\nshort = true\n\
+         [[pin]]\nkey = \"frank\"\nnodes = [\"a1\", \"b1\", \"c1\"]\n",
+    ));
+    let (code, listed) = checked(&dir);
+    assert_eq!(
+        (code, listed),
+        (
+            Some(0),
+            vec![
+                "warn    pins        key \"justin\"  b1: 1 node, fewer than 3; its fleet says short \
+                 = true"
+                    .to_owned()
+            ]
+        )
+    );
+    let text = dir.run(&["check", "m.map"]).ok();
+    assert!(text.text().contains(
+        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, except\n\
+         \x20                   1 that the fleet marks as short\n"
+    ));
+    let json = dir.run(&["check", "m.map", "--json"]).json();
+    assert_eq!(
+        (&json["ok"], &json["violations"], &json["short_pins"]),
+        (&true.into(), &0.into(), &1.into())
+    );
+    assert_eq!(json["warnings"][0]["key"], "justin");
+    let shown = dir.run(&["show", "m.map"]).ok();
+    assert!(shown
+        .text()
+        .contains("\n1 pin is short, as its fleet says\n"));
+    assert!(shown.text().contains("key \"justin\" (short)"), "{shown:?}");
+    let json = dir.run(&["show", "m.map", "--json"]).json();
+    assert_eq!(
+        (&json["pins"][1]["short"], json["pins"][0].get("short")),
+        (&true.into(), None)
+    );
+}
+
+#[test]
+fn a_named_policy_of_too_few_nodes_is_judged_like_any_pin() {
+    let dir = applied(&zoned(
+        "[[policy]]\nname = \"cray\"\nnodes = [\"b1\", \"c1\"]\n\
+         [[pin]]\nkey = \"justin\"\npolicy = \"cray\"\n",
+    ));
+    let (code, listed) = checked(&dir);
+    assert_eq!(
+        (code, listed),
+        (
+            Some(1),
+            vec!["pins        key \"justin\"  b1,c1: 2 nodes, fewer than 3".to_owned()]
+        )
+    );
+}
+
+#[test]
+fn a_drained_node_that_a_pin_names_is_told() {
+    let fleet = |weight: u32| {
+        format!(
+            "name = \"m\"\nnode = [{{ name = \"a\" }}, {{ name = \"db3\", weight = {weight} }}]\n\
+             pin = [{{ key = \"justin\", nodes = [\"db3\"] }}]\n"
+        )
+    };
+    let dir = applied(&fleet(1));
+    dir.write("f.toml", fleet(0));
+    let ran = dir.run(&["apply", "f.toml", "m.map"]).ok();
+    // db3 has no base slice any more, but still holds the pinned point
+    let located = dir.run(&["locate", "m.map", "justin"]).ok();
+    assert_eq!(located.text(), "justin\tdb3\n");
+    let shown = dir.run(&["show", "m.map"]).ok();
+    let cells = |text: &str| -> Vec<String> {
+        let row = text.lines().find(|line| line.starts_with("db3 "));
+        row.unwrap().split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(
+        cells(shown.text())[..6],
+        ["db3", "0", "0.000000", "%", "0", "1"]
+    );
+    assert!(shown.text().contains("  points  pinned"), "{shown:?}");
+    assert_eq!(
+        cells(ran.text())[..8],
+        ["db3", "1", "->", "0", "0.00", "%", "1", "point"]
+    );
+    let warning = "\n! db3 has weight 0 and still answers for 1 pin\n";
+    assert!(ran.text().contains(warning), "{ran:?}");
+    let line = "\nnode db3 has weight 0 and still answers for 1 pin\n";
+    assert!(shown.text().contains(line), "{shown:?}");
+    let off = dir.run(&["check", "m.map", "--off", "db3"]);
+    let off = off.fails(1, &["m.map: db3 may not be switched off"]);
+    assert_eq!(
+        off.text(),
+        "db3 still answers for 1 pin\n  pin, key \"justin\": db3\n"
+    );
+    let json = dir.run(&["show", "m.map", "--json"]).json();
+    let db3 = &json["nodes"][1];
+    assert_eq!(
+        (points(&db3["points"]), points(&db3["pinned_points"])),
+        (0, 1)
+    );
+    assert_eq!(
+        checked(&dir),
+        (
+            Some(0),
+            vec![
+                "warn    pins        key \"justin\"  db3: node db3 has weight 0 and no share, and \
+                 still holds what is pinned here"
+                    .to_owned()
+            ]
+        )
+    );
+    // without the pin it holds nothing, and the column `pinned` is gone
+    dir.write("f.toml", fleet(0).replace("pin = [{ key", "# "));
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let shown = dir.run(&["show", "m.map"]).ok();
+    assert!(!shown.text().contains("pinned") && !shown.text().contains("still answers"));
+    assert_eq!(checked(&dir), (Some(0), Vec::new()));
+    let off = dir.run(&["check", "m.map", "--off", "db3"]).ok();
+    assert!(off
+        .text()
+        .starts_with("db3 answers for nothing: it may be switched off"));
+    let off = dir
+        .run(&["check", "m.map", "--off", "db3", "--json"])
+        .json();
+    assert_eq!(off["may_be_switched_off"], true);
+    let off = dir.run(&["check", "m.map", "--off", "a"]);
+    off.fails(1, &["a may not be switched off"]);
+    let off = dir.run(&["check", "m.map", "--off", "bd3"]);
+    off.fails(64, &["no node \"bd3\""]);
+}
+
+#[test]
+fn pins_are_judged_in_the_middle_of_a_gradual_change() {
+    let dir = applied(&zoned(""));
+    let pins = "[[pin]]\nkey = \"justin\"\nnodes = [\"a1\", \"b1\"]\n";
+    dir.write(
+        "f.toml",
+        zoned(pins).replace("name = \"c2\"", "name = \"c2\"\nweight = 5"),
+    );
+    let allow = "--allow=drop-copies";
+    let step = [
+        "apply",
+        "f.toml",
+        "m.map",
+        "--max-move",
+        "1%",
+        "--json",
+        allow,
+    ];
+    let json = dir.run(&step).json();
+    assert!(json.get("to_come").is_some());
+    assert_eq!(
+        (&json["violations"], &json["pin_violations"]),
+        (&0.into(), &1.into())
+    );
+    let (code, listed) = checked(&dir);
+    assert_eq!((code, listed.len()), (Some(1), 1), "{listed:?}");
+}
+
+#[test]
+fn show_and_diff_tell_a_map_with_too_few_weighted_nodes() {
+    let dir = applied("name = \"m\"\nreplicas = 2\nnode = [{ name = \"a\" }, { name = \"b\" }]\n");
+    let mut parts = Map::open_uncached(dir.path("m.map")).unwrap().to_parts();
+    parts.nodes[1].weight = Weight::ZERO;
+    dir.write("m.map", encode(&parts));
+    let line = "\n1 node can hold points, but 2 replicas need 2: there are no targets\n";
+    for verb in [&["show", "m.map"][..], &["diff", "m.map", "m.map"]] {
+        let ran = dir.run(verb).ok();
+        assert!(ran.text().contains(line), "{ran:?}");
+        let json = dir.run(&[verb, &["--json"]].concat()).json();
+        assert_eq!(json["nodes"][0]["target_points"], Value::Null);
+        assert_eq!(points(&json["nodes"][1]["points"]), 1 << 64);
+    }
+}

@@ -1,0 +1,190 @@
+//! `stead plot`: the real program.
+
+use crate::program::Dir;
+
+const THREE: &str = "name = \"m\"\nnode = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\n";
+
+fn maps() -> Dir {
+    let dir = Dir::new();
+    dir.write(
+        "fleet.toml",
+        "name = \"m\"\nnode = [{ name = \"a\" }, { name = \"b\" }]\n",
+    );
+    dir.run(&["apply", "fleet.toml", "m.map"]).ok();
+    dir.write("fleet.toml", THREE);
+    dir.run(&["apply", "fleet.toml", "m.map"]).ok();
+    dir.write("names", "frank\nbob\nanna\n");
+    dir.write("log", "frank\t10\nbob\n");
+    dir
+}
+
+/// For every kind of picture, a command line that draws one, without its `-o FILE`.
+const KINDS: [&[&str]; 13] = [
+    &["bands", "m.map"],
+    &["bands", "m.map.history/1", "m.map"],
+    &["bands", "m.map", "--history"],
+    &["bands", "--scenario", "figure-5", "--system", "riak"],
+    &["ring", "m.map", "--key", "frank"],
+    &["shares", "m.map", "--before", "m.map.history/1"],
+    &["distribution", "m.map", "names"],
+    &["distribution", "--scheme", "d1", "names"],
+    &["moves", "m.map"],
+    &["moves", "m.map.history/1", "m.map"],
+    &["domains", "m.map"],
+    &["load", "m.map", "log", "--reads", "spread"],
+    &["modulo", "--key", "frank"],
+];
+
+#[test]
+fn every_kind_is_written_as_svg_and_png_and_twice_the_same() {
+    let dir = maps();
+    for kind in KINDS {
+        let plot = |name: &str| {
+            let arguments = [&["plot"], kind, &["-o", name]].concat();
+            let run = dir.run(&arguments).ok();
+            assert_eq!(run.text(), "", "{kind:?}");
+            std::fs::read(dir.path(name)).unwrap()
+        };
+        let svg = plot("one.svg");
+        assert!(
+            svg.starts_with(b"<svg ") && svg.ends_with(b"</svg>\n"),
+            "{kind:?}"
+        );
+        assert_eq!(plot("two.SVG"), svg, "{kind:?}");
+        let png = plot("one.png");
+        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"), "{kind:?}");
+        assert_eq!(plot("two.png"), png, "{kind:?}");
+        // two pixels for each unit of the width
+        assert_eq!(png[16..20], (2 * 960u32).to_be_bytes(), "{kind:?}");
+        let arguments = [&["plot"], kind, &["-o", "-"]].concat();
+        let printed = dir.run(&arguments).ok();
+        assert_eq!(printed.text().as_bytes(), svg, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_png_has_text_without_fonts_of_the_system() {
+    let dir = maps();
+    let plot = |title: &str| {
+        let arguments = ["plot", "shares", "m.map", "--title", title, "-o", "p.png"];
+        dir.run(&arguments).ok();
+        std::fs::read(dir.path("p.png")).unwrap()
+    };
+    // the same picture with another letter has other pixels
+    assert_ne!(plot("aaaa"), plot("bbbb"));
+}
+
+#[test]
+fn the_looks_can_be_chosen() {
+    let dir = maps();
+    let plot = |more: &[&str]| {
+        let arguments = [&["plot", "bands", "m.map", "-o", "-"], more].concat();
+        dir.run(&arguments).ok().text().to_owned()
+    };
+    assert!(plot(&[]).contains("prefers-color-scheme:dark"));
+    assert!(plot(&["--theme", "dark"]).contains("#0d1117"));
+    assert!(!plot(&["--theme", "light"]).contains("prefers-color-scheme"));
+    assert!(plot(&["--width", "500"]).contains("width=\"500\""));
+    assert!(plot(&["--title", "A <title>"]).contains("A &lt;title&gt;</title>"));
+}
+
+#[test]
+fn mistakes_are_one_line() {
+    let dir = maps();
+    dir.write("junk", "no map\n");
+    dir.write("bad.log", "frank\tten\n");
+    for (code, arguments, said) in [
+        (
+            64,
+            &["shares", "m.map", "-o", "p.gif"][..],
+            "p.gif: the name ends neither in .svg nor in .png",
+        ),
+        (64, &["shares", "m.map"], "--output <FILE>"),
+        (64, &["bands", "-o", "p.svg"], "<MAPS>"),
+        (
+            64,
+            &["bands", "m.map", "m.map", "--history", "-o", "p.svg"],
+            "name one",
+        ),
+        (
+            64,
+            &[
+                "bands",
+                "--scenario",
+                "figure-5",
+                "--system",
+                "raik",
+                "-o",
+                "p.svg",
+            ],
+            "there is no system raik; did you mean riak?",
+        ),
+        (
+            64,
+            &["distribution", "m.map", "-o", "p.svg"],
+            "name a map and a file of names",
+        ),
+        (
+            64,
+            &[
+                "distribution",
+                "--scheme",
+                "D1",
+                "m.map",
+                "names",
+                "-o",
+                "p.svg",
+            ],
+            "a scheme needs no map",
+        ),
+        (
+            64,
+            &["distribution", "--scheme", "D4", "names", "-o", "p.svg"],
+            "there is no scheme D4",
+        ),
+        (64, &["modulo", "--from", "0", "-o", "p.svg"], "--from"),
+        (
+            64,
+            &["bands", "m.map", "--width", "10", "-o", "p.svg"],
+            "--width",
+        ),
+        (
+            64,
+            &[
+                "bands", "m.map", "--width", "4000", "--scale", "9", "-o", "p.png",
+            ],
+            "--scale",
+        ),
+        (65, &["shares", "junk", "-o", "p.svg"], "junk"),
+        (
+            65,
+            &["load", "m.map", "bad.log", "-o", "p.svg"],
+            "bad.log:1: \"ten\" is not a count",
+        ),
+        (66, &["shares", "none.map", "-o", "p.svg"], "none.map"),
+        (
+            66,
+            &["distribution", "m.map", "none", "-o", "p.svg"],
+            "none",
+        ),
+        (
+            66,
+            &["moves", "m.map.history/1", "-o", "p.svg"],
+            "has no epoch before it",
+        ),
+        (
+            66,
+            &["bands", "--scenario", "none.json", "-o", "p.svg"],
+            "none.json",
+        ),
+        (
+            74,
+            &["shares", "m.map", "-o", "none/p.svg"],
+            "cannot write none/p.svg",
+        ),
+    ] {
+        let arguments = [&["plot"], arguments].concat();
+        dir.run(&arguments).fails(code, &[said]);
+    }
+    assert!(!dir.path("p.svg").exists() && !dir.path("p.png").exists());
+}

@@ -1,0 +1,234 @@
+//! `stead report`: the file that it writes, and what it refuses. What the page looks like and does
+//! is tested in a browser, by tests/report.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::Place;
+use sha2::{Digest, Sha256};
+use stead::hash::Function;
+
+const TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page/template/");
+const MAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/maps/");
+
+fn template(name: &str) -> String {
+    fs::read_to_string(format!("{TEMPLATE}{name}")).unwrap()
+}
+
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    bytes
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[test]
+fn the_same_map_gives_the_same_bytes_at_any_time_and_place() {
+    let place = Place::with_map();
+    place.good(&["report", "m.map", "-o", "one.html"]);
+    let other = place
+        .command(&["report", "./m.map", "-o", "two.html"])
+        .envs([
+            ("TZ", "Asia/Tokyo"),
+            ("LC_ALL", "tr_TR.UTF-8"),
+            ("COLUMNS", "40"),
+        ])
+        .output()
+        .unwrap();
+    assert!(other.status.success() && other.stdout.is_empty());
+    let [one, two] = ["one.html", "two.html"].map(|name| fs::read(place.file(name)).unwrap());
+    assert_eq!(one, two);
+    // without a file of its own it is written to standard output
+    assert_eq!(place.run(&["report", "m.map", "-o", "-"]).out, one);
+}
+
+#[test]
+fn the_page_of_a_map_is_what_it_was() {
+    // without its style and its script, which change more often than what is said
+    let said = |html: &str| {
+        let style = html.replace(&template("page.css"), "");
+        let scripts = ["hashes.js", "places.js", "page.js"].map(template);
+        let bare = style.replace(&scripts.concat(), "");
+        assert!(bare.len() + 10_000 < html.len(), "neither was found");
+        let (before, policy) = bare.split_once("content=\"default-src").unwrap();
+        let (_, after) = policy.split_once("\">").unwrap();
+        // the pictures have tests of their own, in stead-plot
+        let mut text = format!("{before}{after}");
+        while let Some((before, rest)) = text.split_once("<figure>") {
+            let (_, after) = rest.split_once("</figure>").unwrap();
+            text = format!("{before}{after}");
+        }
+        text
+    };
+    let map = format!("{MAPS}pins.map");
+    let html = Place::new().good(&["report", &map, "-o", "-"]);
+    let said = said(&html);
+    let digest = hex(Sha256::digest(&said));
+    if digest != DIGEST {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report.html");
+        fs::write(&place, &said).unwrap();
+        panic!(
+            "the page has the digest {digest}; read it in {} and, if it is right, write the digest here",
+            place.display()
+        );
+    }
+}
+
+/// Of the page of tests/maps/pins.map.
+const DIGEST: &str = "68bf47a6dbcf3ade128315c8cb999473581e7e224c89a98b1c0cd4681c9c7fb4";
+
+#[test]
+fn a_file_that_is_no_report_is_not_replaced() {
+    let place = Place::with_map();
+    let before = fs::read(place.file("m.map")).unwrap();
+    for file in ["m.map", "fleet.toml"] {
+        place.run(&["report", "m.map", "-o", file]).bad(
+            64,
+            &[file, "is there and is no report", "name another file"],
+        );
+    }
+    assert_eq!(fs::read(place.file("m.map")).unwrap(), before);
+    // an older report is
+    place.good(&["report", "m.map", "-o", "r.html"]);
+    let first = fs::read(place.file("r.html")).unwrap();
+    place.good(&["apply", "next.toml", "m.map"]);
+    place.good(&["report", "m.map", "-o", "r.html"]);
+    assert_ne!(fs::read(place.file("r.html")).unwrap(), first);
+    assert_eq!(place.leftovers(), [] as [std::path::PathBuf; 0]);
+}
+
+#[test]
+fn mistakes_are_one_line_and_leave_no_file() {
+    let place = Place::with_map();
+    place.write("other.toml", "name = \"other\"\n[[node]]\nname = \"a\"\n");
+    place.good(&["apply", "other.toml", "other.map"]);
+    place.write("empty", "");
+    place.write(
+        "damaged.map",
+        &fs::read(place.file("m.map")).unwrap()[..300],
+    );
+    for (arguments, code, words) in [
+        (&["report", "m.map"][..], 64, &["-o", "--output"][..]),
+        (&["report", "no.map", "-o", "r"], 66, &["no.map"]),
+        (&["report", "m.map", "no.map", "-o", "r"], 66, &["no.map"]),
+        (&["report", "damaged.map", "-o", "r"], 65, &["damaged.map"]),
+        (&["report", "fleet.toml", "-o", "r"], 65, &["fleet.toml"]),
+        (
+            &["report", "m.map", "other.map", "-o", "r"],
+            65,
+            &["other.map", "two clusters"],
+        ),
+        (
+            &["report", "m.map", "--load", "empty", "-o", "r"],
+            65,
+            &["empty", "no accesses"],
+        ),
+        (
+            &["report", "m.map", "--load", "no.log", "-o", "r"],
+            66,
+            &["no.log"],
+        ),
+        (
+            &["report", "m.map", "m.map", "--load", "l", "-o", "r"],
+            64,
+            &["--load"],
+        ),
+        (
+            &["report", "m.map", "-o", "no/where/r"],
+            66,
+            &["no/where/r"],
+        ),
+    ] {
+        place.run(arguments).bad(code, words);
+    }
+    assert!(!place.file("r").exists());
+}
+
+#[test]
+fn a_saved_plan_is_shown_like_the_map_that_it_makes() {
+    let place = Place::with_map();
+    place.good(&["plan", "next.toml", "m.map", "-o", "plan"]);
+    place.write("old.map", fs::read(place.file("m.map")).unwrap());
+    let planned = place.good(&["report", "m.map", "plan", "-o", "-"]);
+    place.good(&["apply", "next.toml", "m.map"]);
+    let applied = place.good(&["report", "old.map", "m.map", "-o", "-"]);
+    // the one says what is still to be done
+    let notice =
+        "<ul class=\"notices\"><li>data is to be carried; apply --carry serves it from its \
+        old places until then</li></ul>";
+    assert!(planned.contains(notice) && planned.contains("(the least possible)"));
+    // and they name the files that they were made of
+    let planned = planned
+        .replace(notice, "")
+        .replace("m.map plan", "old.map m.map")
+        .replace("plan KEY", "m.map KEY");
+    assert_eq!(planned, applied);
+}
+
+#[test]
+fn a_damaged_epoch_of_the_history_is_told_in_the_page() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    place.write("m.map.history/1", "damaged");
+    let html = place.good(&["report", "m.map", "-o", "-"]);
+    assert!(
+        html.contains("m.map.history/1"),
+        "the history names what is damaged"
+    );
+}
+
+#[test]
+fn the_script_of_the_page_has_every_hash() {
+    let script = template("hashes.js");
+    for function in Function::all() {
+        let name = function.name();
+        let row = [format!("\n    {name}: ["), format!("\n    \"{name}\": [")];
+        assert!(
+            row.iter().any(|row| script.contains(row)),
+            "hashes.js lacks {name}"
+        );
+    }
+    assert!(script.contains("\n    siphash: ["));
+}
+
+/// Runs the script of the page in node, with the vectors of the hashes and a damaged one.
+#[test]
+fn the_script_of_the_page_passes_the_vectors_in_node() {
+    const RUN: &str = r#"
+        const fs = require("fs");
+        const vm = require("vm");
+        const [vectors, ...scripts] = process.argv.slice(1);
+        const text = scripts.map((file) => fs.readFileSync(file, "utf8")).join("");
+        const { hashes, hex } = vm.runInThisContext(text + "; ({ hashes: Hashes, hex: hexOf })");
+        const all = JSON.parse(fs.readFileSync(vectors)).vectors;
+        const passes = (v) =>
+          hex(hashes.point(v.hash, hashes.fromHex(v.key), hashes.fromHex(v.secret ?? ""))) === v.point;
+        const wrong = { ...all[0], point: "0".repeat(16) };
+        console.log(all.length, all.filter(passes).length, passes(wrong));
+    "#;
+    if Command::new("node").arg("--version").output().is_err() {
+        println!("skipped: node is not installed (Debian's nodejs)");
+        return;
+    }
+    let vectors = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/vectors/points.json"
+    );
+    let scripts = ["hashes.js", "places.js"].map(|name| format!("{TEMPLATE}{name}"));
+    let done = Command::new("node")
+        .args(["-e", RUN, vectors])
+        .args(scripts)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let all: usize = words.first().and_then(|n| n.parse().ok()).unwrap_or(0);
+    assert!(all > 1900, "{done:?}");
+    assert_eq!(
+        words,
+        [all.to_string(), all.to_string(), "false".into()],
+        "{said}"
+    );
+}

@@ -1,0 +1,297 @@
+//! `stead ring` and `stead check --observed`: a ring becomes a map and a fleet, with which the
+//! other verbs work.
+
+use crate::program::{fields, points, Dir};
+
+const SERVERS: &str = "# of the RRD site\ndb1 2\ndb2\ndb3\n";
+
+fn drawn() -> Dir {
+    let dir = Dir::new();
+    dir.write("servers.txt", SERVERS);
+    dir.run(&[
+        "ring",
+        "karger",
+        "servers.txt",
+        "-o",
+        "rrd.map",
+        "--fleet",
+        "rrd.toml",
+    ])
+    .ok();
+    dir
+}
+
+fn text(dir: &Dir, name: &str) -> String {
+    String::from_utf8(dir.read(name)).unwrap()
+}
+
+/// Returns the map's answers for 1000 keys, as lines of a key, a tab and a node.
+fn seen(dir: &Dir) -> String {
+    let keys: String = (0..1000).map(|i| format!("host{i}/load\n")).collect();
+    dir.feed(&["locate", "rrd.map"], keys.as_bytes())
+        .ok()
+        .text()
+        .to_owned()
+}
+
+#[test]
+fn a_ring_is_adopted_and_grows_by_the_bound() {
+    let dir = drawn();
+    let before = seen(&dir);
+    let shown = dir.run(&["show", "rrd.map", "--json"]).json();
+    assert_eq!(
+        (
+            shown["name"].as_str(),
+            shown["epoch"].as_u64(),
+            shown["hash"].as_str()
+        ),
+        (Some("rrd"), Some(1), Some("sha1"))
+    );
+    let balanced = dir.run(&["plan", "rrd.toml", "rrd.map", "--json"]).json();
+    assert!(points(&balanced["moved"]["points"]) > 0);
+    assert_eq!(balanced["moved"], balanced["lower_bound"]);
+    // renaming a node moves nothing: only the ring's imbalance moves
+    let fleet =
+        text(&dir, "rrd.toml").replace("name = \"db1\"", "name = \"store-1\"\nformerly = \"db1\"");
+    dir.write("named.toml", &fleet);
+    let named = dir
+        .run(&["apply", "named.toml", "rrd.map", "--json"])
+        .json();
+    assert_eq!(named["moved"], balanced["moved"]);
+    dir.write(
+        "four.toml",
+        fleet.replace("formerly = \"db1\"\n", "") + "\n[[node]]\nname = \"db4\"\n",
+    );
+    let grown = dir.run(&["apply", "four.toml", "rrd.map", "--json"]).json();
+    assert_eq!(grown["moved"], grown["lower_bound"]);
+    assert_eq!(points(&grown["moved"]["points"]), (1u128 << 64) / 5);
+    assert_ne!(seen(&dir), before);
+}
+
+#[test]
+fn shares_as_weights_move_next_to_nothing() {
+    let dir = Dir::new();
+    dir.write("servers.txt", SERVERS);
+    let ran = dir
+        .run(&[
+            "ring",
+            "karger",
+            "servers.txt",
+            "-o",
+            "rrd.map",
+            "--fleet",
+            "rrd.toml",
+            "--weights",
+            "shares",
+            "--json",
+        ])
+        .json();
+    assert!(
+        ran["to_balance"]["fraction"].as_f64().unwrap() < 1e-7,
+        "{ran}"
+    );
+    let weights: f64 = ran["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n["weight"].as_str().unwrap().parse::<f64>().unwrap())
+        .sum();
+    assert!((weights - 100.0).abs() < 1e-5, "{ran}");
+    let planned = dir.run(&["plan", "rrd.toml", "rrd.map", "--json"]).json();
+    assert!(
+        planned["moved"]["fraction"].as_f64().unwrap() < 1e-7,
+        "{planned}"
+    );
+}
+
+#[test]
+fn without_files_to_write_it_only_says_what_would_be() {
+    let dir = Dir::new();
+    dir.write("servers.txt", SERVERS);
+    let before = dir.everything();
+    let said = dir
+        .run(&["ring", "karger", "servers.txt", "--name", "rrd", "--json"])
+        .json();
+    assert_eq!(
+        fields(&said),
+        [
+            "bytes",
+            "cells",
+            "hash",
+            "name",
+            "nodes",
+            "replicas",
+            "ring",
+            "slices",
+            "to_balance"
+        ]
+    );
+    assert_eq!(
+        (said["cells"].as_str(), said["hash"].as_str()),
+        (Some("0"), Some("sha1"))
+    );
+    dir.run(&["ring", "karger", "servers.txt", "--set", "bits=8"])
+        .ok();
+    assert_eq!(dir.everything(), before);
+    dir.run(&[
+        "ring",
+        "karger",
+        "servers.txt",
+        "--set",
+        "bits=8",
+        "-o",
+        "few.map",
+        "--fleet",
+        "few.toml",
+    ])
+    .ok();
+    assert!(dir
+        .run(&["show", "few.map"])
+        .ok()
+        .text()
+        .contains("hash sha1 in 256 cells"));
+    let shown = dir.run(&["show", "few.map", "--json"]).json();
+    assert_eq!(
+        (shown["cells"].as_str(), shown.get("modulo")),
+        (Some("256"), None)
+    );
+    dir.write("users.txt", "0-6 db1\n7-11 db2\n");
+    dir.run(&[
+        "ring",
+        "explicit",
+        "users.txt",
+        "--set",
+        "hash=decimal",
+        "--set",
+        "modulo=12",
+        "-o",
+        "u.map",
+        "--fleet",
+        "u.toml",
+    ])
+    .ok();
+    assert!(dir
+        .run(&["show", "u.map"])
+        .ok()
+        .text()
+        .contains("hash decimal modulo 12"));
+    assert_eq!(dir.run(&["show", "u.map", "--json"]).json()["modulo"], true);
+    assert_eq!(dir.run(&["locate", "u.map", "19"]).ok().text(), "19\tdb2\n");
+    let list = dir.run(&["ring", "--list", "--json"]).json();
+    assert!(list
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|ring| ring["ring"] == "karger" && ring["choices"][0]["name"] == "vnodes"));
+    assert!(dir
+        .run(&["ring", "--list"])
+        .ok()
+        .text()
+        .contains("--set vnodes=1..100000 [100]"));
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_half_written() {
+    let dir = drawn();
+    let all = |dir: &Dir| {
+        std::fs::read_dir(dir.path("."))
+            .unwrap()
+            .map(|file| file.unwrap().file_name())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let (before, files) = (dir.everything(), all(&dir));
+    let line = ["ring", "karger", "servers.txt", "-o"];
+    dir.run(&[&line[..], &["rrd.map", "--fleet", "new.toml"]].concat())
+        .fails(64, &["rrd.map already exists"]);
+    dir.run(&[&line[..], &["new.map", "--fleet", "rrd.toml"]].concat())
+        .fails(64, &["rrd.toml already exists"]);
+    dir.run(&[&line[..], &["new.map"]].concat())
+        .fails(64, &["--fleet"]);
+    dir.run(&[&line[..], &["nowhere/new.map", "--fleet", "new.toml"]].concat())
+        .fails(66, &["nowhere"]);
+    dir.run(&[&line[..], &["new.map", "--fleet", "nowhere/new.toml"]].concat())
+        .fails(66, &["nowhere/new.toml"]);
+    dir.run(&["ring", "karger", "none.txt"])
+        .fails(66, &["none.txt"]);
+    dir.run(&["ring", "kerger", "servers.txt"])
+        .fails(64, &["there is no ring `kerger`", "karger"]);
+    dir.run(&["ring", "karger", "servers.txt", "--set", "vnodes=x"])
+        .fails(64, &["vnodes=x"]);
+    dir.run(&["ring", "karger"]).fails(64, &["SERVERS"]);
+    let run = dir.feed(&["ring", "karger", "-"], b"a\nb two\n");
+    run.fails(78, &["standard input:2: the weight `two`"]);
+    assert_eq!(dir.everything(), before);
+    let after = all(&dir);
+    assert!(
+        after.difference(&files).all(|file| file == "new.map.lock"),
+        "{after:?}"
+    );
+}
+
+#[test]
+fn what_production_does_is_compared_and_its_ring_found() {
+    let dir = drawn();
+    let right = seen(&dir);
+    dir.write("seen.tsv", &right);
+    let said = dir
+        .run(&["check", "rrd.map", "--observed", "seen.tsv", "--json"])
+        .json();
+    assert_eq!(
+        fields(&said),
+        ["elsewhere", "keys", "listed", "rings", "unknown_nodes"]
+    );
+    assert_eq!(
+        (said["keys"].as_u64(), said["elsewhere"].as_u64()),
+        (Some(1000), Some(0))
+    );
+    // keys of another ring of the same servers; check finds out which one
+    dir.run(&[
+        "ring",
+        "uhashring",
+        "servers.txt",
+        "-o",
+        "u.map",
+        "--fleet",
+        "u.toml",
+    ])
+    .ok();
+    let ran = dir.run(&["check", "u.map", "--observed", "seen.tsv", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert!(said["elsewhere"].as_u64().unwrap() > 400, "{said}");
+    let best = &said["rings"][0];
+    assert_eq!(
+        (
+            best["ring"].as_str(),
+            best["agree"].as_u64(),
+            best["weights"].as_str()
+        ),
+        (Some("karger"), Some(1000), Some("map"))
+    );
+    // one key that is elsewhere, a node that the map does not have, and former names
+    dir.write(
+        "fleet.toml",
+        text(&dir, "rrd.toml").replace("name = \"db1\"", "name = \"s\"\nformerly = \"db1\""),
+    );
+    let first = right.lines().next().unwrap();
+    let (key, node) = first.split_once('\t').unwrap();
+    let other = if node == "db2" { "db3" } else { "db2" };
+    let wrong = right.replacen(first, &format!("{key}\t{other}"), 1) + "k\tdb9\n";
+    let ran = dir.feed(&["check", "rrd.map", "--observed", "-"], wrong.as_bytes());
+    let text = ran.text().to_owned();
+    assert!(
+        text.contains("1001 keys, of which 2 ")
+            && text.contains("no node \"db9\", where 1 key was observed"),
+        "{text}"
+    );
+    ran.fails(1, &["-: 2 keys are elsewhere than the map says"]);
+    for (lines, parts) in [
+        ("a\tdb1\nb db2\n", &["-:2: write a key, a tab"][..]),
+        ("", &["contains no keys"]),
+    ] {
+        dir.feed(&["check", "rrd.map", "--observed", "-"], lines.as_bytes())
+            .fails(65, parts);
+    }
+    dir.run(&["check", "rrd.map", "--observed", "none.tsv"])
+        .fails(66, &["none.tsv"]);
+}
