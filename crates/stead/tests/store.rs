@@ -120,15 +120,24 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
     )
     .unwrap();
     let store = Store::new(&path, 3);
-    for map in [&first, &third, &alien] {
+    let digest: String = second.digest()[..4]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let on_second = format!("but on the map with the digest {digest};");
+    for (map, built) in [
+        (&first, "but on no map;"),
+        (&third, &on_second),
+        (&alien, "but on no map;"),
+    ] {
         let error = store.publish(Some(&first), map).unwrap_err();
+        assert_eq!(error.status(), Status::Invalid);
+        let text = error.to_string();
         assert!(
-            error.status() == Status::Invalid
-                && error
-                    .to_string()
-                    .contains("was not built on the previous map that was given (epoch 1 with"),
-            "{error}"
+            text.contains("was not built on the previous map that was given (epoch 1 with"),
+            "{text}"
         );
+        assert!(text.contains(built), "{text}");
     }
     assert_eq!(store.current().unwrap().unwrap().bytes(), first.bytes());
     store.publish(Some(&first), &second).unwrap();
