@@ -5,7 +5,6 @@ explained again.
 
 FORMAT = "crates/stead/src/format/"
 REBALANCE = "crates/stead/src/rebalance/"
-STORE = "crates/stead/src/store/"
 LOG = "crates/stead-rrd/src/log/"
 
 # (file, change, line): why
@@ -37,12 +36,6 @@ SURVIVORS = {
         "let price = if now <= cells && price > 0 {",
     ): "an estimate, which decides what is tried first: for a piece that is as long as before "
     "it is rounded down",
-    (
-        STORE + "whole.rs",
-        "replace & with ^ in Access::set",
-        "if given.is_err() && self.mode ^ 0o004 == 0 {",
-    ): "only a user who is not root gets there; crates/stead-cli/tests/shared.rs tries it with "
-    "several users",
     (
         LOG + "reader.rs",
         "replace + with * in Cursor::bytes",
