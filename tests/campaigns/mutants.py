@@ -192,7 +192,7 @@ class Tests:
         made = self.cargo("test", "--no-run", *targets)
         if made is None:
             return None
-        made = [one for one in made if one["executable"]]
+        made = [one for one in made if one["executable"] and one["profile"]["test"]]
         made.sort(key=lambda one: "test" in one["target"]["kind"])
         return [one["executable"] for one in made]
 
