@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny miri tsan coverage test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny miri tsan coverage mutants test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -83,6 +83,7 @@ help-all:
 	@echo 'make miri          runs the tests of unsafe code in Miri, which finds undefined behaviour (needs the nightly toolchain of rustup)'
 	@echo 'make tsan          runs tests with threads (open maps, stores, batches, the C library) under ThreadSanitizer, which finds data races (needs the nightly toolchain of rustup)'
 	@echo 'make coverage      counts which lines of format, rebalance, store, verdict, C boundary and log the tests reach (needs cargo-llvm-cov)'
+	@echo 'make mutants       changes those parts in one place at a time, a sample of 30 in each, and names the changes that no test notices (needs cargo-mutants; an hour; ARGS=--help)'
 	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 23 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
@@ -277,7 +278,7 @@ deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo 'stead: cargo-deny is missing; install it: cargo install --locked cargo-deny' >&2; exit 1; }
 	@$(CARGO) deny check $(ARGS)
 
-# These two say in one line which tool they lack, and install nothing.
+# These four say in one line which tool they lack, and install nothing.
 miri:
 	@$(PYTHON) -B tests/campaigns/miri.py $(ARGS)
 
@@ -286,6 +287,9 @@ tsan:
 
 coverage:
 	@$(PYTHON) -B tests/campaigns/coverage.py $(ARGS)
+
+mutants:
+	@$(PYTHON) -B tests/campaigns/mutants.py $(ARGS)
 
 test-cross:
 	@scripts/setup --cross

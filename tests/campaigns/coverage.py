@@ -21,8 +21,8 @@ AREAS = {
     "rebalance": ("stead", "crates/stead/src/rebalance/"),
     "store": ("stead", "crates/stead/src/store/"),
     "verdict": ("stead", "crates/stead/src/verdict/"),
-    "boundary": ("stead-capi", "crates/stead-capi/src/"),
-    "router's log": ("stead-rrd", "crates/stead-rrd/src/log/"),
+    "C boundary": ("stead-capi", "crates/stead-capi/src/"),
+    "the router's log": ("stead-rrd", "crates/stead-rrd/src/log/"),
 }
 
 # large inputs: they run code that other tests run, too, and counting makes them slow
@@ -81,7 +81,7 @@ def main():
                 lines, reached = counted(report, files)
                 share = 100 * reached / lines
                 print(
-                    f"    {name:<14} {reached:>6} of {lines:>6} lines  {share:5.1f} %"
+                    f"    {name:<16} {reached:>6} of {lines:>6} lines  {share:5.1f} %"
                 )
     tally.close()
 

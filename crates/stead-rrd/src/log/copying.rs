@@ -169,6 +169,20 @@ mod tests {
         assert!(log.extent().oldest > 901 && log.extent().oldest <= 1001);
     }
 
+    #[test]
+    fn a_log_that_lost_its_only_segment_does_not_begin_again() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("log");
+        Durable::begin(&dir, SIZE, 901).unwrap();
+        let segments = fs::read_dir(&dir).unwrap().map(|one| one.unwrap().path());
+        for segment in segments.filter(|path| path.extension().is_some_and(|e| e == "log")) {
+            fs::remove_file(segment).unwrap();
+        }
+        let error = Durable::open(&dir, SIZE).err().unwrap().to_string();
+        let problem = "there is no segment, and `positions` says that record 900 was on the disk";
+        assert!(error.contains(problem), "{error}");
+    }
+
     #[tokio::test]
     async fn a_cut_removes_exactly_the_end_wherever_it_lies() {
         for through in [0, 1, 2, 63, 64, 65, 150, 299, 300, 400] {

@@ -103,9 +103,8 @@ impl Cursor {
 
     /// Returns this many bytes, starting at `offset`.
     fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
-        if self.offset < self.start
-            || self.offset + count as u64 > self.start + self.bytes.len() as u64
-        {
+        // records are read in their order, so `offset` is never before `start`
+        if self.offset + count as u64 > self.start + self.bytes.len() as u64 {
             let left = self.segment.size.saturating_sub(self.offset) as usize;
             if count > left {
                 return Err(self.bad("the segment ends before it"));

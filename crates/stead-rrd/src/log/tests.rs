@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -360,10 +360,37 @@ fn records_of_both_kinds_keep_their_order_and_are_synced_in_time() {
     });
     assert_eq!(log.reached(Durability::Crash), 800);
     assert_eq!(numbers(&log, 0), (1..=800).collect::<Vec<_>>());
-    // nobody asks for this sync
     durable(&log, 800).unwrap();
     drop(log);
     assert_eq!(Durable::open(dir.path(), options).unwrap().newest(), 800);
+}
+
+#[test]
+fn what_nobody_waits_for_is_synced_in_time_and_when_the_log_is_closed() {
+    let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    let number = put_as(&log, b"one", Durability::Crash).unwrap();
+    let begun = Instant::now();
+    while log.newest() < number {
+        assert!(begun.elapsed() < 100 * SMALL.sync_every, "no sync");
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(log);
+    let patient = Size {
+        sync_every: Duration::from_secs(3600),
+        ..SMALL
+    };
+    let disk = Arc::new(Platter {
+        honest: true,
+        state: Mutex::default(),
+    });
+    let log = Durable::open_on(dir.path(), patient, disk.clone()).unwrap();
+    put_as(&log, b"two", Durability::Crash).unwrap();
+    assert_eq!(log.newest(), number);
+    drop(log);
+    disk.cut(dir.path(), left.path(), 0);
+    let log = Durable::open(left.path(), SMALL).unwrap();
+    assert_eq!(numbers(&log, 0), [number, number + 1]);
 }
 
 #[test]

@@ -199,3 +199,77 @@ impl Routes {
         route
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::holder::HolderId;
+    use super::super::piece::{join, Piece};
+    use super::super::sets::Sets;
+    use super::super::table::Id;
+    use super::*;
+
+    /// The price of the cheapest route, by trying every border again and again.
+    fn cheapest(borders: &Borders, roles: u32, load: Load) -> Option<i128> {
+        let mut prices: Vec<Option<i128>> = vec![None; roles as usize];
+        prices[load.from.place() as usize] = Some(0);
+        for _ in 0..roles {
+            for role in (0..roles).map(Role::new) {
+                let Some(so_far) = prices[role.place() as usize] else {
+                    continue;
+                };
+                for arc in borders.arcs(role, true) {
+                    let Some(price) = borders.price(arc, load.cells, load.apart) else {
+                        continue;
+                    };
+                    let known = &mut prices[arc.to.place() as usize];
+                    if known.is_none_or(|known| so_far + price < known) {
+                        *known = Some(so_far + price);
+                    }
+                }
+            }
+        }
+        prices[load.to.place() as usize]
+    }
+
+    proptest! {
+        /// Cells have moved to these holders from one that has left, or have not moved at all. So no
+        /// holder gets cells back that it had, there are no refunds, and the search is exact.
+        #[test]
+        fn without_refunds_the_cheapest_route_is_found(
+            list in prop::collection::vec((1u128..9, 0u32..12, any::<bool>()), 2..60),
+            ends in (0u32..12, 1u32..12),
+            apart in 0usize..60,
+        ) {
+            let mut sets = Sets::default();
+            let mut pieces = |left: bool| {
+                join(list.iter().map(|(cells, holder, moved)| Piece {
+                    cells: *cells,
+                    set: sets.of(&[if left && *moved { 12 } else { *holder }]),
+                }))
+            };
+            let (start, now) = (pieces(true), pieces(false));
+            let borders = Borders::new(&start, &now, &sets, 13);
+            let ids: Vec<PieceId> = borders.ids().collect();
+            let [from, to] = [ends.0, (ends.0 + ends.1) % 12].map(|i| Role::primary(HolderId(i)));
+            let load = Load { from, to, cells: 2, apart: ids[apart % ids.len()] };
+            let wanted = cheapest(&borders, 26, load);
+            match Routes::new(26).find(&borders, load, i128::MAX / 2) {
+                Found::Route(price, route) => {
+                    prop_assert_eq!(Some(price), wanted);
+                    let prices = route.iter().map(|arc| borders.price(*arc, 2, load.apart));
+                    prop_assert_eq!(prices.sum::<Option<i128>>(), Some(price));
+                    let mut at = from;
+                    for arc in route {
+                        prop_assert_eq!(arc.from, at);
+                        at = arc.to;
+                    }
+                    prop_assert_eq!(at, to);
+                }
+                Found::TooDear => prop_assert!(false, "there is no limit"),
+                Found::Nothing => prop_assert_eq!(wanted, None),
+            }
+        }
+    }
+}

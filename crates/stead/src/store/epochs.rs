@@ -637,3 +637,43 @@ fn name_in_full(map: &Map) -> String {
 pub(super) fn short(digest: &[u8; 32]) -> String {
     hex(digest).chars().take(8).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, Fleet};
+
+    #[test]
+    fn a_map_in_place_is_uncertain_until_it_is_synced_and_kept() {
+        let fleet = Fleet::parse("name = 'm'\nnode = [{name = 'a'}]", "fleet").unwrap();
+        let map = build(&fleet, None).unwrap();
+        let store = Store::new(Path::new("m.map"), KEEP);
+        let failed = || io::Error::other("no sync");
+        let unreadable = || Err(Error::io("write", Path::new("history"), failed()));
+        let wrong = || {
+            Err(Error::Invalid {
+                problem: "no history".to_owned(),
+            })
+        };
+        store.certain(&map, Ok(()), Ok(())).unwrap();
+        for (synced, kept, wanted) in [
+            (Err(failed()), Ok(()), (false, "no sync")),
+            (Err(failed()), wrong(), (false, "no sync")),
+            (Ok(()), unreadable(), (true, "no sync")),
+            (Ok(()), wrong(), (true, "no history")),
+        ] {
+            match store.certain(&map, synced, kept) {
+                Err(Error::Uncertain {
+                    file,
+                    epoch: 1,
+                    unkept,
+                    source,
+                }) => {
+                    assert_eq!(file, Path::new("m.map"));
+                    assert_eq!((unkept, source.to_string().as_str()), wanted);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

@@ -234,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn a_process_without_variables_has_the_name_that_id_prints() {
+        let id = |option: &str| {
+            let said = std::process::Command::new("id").arg(option).output();
+            String::from_utf8(said.unwrap().stdout).unwrap()
+        };
+        // nothing, if the system has no name for the user
+        let wanted = match id("-un").trim() {
+            "" => format!("uid {}", id("-u").trim()),
+            name => name.to_owned(),
+        };
+        assert_eq!(name_of_process(), Some(wanted));
+    }
+
+    #[test]
     fn a_torn_line_costs_itself_alone() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join(FILE);

@@ -256,3 +256,152 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, Fleet};
+
+    fn fleet(more: &str) -> Fleet {
+        Fleet::parse(&format!("name = 'm'\nnode = [{{name = 'a'}}{more}]"), "f").unwrap()
+    }
+
+    /// Returns a directory and the path of a plan in it that is not there yet.
+    fn place() -> (tempfile::TempDir, std::path::PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plan");
+        (directory, path)
+    }
+
+    /// Reads bytes as a plan, and returns the status and the message of the error.
+    fn refused(path: &Path, bytes: &[u8]) -> (Status, String) {
+        fs::write(path, bytes).unwrap();
+        let error = SavedPlan::read(path).unwrap_err();
+        (error.status(), error.to_string())
+    }
+
+    #[test]
+    fn a_plan_replaces_plans_and_nothing_else() {
+        let (directory, path) = place();
+        let map = build(&fleet(""), None).unwrap();
+        let next = build(&fleet(", {name = 'b'}"), Some(&map)).unwrap();
+        fs::write(&path, "").unwrap();
+        for new in [&map, &next] {
+            SavedPlan::write(new, &path).unwrap();
+            let read = SavedPlan::read(&path).unwrap().new;
+            assert_eq!(read.bytes(), new.bytes());
+        }
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let text = directory.path().join("text");
+        fs::write(&text, "name = 'm'").unwrap();
+        for (there, what) in [
+            (directory.path(), "a directory"),
+            (&link, "something that is no regular file"),
+            (&text, "a file that is no saved plan"),
+        ] {
+            let error = SavedPlan::write(&map, there).unwrap_err();
+            assert_eq!(error.status(), Status::Invalid);
+            let problem = format!("{}: {what} is there already;", there.display());
+            assert!(error.to_string().contains(&problem), "{error}");
+        }
+        assert_eq!(fs::read(&text).unwrap(), b"name = 'm'");
+        assert_eq!(SavedPlan::read(&path).unwrap().new.bytes(), next.bytes());
+    }
+
+    #[test]
+    fn a_plan_that_is_changed_anywhere_or_cut_short_is_refused() {
+        let (_directory, path) = place();
+        SavedPlan::write(&build(&fleet(""), None).unwrap(), &path).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x40;
+            let (status, text) = refused(&path, &bytes);
+            let (wanted, problem) = match at {
+                0..8 => (Status::Format, "this is not a saved plan"),
+                8..16 => (Status::Version, "but this stead only reads format 1"),
+                16..24 => (Status::Format, "the digest does not match the bytes"),
+                // another length of the map: more than there is, or less
+                24 if bytes[24] < whole[24] => (Status::Format, "the digest does not match"),
+                24..32 => (Status::Format, "the plan is cut short"),
+                _ => (Status::Format, "the digest does not match the bytes"),
+            };
+            assert_eq!(status, wanted, "byte {at}: {text}");
+            assert!(text.contains(problem), "byte {at}: {text}");
+        }
+        for length in 0..whole.len() {
+            let (status, text) = refused(&path, &whole[..length]);
+            assert_eq!(status, Status::Format);
+            let problem = match length {
+                0..8 => "this is not a saved plan".to_owned(),
+                _ => format!("the plan is cut short: it ends after {length} bytes"),
+            };
+            assert!(text.contains(&problem), "{text}");
+        }
+        let (status, text) = refused(&path, &[&whole[..], &[0]].concat());
+        assert_eq!(status, Status::Format);
+        assert!(text.contains("the digest does not match"), "{text}");
+        let mut older = whole;
+        older[8] = 0;
+        let (status, text) = refused(&path, &older);
+        assert_eq!(status, Status::Format);
+        assert!(text.contains("no saved plan of format 0"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_for_one_epoch_of_one_map() {
+        let (directory, _) = place();
+        let store = Store::new(&directory.path().join("m.map"), 3);
+        let first = build(&fleet(""), None).unwrap();
+        let [second, other] = [", {name = 'b'}", ", {name = 'c'}"]
+            .map(|more| build(&fleet(more), Some(&first)).unwrap());
+        let third = build(&fleet(", {name = 'b'}, {name = 'd'}"), Some(&second)).unwrap();
+        let planned = |new: &Map| {
+            let new = Map::from_bytes(new.bytes().to_vec()).unwrap();
+            store.planned(&SavedPlan { new })
+        };
+        let said = |new: &Map| {
+            let error = planned(new).unwrap_err();
+            (error.status(), error.to_string())
+        };
+        let has = |(status, text): (Status, String), wanted: Status, part: &str| {
+            assert_eq!(status, wanted, "{text}");
+            assert!(text.contains(part), "{text}");
+        };
+
+        assert!(matches!(planned(&first), Ok(Planned::On(None))));
+        let part = "is for the map that has epoch 1, and no map is there";
+        has(said(&second), Status::Conflict, part);
+
+        store.publish(None, &first).unwrap();
+        assert!(matches!(planned(&first), Ok(Planned::Done(_))));
+        match planned(&second) {
+            Ok(Planned::On(Some(map))) => assert_eq!(map.bytes(), first.bytes()),
+            other => panic!("{other:?}"),
+        }
+        let part = "the plan was made on epoch 2, and epoch 1 is there now";
+        has(said(&third), Status::Conflict, part);
+        let part = "the plan was made on no map, and epoch 1 is there now";
+        let beside = build(&fleet(", {name = 'e'}"), None).unwrap();
+        has(said(&beside), Status::Conflict, part);
+
+        store.publish(Some(&first), &second).unwrap();
+        let part = "the plan was made on epoch 1, and epoch 2 is there now";
+        has(said(&other), Status::Conflict, part);
+        store.publish(Some(&second), &third).unwrap();
+        match planned(&second) {
+            Ok(Planned::Done(map)) => assert_eq!(map.bytes(), third.bytes()),
+            other => panic!("{other:?}"),
+        }
+
+        // another name, and the same name with another history
+        let named = Fleet::parse("name = 'other'\nnode = [{name = 'a'}]", "f").unwrap();
+        let part = "the plan is for another map, of the cluster `other`";
+        has(said(&build(&named, None).unwrap()), Status::Identity, part);
+        let next = build(&fleet(", {name = 'f'}"), Some(&beside)).unwrap();
+        let next = build(&fleet(", {name = 'g'}"), Some(&next)).unwrap();
+        let part = "the plan is for another map, of the cluster `m`";
+        has(said(&next), Status::Identity, part);
+    }
+}

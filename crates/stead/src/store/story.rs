@@ -246,6 +246,10 @@ mod tests {
                 nodes("{name = 'e', formerly = 'a'}, {name = 'b', labels = {zone = 'z'}}, {name = 'c'}"),
                 "a is now e, labels of 1 node",
             ),
+            (
+                nodes("{name = 'a', attributes = {at = 'x'}}, {name = 'b', attributes = {at = 'y'}}, {name = 'c'}"),
+                "attributes of 2 nodes",
+            ),
             (format!("replicas = 2\n{abc}"), "R 1 -> 2"),
             (
                 format!("max_slices = 9\npin = [{{key = 'k', nodes = ['a']}}]\n{abc}"),

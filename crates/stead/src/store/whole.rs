@@ -312,3 +312,29 @@ fn remove_abandoned(path: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_back_must_be_every_byte_and_no_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        // longer than the buffer
+        let bytes: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, &bytes).unwrap();
+        assert!(holds(&path, &bytes).unwrap());
+        assert!(!holds(&path, &bytes[..bytes.len() - 1]).unwrap());
+        assert!(!holds(&path, &[&bytes[..], &[0]].concat()).unwrap());
+        assert!(!holds(&path, &[]).unwrap());
+        for at in [0, 65_535, 65_536, bytes.len() - 1] {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            assert!(!holds(&path, &other).unwrap(), "byte {at}");
+        }
+        fs::write(&path, "").unwrap();
+        assert!(holds(&path, &[]).unwrap());
+        assert!(!holds(&path, &bytes).unwrap());
+    }
+}

@@ -132,7 +132,7 @@ fn count(n: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{build, Fleet};
+    use crate::{build, build_max_move, Fleet, Share};
 
     fn of(text: &str) -> Vec<String> {
         let fleet = Fleet::parse(&format!("name = 'm'\n{text}"), "fleet").unwrap();
@@ -171,5 +171,29 @@ mod tests {
             policy(", weight = 1")
         );
         assert_eq!(of(&both)[1], format!("{half} and 1 pin"));
+    }
+
+    #[test]
+    fn a_change_under_way_gives_slices_to_nodes_that_have_none_yet() {
+        let fleet = |nodes: &str| {
+            let nodes = nodes.split(' ').map(|name| format!("{{name = '{name}'}}"));
+            let nodes = nodes.collect::<Vec<_>>().join(", ");
+            Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "fleet").unwrap()
+        };
+        let old = build(&fleet("a"), None).unwrap();
+        let part = Share(SPACE / 100);
+        let step = build_max_move(&fleet("a b c"), Some(&old), part).unwrap();
+        let said: Vec<String> = Answers::of_all(&step)
+            .iter()
+            .map(Answers::to_string)
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "1 slice (99.00 % of all points)",
+                "1 slice (0.99 % of all points)",
+                "1 slice that a change under way gives it"
+            ]
+        );
     }
 }

@@ -12,7 +12,7 @@ use stead::format::{encode, NodePart, Parts, PolicyPart, TargetPart};
 use stead::hash::{Hash, KeyRule};
 use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
-use stead::verdict::{Problem, Rule, Verdict};
+use stead::verdict::{Problem, Rule, Verdict, Violations};
 use stead::weight::Weight;
 use stead::{build, Fleet, Map, Point};
 
@@ -264,6 +264,45 @@ fn only_violations_that_a_gradual_change_repairs_are_pending() {
     assert_eq!(counted, (2, 2));
     // the listed violations are those at the end of the change
     assert_eq!(verdict.violations.of(Rule::Spread), 2);
+}
+
+#[test]
+fn each_broken_rule_is_named_once() {
+    let text = "name = 'm'\nreplicas = 2\nspread = ['zone']\nnode = [\
+        {name = 'a', labels = {zone = 'a'}}, {name = 'b', labels = {zone = 'b'}}, \
+        {name = 'c', weight = 0, labels = {zone = 'c'}}, {name = 'd', labels = {zone = 'd'}}]";
+    let fleet = Fleet::parse(text, "fleet.toml").unwrap();
+    let mut parts = build(&fleet, None).unwrap().to_parts();
+    parts.nodes[3].labels.clear();
+    parts.policies = [&[0, 1][..], &[0, 1, 3]]
+        .map(|members| PolicyPart {
+            name: None,
+            kind: String::new(),
+            weight: None,
+            members: members.iter().copied().map(NodeId).collect(),
+        })
+        .to_vec();
+    parts.base = vec![(Point(0), PolicyId(0)), (Point(1 << 63), PolicyId(1))];
+    let map = Map::from_bytes(encode(&parts)).unwrap();
+    let verdict = Verdict::of(&map, 99);
+    let words = |list: &Violations| -> Vec<String> {
+        let of_shares = |rule| matches!(rule, Rule::Balance | Rule::Primaries);
+        let listed = list.listed.iter().filter(|one| !of_shares(one.rule));
+        listed
+            .map(|one| format!("{}: {}", one.rule.name(), one.problem))
+            .collect()
+    };
+    assert_eq!(
+        words(&verdict.violations),
+        [
+            "spread: node d can hold points but has no label `zone`",
+            "replicas: 3 nodes, not 2"
+        ]
+    );
+    assert_eq!(
+        words(&verdict.warnings),
+        ["spread: zone c has no node with a weight above 0, so it holds no copies"]
+    );
 }
 
 #[test]

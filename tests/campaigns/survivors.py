@@ -1,0 +1,49 @@
+"""The mutants that the tests of `make mutants` cannot notice, each with the reason. A mutant
+is known by its file, the change, and its line as it is then: one whose line is edited has to be
+explained again.
+"""
+
+FORMAT = "crates/stead/src/format/"
+REBALANCE = "crates/stead/src/rebalance/"
+LOG = "crates/stead-rrd/src/log/"
+
+# (file, change, line): why
+SURVIVORS = {
+    (
+        FORMAT + "records.rs",
+        "replace | with ^",
+        "GRADUAL | ADOPTED_HASH | TWICE ^ SHORT_PIN | FIRST | CARRYING | TOLERANT;",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "verify.rs",
+        "replace += with -= in need",
+        "need -= 120 * check.count(POLICIES) + 8 * check.count(MEMBERS);",
+    ): "an upper bound of memory; tests/memory.rs compares it with what is used, and takes long",
+    (
+        REBALANCE + "need.rs",
+        "replace + with * in need",
+        "pieces * (each * under)",
+    ): "an upper bound of memory; tests/memory.rs compares it with what is used, and takes long",
+    (
+        REBALANCE + "tolerated.rs",
+        "replace - with + in Choice<'_>::lower",
+        "let others = self.cells[*holder] - self.primaries[*holder] + of_primaries;",
+    ): "equivalent: a tolerance is at most 10 %, so a holder always has more other copies than "
+    "it may give, or none at all",
+    (
+        REBALANCE + "trade.rs",
+        "replace < with <= in Trading<'_>::propose_again",
+        "let price = if now <= cells && price > 0 {",
+    ): "an estimate, which decides what is tried first: for a piece that is as long as before "
+    "it is rounded down",
+    (
+        LOG + "reader.rs",
+        "replace + with * in Cursor::bytes",
+        "if self.offset * count as u64 > self.start + self.bytes.len() as u64 {",
+    ): "only speed: the bytes of every record are read again",
+    (
+        LOG + "reader.rs",
+        "replace <= with > in <impl Iterator for Records<'_>>::next",
+        "if let Some(mut cursor) = self.cursor.take().filter(|_| self.next > self.limit) {",
+    ): "only speed: the place of the next record is searched again",
+}
