@@ -43,41 +43,44 @@ SAMPLE = 25
 MEMORY = 4 << 20
 # unit tests of the crate stead that take long and reach no more of the parts than others do
 SKIPPED = ("ring::kinds::", "kernel::tests::", "fleet::text::", "fleet::from_toml::")
-# of these integration tests only those with one of these words in their names, for the same reason
-CHOSEN = {"vectors": ("damaged", "pairs")}
 SHORTEST = 60  # seconds, for tests that take less than a tenth of it
 
-# the module of the unit tests; integration tests; and the control: a change that the tests
-# must notice, as a file, a text in it, and another text
-Area = namedtuple("Area", "package files module tests control")
+# the module of the unit tests; the program of the integration tests, and which of its tests; and
+# the control: a change that the tests must notice, as a file, a text in it, and another text
+Area = namedtuple("Area", "package files module program tests control")
 AREAS = {
     name: Area(*coverage.AREAS[name], *tests)
     for name, tests in {
         "format": (
             "format::",
-            ("golden", "carry", "vectors"),
+            "all",
+            ("golden::", "carry::", "vectors::damaged", "vectors::pairs"),
             ("verify.rs", "if digest(bytes) != header.digest {", "if false {"),
         ),
         "rebalance": (
             "rebalance::",
-            ("golden", "gradual", "limits", "guarantees"),
+            "all",
+            ("golden::", "gradual::", "limits::", "guarantees::"),
             ("exact.rs", "if aim.replicas() > 1 {", "if false {"),
         ),
         "store": (
             "store::",
-            ("store", "installing", "guards", "carry"),
+            "all",
+            ("store::", "installing::", "guards::", "carry::"),
             ("change.rs", "if newest.same(&next) =>", "if false =>"),
         ),
         "verdict": (
             "verdict::",
-            ("verdicts",),
+            "all",
+            ("verdicts::",),
             ("caps.rs", "cap: replicas,", "cap: 0,"),
         ),
         # its tests from C, which link the library, run after its unit tests
-        "C boundary": ("", (), ("locate.rs", "node.0 as i32", "node.0 as i32 + 1")),
+        "C boundary": ("", "", (), ("locate.rs", "node.0 as i32", "node.0 as i32 + 1")),
         "the router's log": (
             "log::",
-            ("log_crash",),
+            "log_crash",
+            (),
             (
                 "frame.rs",
                 "[0, number, durable, length]",
@@ -254,15 +257,13 @@ class Tests:
         if self.area.module:
             yield "module", [*unit, self.area.module], crate
         yield "unit", [*unit, *(f"--skip={name}" for name in SKIPPED)], crate
-        if self.area.tests:
-            programs = self.built(*(f"--test={name}" for name in self.area.tests))
+        if self.area.program:
+            integration = self.built(f"--test={self.area.program}")
             # the signature may be one that only the tests of another crate do not accept
-            if programs is None:
+            if not integration:
                 yield None
                 return
-            for program in programs:
-                name = os.path.basename(program).rsplit("-", 1)[0]
-                yield name, [program, *CHOSEN.get(name, ())], crate
+            yield "integration", [*integration, *self.area.tests], crate
         if self.area.package == "stead-capi":
             yield "from C", *self.from_c()
 
