@@ -621,7 +621,7 @@ fn a_map_that_cannot_be_given_to_its_readers_is_replaced_only_if_everybody_may_r
             .arg(&program)
             .args([
                 "--exact",
-                "saves_as_another_user",
+                "store::saves_as_another_user",
                 "--ignored",
                 "--nocapture",
             ])
