@@ -55,12 +55,12 @@ AREAS = {
     for name, tests in {
         "format": (
             "format::",
-            ("golden", "carry", "vectors"),
+            ("golden", "carry", "vectors", "memory"),
             ("verify.rs", "if digest(bytes) != header.digest {", "if false {"),
         ),
         "rebalance": (
             "rebalance::",
-            ("golden", "gradual", "limits", "guarantees"),
+            ("golden", "gradual", "limits", "memory", "guarantees"),
             ("exact.rs", "if aim.replicas() > 1 {", "if false {"),
         ),
         "store": (

@@ -671,13 +671,25 @@ fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
     assert_eq!(put(&log, &[1; 500]).unwrap(), last + 1);
     let error = log.read(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("was forgotten"), "{error}");
-    assert_eq!(
-        log.append(&[0; 5000], Durability::Power)
-            .err()
-            .unwrap()
-            .kind(),
-        io::ErrorKind::InvalidInput
-    );
+}
+
+#[test]
+fn a_record_may_be_as_large_as_a_segment_and_no_larger() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    // a segment of 4096 bytes without its header and the head of the record: a multiple of 8
+    let most = 4096 - 40 - 32;
+    for (number, length) in [(1, most), (2, most - 1), (3, most)] {
+        assert_eq!(put(&log, &vec![7; length]).unwrap(), number);
+    }
+    for length in [most + 1, most + 8, most + 80, 5000] {
+        let error = put(&log, &vec![7; length]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let problem = format!("a record of {length} bytes does not fit into a segment");
+        assert!(error.to_string().contains(&problem), "{error}");
+        assert!(error.to_string().ends_with("at most 4024"), "{error}");
+    }
+    assert_eq!(numbers(&log, 0), [1, 2, 3]);
 }
 
 #[test]
