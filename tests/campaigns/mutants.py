@@ -55,12 +55,12 @@ AREAS = {
     for name, tests in {
         "format": (
             "format::",
-            ("golden", "carry", "vectors", "memory"),
+            ("golden", "carry", "vectors"),
             ("verify.rs", "if digest(bytes) != header.digest {", "if false {"),
         ),
         "rebalance": (
             "rebalance::",
-            ("golden", "gradual", "limits", "memory", "guarantees"),
+            ("golden", "gradual", "limits", "guarantees"),
             ("exact.rs", "if aim.replicas() > 1 {", "if false {"),
         ),
         "store": (

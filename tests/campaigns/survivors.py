@@ -15,11 +15,6 @@ SURVIVORS = {
         "GRADUAL | ADOPTED_HASH | TWICE ^ SHORT_PIN | FIRST | CARRYING | TOLERANT;",
     ): "equivalent: each feature is a bit of its own",
     (
-        FORMAT + "verify.rs",
-        "replace += with -= in need",
-        "need -= 120 * check.count(POLICIES) + 8 * check.count(MEMBERS);",
-    ): "an upper bound of memory; tests/memory.rs compares it with what is used, and takes long",
-    (
         REBALANCE + "tolerated.rs",
         "replace - with + in Choice<'_>::lower",
         "let others = self.cells[*holder] - self.primaries[*holder] + of_primaries;",
