@@ -45,7 +45,7 @@ MEMORY = 4 << 20
 SKIPPED = ("ring::kinds::", "kernel::tests::", "fleet::text::", "fleet::from_toml::")
 # of these integration tests only those with one of these words in their names, for the same reason
 CHOSEN = {"vectors": ("damaged", "pairs")}
-SHORTEST = 60  # seconds, for tests that take less than a tenth of it
+SHORTEST = 60  # seconds, for tests that take less than a fifth of it
 
 # the module of the unit tests; integration tests; and the control: a change that the tests
 # must notice, as a file, a text in it, and another text
@@ -237,7 +237,7 @@ class Tests:
         timer.cancel()
         if name not in self.limits:
             spent = time.monotonic() - began
-            self.limits[name] = max(SHORTEST, 10 * spent)
+            self.limits[name] = max(SHORTEST, 5 * spent)
         if late.is_set():
             return "timeout"
         return code == 0 and not failed
