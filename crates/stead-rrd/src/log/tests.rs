@@ -693,6 +693,32 @@ fn a_record_may_be_as_large_as_a_segment_and_no_larger() {
 }
 
 #[test]
+fn the_size_of_a_segment_has_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = |segment: u64, bound: u64| {
+        let size = Size {
+            segment,
+            bound,
+            ..SMALL
+        };
+        Durable::open(dir.path(), size).map(drop)
+    };
+    for (segment, bound) in [
+        (4088, 1 << 20), // too small
+        (4100, 1 << 20), // no multiple of 8
+        (4096, 8191),    // only one fits
+        (1 << 20, 1 << 20),
+    ] {
+        let error = opened(segment, bound).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let problem = format!("a log of {bound} bytes in segments of {segment} is not possible");
+        assert!(error.to_string().contains(&problem), "{error}");
+    }
+    assert!(listing(dir.path()).is_empty(), "nothing was made");
+    opened(4096, 8192).unwrap();
+}
+
+#[test]
 fn two_routers_cannot_have_one_log() {
     let dir = tempfile::tempdir().unwrap();
     let log = Durable::open(dir.path(), SMALL).unwrap();
