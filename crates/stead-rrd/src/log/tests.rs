@@ -799,6 +799,22 @@ fn a_reader_runs_while_records_are_added() {
 }
 
 #[test]
+fn a_reader_at_the_end_goes_on_into_segments_that_came_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    for number in 1..=2 {
+        put(&log, &text(number)).unwrap();
+    }
+    let mut records = log.read(0).map(|record| record.unwrap().0);
+    assert_eq!(records.by_ref().take(2).collect::<Vec<_>>(), [1, 2]);
+    // seven of them fill a segment
+    for _ in 3..=22 {
+        put(&log, &[1; 500]).unwrap();
+    }
+    assert_eq!(records.collect::<Vec<_>>(), (3..=22).collect::<Vec<_>>());
+}
+
+#[test]
 fn what_is_not_written_yet_cannot_be_confirmed() {
     let dir = tempfile::tempdir().unwrap();
     let log = Durable::open(dir.path(), SMALL).unwrap();
