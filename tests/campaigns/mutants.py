@@ -15,6 +15,7 @@ each with the reason: only others make a run red.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -385,6 +386,17 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="chooses the sample")
     given = parser.parse_args()
     tools.program("cargo-mutants")
+    os.makedirs(OWN, exist_ok=True)
+    with open(os.path.join(OWN, "lock"), "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            tools.refuse("make mutants runs already, and changes the same copy")
+        run_all(given)
+
+
+def run_all(given):
+    """Tries what was asked for, prints the table, and ends the program."""
     copy_tree()
     runs = []
     for name in AREAS:
