@@ -15,6 +15,7 @@ each with the reason: only others make a run red.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import random
@@ -43,7 +44,7 @@ SAMPLE = 25
 MEMORY = 4 << 20
 # unit tests of the crate stead that take long and reach no more of the parts than others do
 SKIPPED = ("ring::kinds::", "kernel::tests::", "fleet::text::", "fleet::from_toml::")
-SHORTEST = 60  # seconds, for tests that take less than a tenth of it
+SHORTEST = 60  # seconds, for tests that take less than a fifth of it
 
 # the module of the unit tests; the program of the integration tests, and which of its tests; and
 # the control: a change that the tests must notice, as a file, a text in it, and another text
@@ -240,7 +241,7 @@ class Tests:
         timer.cancel()
         if name not in self.limits:
             spent = time.monotonic() - began
-            self.limits[name] = max(SHORTEST, 10 * spent)
+            self.limits[name] = max(SHORTEST, 5 * spent)
         if late.is_set():
             return "timeout"
         return code == 0 and not failed
@@ -386,6 +387,17 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="chooses the sample")
     given = parser.parse_args()
     tools.program("cargo-mutants")
+    os.makedirs(OWN, exist_ok=True)
+    with open(os.path.join(OWN, "lock"), "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            tools.refuse("make mutants runs already, and changes the same copy")
+        run_all(given)
+
+
+def run_all(given):
+    """Tries what was asked for, prints the table, and ends the program."""
     copy_tree()
     runs = []
     for name in AREAS:

@@ -671,13 +671,51 @@ fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
     assert_eq!(put(&log, &[1; 500]).unwrap(), last + 1);
     let error = log.read(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("was forgotten"), "{error}");
-    assert_eq!(
-        log.append(&[0; 5000], Durability::Power)
-            .err()
-            .unwrap()
-            .kind(),
-        io::ErrorKind::InvalidInput
-    );
+}
+
+#[test]
+fn a_record_may_be_as_large_as_a_segment_and_no_larger() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    // a segment of 4096 bytes without its header and the head of the record: a multiple of 8
+    let most = 4096 - 40 - 32;
+    for (number, length) in [(1, most), (2, most - 1), (3, most)] {
+        assert_eq!(put(&log, &vec![7; length]).unwrap(), number);
+    }
+    for length in [most + 1, most + 8, most + 80, 5000] {
+        let error = put(&log, &vec![7; length]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let problem = format!("a record of {length} bytes does not fit into a segment");
+        assert!(error.to_string().contains(&problem), "{error}");
+        assert!(error.to_string().ends_with("at most 4024"), "{error}");
+    }
+    assert_eq!(numbers(&log, 0), [1, 2, 3]);
+}
+
+#[test]
+fn the_size_of_a_segment_has_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = |segment: u64, bound: u64| {
+        let size = Size {
+            segment,
+            bound,
+            ..SMALL
+        };
+        Durable::open(dir.path(), size).map(drop)
+    };
+    for (segment, bound) in [
+        (4088, 1 << 20), // too small
+        (4100, 1 << 20), // no multiple of 8
+        (4096, 8191),    // only one fits
+        (1 << 20, 1 << 20),
+    ] {
+        let error = opened(segment, bound).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let problem = format!("a log of {bound} bytes in segments of {segment} is not possible");
+        assert!(error.to_string().contains(&problem), "{error}");
+    }
+    assert!(listing(dir.path()).is_empty(), "nothing was made");
+    opened(4096, 8192).unwrap();
 }
 
 #[test]
@@ -758,6 +796,22 @@ fn a_reader_runs_while_records_are_added() {
         }
         assert_eq!(seen, 1600);
     });
+}
+
+#[test]
+fn a_reader_at_the_end_goes_on_into_segments_that_came_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    for number in 1..=2 {
+        put(&log, &text(number)).unwrap();
+    }
+    let mut records = log.read(0).map(|record| record.unwrap().0);
+    assert_eq!(records.by_ref().take(2).collect::<Vec<_>>(), [1, 2]);
+    // seven of them fill a segment
+    for _ in 3..=22 {
+        put(&log, &[1; 500]).unwrap();
+    }
+    assert_eq!(records.collect::<Vec<_>>(), (3..=22).collect::<Vec<_>>());
 }
 
 #[test]

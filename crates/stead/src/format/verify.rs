@@ -456,3 +456,33 @@ fn tolerance(check: &Check) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, Fleet};
+
+    /// tests/memory.rs compares the bound with what is used; this finds a part that is missing.
+    #[test]
+    fn what_a_first_takes_comes_on_top() {
+        let text = "name = 'm'\nreplicas = 2\nfirst = [{key = 'k', node = 'a'}]\n\
+             node = [{name = 'a'}, {name = 'b'}, {name = 'c'}]";
+        let map = build(&Fleet::parse(text, "fleet").unwrap(), None).unwrap();
+        let bytes = map.bytes();
+        let header = header(bytes, bytes.len() as u64).unwrap();
+        let layout = sections(bytes, &header).unwrap();
+        let (hash, key_rule) = hash(bytes, &header, &layout).unwrap();
+        let cells = Cells::from_stored(header.cells);
+        let check = Check {
+            bytes,
+            header,
+            layout,
+            hash: &hash,
+            key_rule,
+            cells,
+        };
+        let lists = 150 * (check.count(BASE_POINTS) + 2);
+        let policies = 120 * check.count(POLICIES) + 8 * check.count(MEMBERS);
+        assert!(need(&check) >= (lists + policies) as u64);
+    }
+}

@@ -94,3 +94,27 @@ fn texts(fleet: &Fleet) -> u64 {
         .chain(firsts)
         .sum::<usize>() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// tests/memory.rs compares the bound with what is used; this finds a part that is missing.
+    #[test]
+    fn pieces_holders_and_what_is_set_by_hand_add_up() {
+        let fleet = |top: &str| {
+            let nodes: String = (0..100)
+                .map(|i| format!("[[node]]\nname = 'n{i}'\n"))
+                .collect();
+            Fleet::parse(&format!("name = 'm'\n{top}\n{nodes}"), "fleet").unwrap()
+        };
+        let of_nodes = 100 * (FIRST_PIECE + FIRST_COPY + HOLDER);
+        let none = need(&fleet(""), None);
+        assert!(none >= of_nodes + (1 << 18), "{none}");
+        let pinned = need(&fleet("pin = [{key = 'k', nodes = ['n0']}]"), None);
+        let by_hand = 100 * (UNDER_PIECE + UNDER_COPY) + BY_HAND;
+        assert!(pinned >= none + by_hand, "{pinned}, {none}");
+        // no more than the pin's own texts on top
+        assert!(pinned < none + by_hand + 1000, "{pinned}, {none}");
+    }
+}

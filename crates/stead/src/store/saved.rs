@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_plan_is_for_one_epoch_of_one_map() {
         let (directory, _) = place();
-        let store = Store::new(&directory.path().join("m.map"), 3);
+        let store = Store::new(directory.path().join("m.map"), 3);
         let first = build(&fleet(""), None).unwrap();
         let [second, other] = [", {name = 'b'}", ", {name = 'c'}"]
             .map(|more| build(&fleet(more), Some(&first)).unwrap());
