@@ -234,8 +234,8 @@ mod tests {
     }
 
     proptest! {
-        /// Cells have moved to these holders from one that has left, or have not moved at all. So no
-        /// holder gets cells back that it had, there are no refunds, and the search is exact.
+        /// Cells have moved to these holders from one that has left, or have not moved at all. So
+        /// no holder gets cells back that it had, there are no refunds, and the search is exact.
         #[test]
         fn without_refunds_the_cheapest_route_is_found(
             list in prop::collection::vec((1u128..9, 0u32..12, any::<bool>()), 2..60),
