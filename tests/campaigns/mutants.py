@@ -38,7 +38,7 @@ import tools
 
 OWN = os.path.join(tools.ROOT, "target", "mutants")
 TREE = os.path.join(OWN, "tree")
-# the number of mutants of each part that a run tries
+# how many mutants of each part a run tries
 SAMPLE = 25
 # KiB: a changed loop may never end, and may fill the memory meanwhile
 MEMORY = 4 << 20
@@ -46,8 +46,9 @@ MEMORY = 4 << 20
 SKIPPED = ("ring::kinds::", "kernel::tests::", "fleet::text::", "fleet::from_toml::")
 SHORTEST = 60  # seconds, for tests that take less than a fifth of it
 
-# the module of the unit tests; the program of the integration tests, and which of its tests; and
-# the control: a change that the tests must notice, as a file, a text in it, and another text
+# module: where the unit tests of the part are
+# program, tests: the program of the integration tests, and which of its tests run
+# control: a change that the tests must notice, as (file, text in it, text in its place)
 Area = namedtuple("Area", "package files module program tests control")
 AREAS = {
     name: Area(*coverage.AREAS[name], *tests)

@@ -15,8 +15,8 @@ const OPTIONS: Size = Size {
     sync_every: Duration::from_millis(20),
 };
 
-/// Lets one test run at a time. A process that one test starts has, until it becomes the new
-/// program, all open files of the tests: so it also holds the locks of the other tests' logs.
+/// Lets one test run at a time. Between fork and exec, a process that a test starts has all open
+/// files of this program, so it holds the locks of the other tests' logs.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -88,8 +88,7 @@ fn is_refused<T>(result: stead::Result<T>) -> bool {
 
 #[test]
 fn what_a_call_holds_is_for_its_own_blocks() {
-    // allocated before the budget counts, since a thread's first large block says that the
-    // allocator is there
+    // the first large block of the program shows that the allocator is there
     drop(filled(LARGE, 0u8).unwrap());
     let left = with(16 * MIB, || {
         {
@@ -127,11 +126,11 @@ fn a_call_within_a_call_holds_its_own() {
         assert_eq!(LEFT.get(), 8 * MIB);
         LEFT.set(0);
         assert!(empty::<u8>(5 * MIB).is_ok());
-        // an inner one that the system refuses is given what the outer one holds
         LEFT.set(0);
         drop(outer);
     });
     assert!(left <= 8 * MIB);
+    // the budget is too small for both, so the inner one gets a part of what the outer one holds
     let left = with(10 * MIB, || {
         let _outer = room(8 * MIB as u64).unwrap();
         let _inner = room(6 * MIB as u64).unwrap();

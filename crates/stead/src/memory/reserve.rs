@@ -10,8 +10,9 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A smaller reserve is not held: glibc answers so small a request from memory that the process has
-/// already, as a rule. Blocks of this size show that the allocator is installed.
+/// A call that may need less than this holds nothing: as a rule, glibc answers so small a request
+/// from memory that the process has already. Blocks of this size show that the allocator is
+/// installed.
 pub(super) const LARGE: usize = 64 << 10;
 
 /// At least this much is given back at once: small blocks are many.
@@ -37,7 +38,7 @@ struct Block {
 #[must_use = "the memory is held as long as this lives"]
 #[derive(Debug)]
 pub struct Room {
-    /// what the thread held before, if this holds anything
+    /// `None` when this holds nothing. Otherwise what the thread held before, if anything.
     before: Option<Option<Block>>,
 }
 
@@ -122,7 +123,8 @@ impl<A: GlobalAlloc> Reserving<A> {
         std::ptr::null_mut()
     }
 
-    /// Gives back so many bytes of the reserve, and some more. Returns whether there was one.
+    /// Gives back so many bytes of what the thread holds, and some more. Returns false when the
+    /// thread holds nothing.
     #[allow(unsafe_code)]
     fn give_back(&self, size: usize) -> bool {
         let Some(held) = HELD.take() else {
