@@ -49,7 +49,9 @@ def unittest_counts(text):
     ran = re.search(r"^Ran (\d+) tests?", text, re.MULTILINE)
     number = lambda word: int((re.search(word + r"=(\d+)", text) or [0, 0])[1])
     failed, skipped = number("failures") + number("errors"), number("skipped")
-    return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
+    # an error of a whole class or module is none of the tests that ran
+    passed = max(0, int(ran[1]) - failed - skipped) if ran else 0
+    return Count(passed, failed, skipped)
 
 
 def pytest_counts(text):
@@ -428,9 +430,15 @@ def closing_counts(text):
 
 
 def failures(text):
-    """The lines that name a failed test: pytest's, cargo's, unittest's, prove's,
-    PHPUnit's.
+    """The lines that name a failed test: pytest's, cargo's, unittest's (with the exception),
+    prove's, PHPUnit's.
     """
+    text = re.sub(
+        r"^((?:FAIL|ERROR): .*)\n-{70}\nTraceback .*\n(?:[ \n].*\n|\n)*(\S.*)",
+        r"\1: \2",
+        text,
+        flags=re.MULTILINE,
+    )
     return re.findall(
         r"^(?:(?:FAILED|ERROR) \S+\.py.*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
         r"|\d+\) .*)$",

@@ -20,6 +20,10 @@ sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "examples")]
 sys.dont_write_bytecode = True
 
 import built
+
+# PHP and Perl call the libstead of the other tests, not that of the demo
+os.environ["STEAD_BUILT"] = built.libraries()
+
 import languages
 
 PROGRAMS = built.programs()
@@ -188,10 +192,9 @@ class Members(unittest.TestCase):
                 env=env,
                 stdout=subprocess.PIPE,
             )
-        for visitor in cls.visitors.values():
-            assert visitor.stdout.readline() == b"ready\n", (
-                "a visitor did not get ready"
-            )
+        for language, visitor in cls.visitors.items():
+            said = visitor.stdout.readline()
+            assert said == b"ready\n", f"{language} is not ready; it said {said}"
 
         site.apply(1, 2, 3, 4, 5, options=("--carry",))
         # killed when the first photo has arrived, and when a third has

@@ -147,7 +147,12 @@ class Etcd:
     def end_leases(self):
         """Ends all leases, as if their holders were gone for long enough."""
         for lease in self.call("lease/leases", {}).get("leases", []):
-            self.call("lease/revoke", {"ID": lease["ID"]})
+            try:
+                self.call("lease/revoke", {"ID": lease["ID"]})
+            except urllib.error.HTTPError as error:
+                # 404: it has ended by itself since it was listed
+                if error.code != 404:
+                    raise
 
 
 def encoded(text):

@@ -26,15 +26,16 @@ DOWN = dict(zip(KINDS, ("both_new_first", "both_old_first", "new", "both_old_fir
 
 
 def lose_server(carry, node):
-    """Kills a server while a carrier runs, and starts it again. A cache may have forgotten
-    what it had.
+    """Kills a server while a carrier runs, and starts it again when an application has
+    noticed. A cache may have forgotten what it had.
     """
     ledger = carry.ledger
+    waited = sum(app.waited for app in carry.apps)
     ledger.is_down = True
     if carry.kind.needs == ("memcached",):
         ledger.excused.update(KEYS)
     carry.kill_server(node)
-    time.sleep(0.3)
+    wait_for(lambda: sum(app.waited for app in carry.apps) > waited, "an application")
     carry.start_server(node)
     ledger.is_down = False
 
