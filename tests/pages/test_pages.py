@@ -1,4 +1,5 @@
-"""Every page of the tree: its links lead somewhere, and its code says what it is.
+"""Every page of the tree: its links lead somewhere, its code says what it is, and no merge
+has left anything in it.
 
 Sessions of the pages are run elsewhere: those of README.md, docs/tour.md and docs/cli.md
 by crates/stead-cli/tests/all/manual.rs, the others by the tests of their language.
@@ -11,6 +12,8 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# what a merge leaves of two versions, also when it was formatted afterwards
+MERGE = re.compile(r"(?:[#> ]*)(?:\\?<{2,}|(?:> ?){7}|={7}$)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -57,6 +60,12 @@ def wrong_with(page):
         for number, language in fences
         if not language
     ]
+    titles = sum(line.startswith("# ") for line in prose)
+    if titles > 1 and page.name != "SUMMARY.md":  # there they are the parts of the book
+        wrong.append(f"it has {titles} titles")
+    wrong += [
+        f"{line[:20]}: a merge has left this" for line in prose if MERGE.match(line)
+    ]
     # code in backquotes has brackets of its own
     for target in LINK.findall(re.sub(r"`[^`]*`", "``", "\n".join(prose))):
         if re.match(r"[a-z]+:", target):
@@ -93,6 +102,19 @@ class Pages(unittest.TestCase):
                     "none.md: there is no such file",
                 ],
             )
+
+    def test_the_check_sees_what_a_merge_has_left(self):
+        with tempfile.TemporaryDirectory() as directory:
+            page = Path(directory) / "page.md"
+            for left in (
+                "<<<<<<< HEAD\n\na\n\n=======\n\nb\n\n>>>>>>> other\n",
+                "# \\<<\\<<\\<<< HEAD a\n\nb\n\n> > > > > > > other\n",
+            ):
+                page.write_text(
+                    f"# A title\n\n{left}\n> a quotation\n\n> > of another\n"
+                )
+                wrong = wrong_with(page)
+                self.assertEqual(len(wrong), 3, wrong)
 
 
 if __name__ == "__main__":
