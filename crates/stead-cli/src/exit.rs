@@ -48,7 +48,8 @@ Exit codes:
   75  another process changed the map or the fleet first; run it again
   76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied
-  78  the fleet, scenario or list of servers is wrong, or cannot be met";
+  78  the fleet, scenario or list of servers is wrong, or cannot be met
+  141 the reader of the output has gone";
 
 /// An error that ends the program: its exit code and its message.
 #[derive(Debug)]

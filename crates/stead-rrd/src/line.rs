@@ -316,7 +316,8 @@ Exit codes:
   74  reading, writing or listening failed
   75  the router refused, and says why
   78  the fleet does not say where its backends are
-  130 stopped by Ctrl-C";
+  130 stopped by Ctrl-C
+  141 the reader of the output has gone";
 
 /// Parses a number of days.
 fn days(text: &str) -> Result<f64, String> {

@@ -47,7 +47,8 @@ Exit codes:
   74  reading or writing failed
   75  another operator was first; nothing was changed
   76  the map is in place, but syncing the disk failed
-  77  permission denied, by the hub or by the system";
+  77  permission denied, by the hub or by the system
+  141 the reader of the output has gone";
 
 /// An error that ends a task: its exit code and its message.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,13 @@
 //! A fleet while it is read: what its entries have said so far, and the rules that need all of
 //! them.
 
-use super::model::{First, Fleet, Node, Pin, Policy};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table::{Entry, HashTable};
+
+use super::model::{First, Fleet, Node, Pin, Pinned, Policy};
+use super::pin;
 use super::reader::{At, Reader, Source, TOP_KEYS};
 use super::rules::Names;
 use super::secret::{self, Secrets};
@@ -37,6 +43,8 @@ pub(super) struct Draft<'a> {
     policies: Vec<Policy>,
     pins: Vec<Pin>,
     firsts: Vec<First>,
+    pin_keys: Keys,
+    first_keys: Keys,
     names: Names,
     /// where each node begins
     places: Vec<u32>,
@@ -44,6 +52,45 @@ pub(super) struct Draft<'a> {
     renamed: Vec<(At<String>, String)>,
     /// where the first weight of a policy is
     policy_weight: Option<usize>,
+}
+
+/// The keys of the pins or firsts that were read, so that a text that repeats them is read no
+/// further. What else must not overlap is seen when all of them are laid.
+#[derive(Default)]
+struct Keys {
+    /// the index of each pin or first by key
+    indices: HashTable<u32>,
+    state: RandomState,
+}
+
+impl Keys {
+    /// Takes what the pin or first `next` covers; `of` returns what an earlier one covers. Returns
+    /// the earlier one that has the same key.
+    fn earlier<'b>(
+        &mut self,
+        next: usize,
+        what: &'b Pinned,
+        of: impl Fn(usize) -> &'b Pinned,
+    ) -> Option<usize> {
+        let Pinned::Key(_) = what else {
+            return None;
+        };
+        let hash = |what: &Pinned| match what {
+            Pinned::Key(key) => self.state.hash_one(key),
+            Pinned::Range { .. } => 0, // none is in the table
+        };
+        match self.indices.entry(
+            hash(what),
+            |n| of(*n as usize) == what,
+            |n| hash(of(*n as usize)),
+        ) {
+            Entry::Occupied(earlier) => Some(*earlier.get() as usize),
+            Entry::Vacant(entry) => {
+                entry.insert(next as u32); // at most MOST_PINS
+                None
+            }
+        }
+    }
 }
 
 impl<'a> Draft<'a> {
@@ -66,6 +113,8 @@ impl<'a> Draft<'a> {
             policies: Vec::new(),
             pins: Vec::new(),
             firsts: Vec::new(),
+            pin_keys: Keys::default(),
+            first_keys: Keys::default(),
             names: Names::default(),
             places: Vec::new(),
             renamed: Vec::new(),
@@ -119,12 +168,29 @@ impl<'a> Draft<'a> {
             }
             "pin" => {
                 for table in reader.tables("pin", tree, self.pins.len(), MOST_PINS) {
-                    self.pins.extend(reader.pin(table, &mut self.names));
+                    let at = table.at;
+                    if let Some(pin) = reader.pin(table, &mut self.names) {
+                        let (pins, what) = (&self.pins, &pin.what);
+                        let earlier = self.pin_keys.earlier(pins.len(), what, |n| &pins[n].what);
+                        if let Some(n) = earlier {
+                            reader.wrong::<()>(at, || pin::overlap("pin", pins[n].line, ""));
+                        }
+                        self.pins.push(pin);
+                    }
                 }
             }
             "first" => {
                 for table in reader.tables("first", tree, self.firsts.len(), MOST_PINS) {
-                    self.firsts.extend(reader.first(table, &mut self.names));
+                    let at = table.at;
+                    if let Some(first) = reader.first(table, &mut self.names) {
+                        let (firsts, what) = (&self.firsts, &first.what);
+                        let keys = &mut self.first_keys;
+                        let earlier = keys.earlier(firsts.len(), what, |n| &firsts[n].what);
+                        if let Some(n) = earlier {
+                            reader.wrong::<()>(at, || pin::overlap("first", firsts[n].line, ""));
+                        }
+                        self.firsts.push(first);
+                    }
                 }
             }
             _ => reader.unknown(&key, at, "the fleet", &TOP_KEYS),

@@ -20,8 +20,10 @@ use crate::memory::{self, Room};
 
 /// What a scan of a text finds out.
 struct Scanned<'a> {
-    /// the first thing that TOML 1.0 does not have
-    newer: Option<Mistake>,
+    /// the text, or what is before a mistake behind which nothing is read
+    text: &'a str,
+    /// the first thing that TOML 1.0 does not have, or that mistake
+    wrong: Option<Mistake>,
     /// the parts of a large text
     blocks: Vec<Block<'a>>,
     /// the tokens of the blocks
@@ -32,7 +34,8 @@ struct Scanned<'a> {
 pub(super) fn read(text: &str, take: &mut Take) -> Result<(bool, Room), Stopped> {
     let scanning = memory::room(need::of_toml_scan(text.len()))?;
     let Scanned {
-        newer,
+        text,
+        wrong,
         blocks,
         tokens,
     } = scan(text)?;
@@ -40,14 +43,14 @@ pub(super) fn read(text: &str, take: &mut Take) -> Result<(bool, Room), Stopped>
     let at_once = at_once.unwrap_or(tokens);
     drop(scanning);
     let room = memory::room(need::of_toml(text.len(), tokens, at_once))?;
-    let Some(newer) = newer else {
+    let Some(wrong) = wrong else {
         return Ok((parts(text, &blocks, take)?, room));
     };
     // the rules see nothing of such a text
     let read = parts(text, &blocks, &mut |_| true);
     Err(read
         .err()
-        .map_or(newer.clone(), |mistake| mistake.or_earlier(Some(newer)))
+        .map_or(wrong.clone(), |mistake| mistake.or_earlier(Some(wrong)))
         .into())
 }
 
@@ -119,9 +122,9 @@ fn shown_message(message: &str) -> String {
 fn scan(text: &str) -> Result<Scanned<'_>, Mistake> {
     let bytes = text.as_bytes();
     let mut outline = Outline::new(text);
-    let mut found = None;
+    let mut wrong = None;
     let mut note = |at, what: &str| {
-        found.get_or_insert_with(|| {
+        wrong.get_or_insert_with(|| {
             Mistake::new(
                 at,
                 format!("{what} is not allowed in TOML 1.0; write it in the older way"),
@@ -135,8 +138,14 @@ fn scan(text: &str) -> Result<Scanned<'_>, Mistake> {
     let (mut base, mut dots) = (0, 0);
     let mut last = (b'\n', 0); // the last byte that is not white space, and its offset
     let mut at = 0;
+    let mut end = bytes.len();
     while let Some(&byte) = bytes.get(at) {
         let here = at;
+        // to read on behind this would take memory for nothing: the text can be full of them
+        if open.is_empty() && outline.begins_line() && is_long(bytes, here) {
+            end = here;
+            break;
+        }
         at += 1;
         if byte != b'#' {
             outline.take(byte, here, open.len())?;
@@ -191,9 +200,17 @@ fn scan(text: &str) -> Result<Scanned<'_>, Mistake> {
             last = (byte, here);
         }
     }
+    if end < bytes.len() {
+        outline.cut(end);
+        wrong.get_or_insert_with(|| {
+            let problem = "not valid TOML: a string of several lines is no key; correct it here";
+            Mistake::new(end, problem.to_owned())
+        });
+    }
     outline.end();
     Ok(Scanned {
-        newer: found,
+        text: text.get(..end).unwrap_or_default(),
+        wrong,
         tokens: outline.tokens(),
         blocks: outline.blocks(),
     })
@@ -206,11 +223,17 @@ fn find(bytes: &[u8], from: usize, what: impl Fn(u8) -> bool) -> usize {
         .map_or(bytes.len(), |n| from + n)
 }
 
+/// Whether a string of several lines starts here.
+fn is_long(bytes: &[u8], at: usize) -> bool {
+    let quotes = bytes.get(at..at + 3);
+    quotes == Some(b"\"\"\"".as_slice()) || quotes == Some(b"'''".as_slice())
+}
+
 /// Returns the byte after the string that starts at `start`. Calls `escape` with the byte after
 /// each backslash of a basic string.
 fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usize {
     let quote = bytes[start];
-    let long = bytes[start..].starts_with(&[quote; 3]);
+    let long = is_long(bytes, start);
     let mut at = start + if long { 3 } else { 1 };
     while let Some(&byte) = bytes.get(at) {
         match byte {
@@ -321,6 +344,7 @@ fn written<'b>(block: &'b Block, span: Option<Range<usize>>) -> &'b str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::Fleet;
     use super::super::tree::collected;
     use super::*;
 
@@ -483,6 +507,19 @@ mod tests {
     }
 
     #[test]
+    fn a_large_text_is_read_no_further_than_to_the_second_pin_of_a_key() {
+        for list in ["pin", "first"] {
+            let to = ["nodes = ['a']", "node = 'a'"][usize::from(list == "first")];
+            let pins = format!("[[{list}]]\nkey = 'k'\n{to}\n").repeat(40_000);
+            let text = format!("name = 'm'\n[[node]]\nname = 'a'\n{pins}[[node]]\nname = 1\n");
+            let error = Fleet::parse(&text, "f").unwrap_err().to_string();
+            let expected =
+                format!("f:7: {list} covers points of the {list} in line 4; {list}s must");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
     fn texts_that_no_fleet_has_are_refused_before_they_are_parsed() {
         for (text, words) in [
             (
@@ -568,6 +605,8 @@ mod tests {
             ("a = 'x' b = 1", 8, "not valid TOML"),
             ("a = \u{7}", 4, "not valid TOML"),
             ("\u{a0}a = 1", 0, "not valid TOML"),
+            ("a = 1\n  '''b''' = 1\nc = \n", 8, "is no key"),
+            ("a = \n\"\"\"b\"\"\" = 1", 4, "not valid TOML"),
         ] {
             let (found, problem) = problem(text);
             assert!(problem.contains(words), "{text}: {problem}");

@@ -126,6 +126,16 @@ impl<'a> Outline<'a> {
         }
     }
 
+    /// Whether something that begins here, outside of brackets, begins its line.
+    pub(super) fn begins_line(&self) -> bool {
+        self.quiet.is_some()
+    }
+
+    /// Forgets what is behind the line that begins here.
+    pub(super) fn cut(&mut self, at: usize) {
+        self.text = self.text.get(..at).unwrap_or_default();
+    }
+
     /// Takes a comment, whose bytes [`Outline::take`] does not get.
     pub(super) fn comment(&mut self) {
         self.tokens += 1;
