@@ -88,7 +88,7 @@ help-all:
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 23 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'
 	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
-	@echo 'make faults-rrd    kills, stops and cuts off two RRD routers and their servers under load, also while files move, and reads every copy: the table of docs/rrd.md (20 minutes)'
+	@echo 'make faults-rrd    kills, stops and cuts off two RRD routers and their servers under load, also while files move, and reads every copy: the table of docs/rrd-guarantees.md (20 minutes)'
 	@echo 'make test-upgrade  upgrades two RRD routers under load from another commit to this source, and back (FROM=v0.1.0)'
 	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make pictures      draws the pictures of docs/figures.md again, by the commands that the page prints'

@@ -1,4 +1,4 @@
-"""A real keepalived with the configuration of docs/rrd.md makes no two primaries."""
+"""A real keepalived with the configuration of the manual makes no two primaries."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from rrd_feed import create
 from rrd_pair import Load, files_of, judged
 from rrd_servers import wait_for
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs/rrd.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/rrd-two-routers.md"
 ADDRESS = "10.77.8.1"
 
 

@@ -287,7 +287,7 @@ def test_metrics_are_what_prometheus_reads(cluster):
         == 2 * 22
     )
     assert samples["stead_rrd_log_bound_bytes", ()] == 1 << 30
-    page = (ROOT / "docs" / "rrd.md").read_text()
+    page = (ROOT / "docs" / "rrd-operations.md").read_text()
     rows = set(re.findall(r"^\| `(stead_rrd_\w+)", page, re.MULTILINE))
     names = {
         name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum")
@@ -558,7 +558,7 @@ def unknown_messages(page, sources):
 
 
 def test_the_messages_of_the_manual_are_the_programs():
-    page = (ROOT / "docs" / "rrd.md").read_text()
+    page = (ROOT / "docs" / "rrd-operations.md").read_text()
     sources = "".join(
         # a string may continue on the next line
         re.sub(r"\\\n *", "", path.read_text())
@@ -666,7 +666,7 @@ def options(programs, verb):
 
 
 def test_the_manual_has_every_option_and_every_exit_code(programs):
-    page = (ROOT / "docs" / "rrd.md").read_text()
+    page = (ROOT / "docs" / "rrd-reference.md").read_text()
     verbs = ("serve", "files", "status", "move", "repair", "check", "promote")
     _, usage, _ = stead_rrd(programs, "--help")
     assert set(
@@ -678,11 +678,11 @@ def test_the_manual_has_every_option_and_every_exit_code(programs):
     ) == set(verbs)
     for verb in verbs:
         section = re.search(
-            rf"^### stead-rrd {verb}\n(.*?)(?=^##)",
+            rf"^## stead-rrd {verb}\n(.*?)(?=^##)",
             page + "\n##",
             re.MULTILINE | re.DOTALL,
         )
-        assert section, f"docs/rrd.md has no section on stead-rrd {verb}"
+        assert section, f"docs/rrd-reference.md has no section on stead-rrd {verb}"
         rows = set(re.findall(r"^\| `(--[a-z-]+)", section[1], re.MULTILINE))
         assert rows == options(programs, verb), verb
     codes = set(re.findall(r"^  (\d+) ", usage.split("Exit codes:\n")[1], re.MULTILINE))

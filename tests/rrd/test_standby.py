@@ -329,7 +329,7 @@ def test_promote_under_load(pair, record_property, times):
 
 
 def test_the_pair_is_upgraded_to_another_protocol(pair, record_property):
-    """As docs/rrd.md says: the standby, the promotion, then the old primary."""
+    """As docs/rrd-two-routers.md says: the standby, the promotion, then the old primary."""
     create(pair.a, files_of("a"))
     create(pair.a, files_of("b"))
     between = [pair.relays["A"], pair.relays["B"]]
@@ -384,8 +384,8 @@ def test_the_pair_is_upgraded_and_taken_back_under_load(
 
 
 def replaced(pair, primary, standby, programs):
-    """Brings another version as docs/rrd.md says: the agents, the standby, the promotion,
-    then the old primary.
+    """Brings another version as docs/rrd-two-routers.md says: the agents, the standby,
+    the promotion, then the old primary.
     """
     pair.programs = programs
     for server in pair.backends.values():
@@ -561,7 +561,8 @@ def test_a_standby_serves_nobody_and_says_so(pair):
         assert done.returncode == 75 and "is the standby" in done.stderr, done
     assert run_status(pair.b).startswith("all is well: a standby in sync")
     assert run_status(pair.a).startswith("all is well: 4 backends up, standby in sync")
-    page = (Path(__file__).resolve().parents[2] / "docs" / "rrd.md").read_text()
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    page = (docs / "rrd-operations.md").read_text()
     rows = set(re.findall(r"^\| `(stead_rrd_pair_\w+)", page, re.MULTILINE))
     for router, primary in ((pair.a, 1), (pair.b, 0)):
         metrics = dict(

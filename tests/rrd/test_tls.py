@@ -19,15 +19,15 @@ from rrd_feed import create
 from rrd_pair import Load, Pair, files_of, judged
 from rrd_servers import Client, free_port, wait_for
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "rrd.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rrd-tls.md"
 START = 1_700_000_000
 CREATE = f"-b {START} -s 60 DS:v:GAUGE:120:U:U RRA:AVERAGE:0.5:1:2000"
 
 
 def blocks():
-    """Returns the commands and settings of the manual's section on TLS, in order."""
-    section = PAGE.read_text().split("\n## TLS\n")[1].split("\n## ")[0]
-    return re.findall(r"^```(?:sh|ini)\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    """Returns the commands and settings of the manual's page on TLS, in order."""
+    page = PAGE.read_text()
+    return re.findall(r"^```(?:sh|ini)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 
 class Guide:

@@ -302,7 +302,7 @@ const SERVE: &str = "stead-rrd serve [OPTIONS] --map <MAP> --base <DIR> --state 
 /// The most days between two checks.
 const MOST_DAYS: f64 = 36500.0;
 
-/// The table for `--help`; docs/rrd.md has the same.
+/// The table for `--help`; docs/rrd-reference.md has the same.
 const CODES: &str = "\
 Exit codes:
   0   done; of status: all is well

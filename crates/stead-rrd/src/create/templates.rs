@@ -77,7 +77,7 @@ impl Templates {
         })?;
         if document.create.is_empty() {
             return Err(format!(
-                "{}: there is no [[create]]; write one, as docs/rrd.md shows",
+                "{}: there is no [[create]]; write one, as docs/rrd-clients.md shows",
                 path.display()
             ));
         }
