@@ -71,15 +71,14 @@ def said(command, **more_env):
 
 def c():
     """C, compiled and linked with libstead.so."""
-    here = os.path.join(TARGET, "demo", "c")
+    here = os.path.join(TARGET, "demo", f"c-{os.path.basename(BUILT)}")
     os.makedirs(here, exist_ok=True)
+    # made under another name and renamed: the demo may be running twice
+    fresh = os.path.join(here, str(os.getpid()))
     # the names that the linker and the loader look for
     for name in ("libstead.so", "libstead.so.1"):
-        link = os.path.join(here, name)
-        if os.path.lexists(link):
-            os.remove(link)
-        os.symlink(os.path.join(BUILT, "libstead.so"), link)
-    program = os.path.join(here, "where")
+        os.symlink(os.path.join(BUILT, "libstead.so"), fresh)
+        os.replace(fresh, os.path.join(here, name))
     said(
         [
             CC,
@@ -87,7 +86,7 @@ def c():
             "-I",
             os.path.join(ROOT, "include"),
             "-o",
-            program,
+            fresh,
             os.path.join(ROOT, "examples", "c", "where.c"),
             "-L",
             here,
@@ -95,6 +94,8 @@ def c():
             "-lstead",
         ]
     )
+    program = os.path.join(here, "where")
+    os.replace(fresh, program)
     return "C", [program], {}
 
 

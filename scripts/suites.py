@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
@@ -521,18 +522,35 @@ FIRST = {
     name for name, *_ in itertools.takewhile(lambda s: s[0].endswith("(Rust)"), SUITES)
 }
 
-# Each of these runs beside the suites that follow it: they wait (for servers, disks, a
-# linker), or compute on one core only. No other suite writes the files that they use.
-BESIDE = {
-    "rings against their programs",
+# The others run several at once: most of them wait for a part of their time, for servers,
+# for disks, or for cargo to let go of its directory. No two write the same files.
+LANES = (os.cpu_count() or 1) + 1
+
+# The longest begin first, so that none is left alone at the end.
+LONGEST_FIRST = (
     "RRD router before rrdcached",
+    "rings against their programs",
+    "lints (clippy)",
     "maps to every host (etcd, nginx)",
+    "vectors through every runner",
     "site in a box (PHP, Perl, Python)",
+    "C library",
+    "PHP under php-fpm",
     "install",
     "Python module",
-    "PHP under php-fpm",
+    "page of a report (Chromium)",
     "members' photos move (Python, PHP, Perl)",
-}
+    "Python web (gunicorn, uvicorn)",
+    "Perl under Starman, and its distribution",
+)
+
+# It runs what the suites before it have built.
+LAST = "install lines as printed"
+
+
+def place(name):
+    """Where a suite begins among those that run side by side."""
+    return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
 
 
 def build_module():
@@ -576,6 +594,8 @@ def main():
     with tempfile.TemporaryDirectory() as log_dir:
 
         def go(name, command, counter, needs):
+            with speaking:
+                print(f"== {name}", flush=True)
             start = time.monotonic()
             count, said, failed, used = run(name, command, counter, needs, log_dir)
             with speaking:
@@ -599,20 +619,18 @@ def main():
         if not wanted and os.path.exists(VENV):
             print("== the Python module for .venv, beside the next suites", flush=True)
             module.start()
-        others = []
-        for suite in suites:
-            if suite[0] not in FIRST and module.ident:
-                module.join()
-            beside = suite[0] in BESIDE
-            with speaking:
-                print(f"== {suite[0]}{', beside the next suites' * beside}", flush=True)
-            if beside:
-                others.append(threading.Thread(target=go, args=suite))
-                others[-1].start()
-            else:
-                go(*suite)
-        for other in others:
-            other.join()
+        for suite in (suite for suite in suites if suite[0] in FIRST):
+            go(*suite)
+        if module.ident:
+            module.join()
+        with ThreadPoolExecutor(LANES) as lanes:
+            for suite in sorted(
+                (suite for suite in suites if suite[0] not in {*FIRST, LAST}),
+                key=lambda suite: place(suite[0]),
+            ):
+                lanes.submit(go, *suite)
+        for suite in (suite for suite in suites if suite[0] == LAST):
+            go(*suite)
     lines = [done.get(name, f"{name:<30} did not end") for name, *_ in suites]
     if len(done) < len(suites):
         total.failed += 1
