@@ -70,7 +70,9 @@ class Saboteur(threading.Thread):
 
     def least(self, before):
         """How many agents or connections were killed, whichever is less, with those before."""
-        return min(before[what] + self.killed[what] for what in ("agents", "connections"))
+        return min(
+            before[what] + self.killed[what] for what in ("agents", "connections")
+        )
 
     def stop(self):
         self.ends.set()
