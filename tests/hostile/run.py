@@ -32,10 +32,8 @@ from measured import Library, measure
 STATUSES = {"format": 4, "digest": 5, "version": 6}
 MEMORY = 17
 # What a call may take: some bytes for itself, and so many times the input. (A map that is
-# whole takes twice its size.) A fleet also takes up to 200 times the part of its text that the
-# parser gets at once, which is a small one if the fleet is large.
+# whole takes twice its size.)
 SOME, TIMES, TIMES_FLEET = 512 << 10, 3, 4
-PARSER_TIMES, PARSER_MOST = 240, 16 << 20
 SIZES_SHORT, SIZES_LONG = (1 << 20,), (1 << 20, 16 << 20, 63 << 20)
 # every so many maps, in the short form
 STEP = 5
@@ -73,7 +71,7 @@ def room(size, is_fleet):
     """Returns how many bytes a call may take for an input of this size."""
     if not is_fleet:
         return SOME + TIMES * size
-    return SOME + TIMES_FLEET * size + min(PARSER_TIMES * size, PARSER_MOST)
+    return SOME + TIMES_FLEET * size
 
 
 def judged(outcome, status, size, is_fleet=False):
