@@ -32,6 +32,10 @@ use crate::text::{step_of, wrapped};
 pub const TO_BE_CARRIED: &str =
     "data is to be carried; apply --carry serves it from its old places until then";
 
+/// What is said last when such a change was applied.
+pub const NOT_CARRIED: &str =
+    "readers now look for moved data in its new places: copy it, or see apply --carry";
+
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
 pub struct Show {

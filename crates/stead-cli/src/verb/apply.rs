@@ -9,7 +9,7 @@ use stead::store::{Planned, SavedPlan, KEEP};
 use stead::{Error, Store};
 
 use crate::carrying::Begin;
-use crate::change::{understood, Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show, NOT_CARRIED};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::output::Out;
@@ -194,7 +194,14 @@ pub fn publish(
         let store = store.clone().allowing(store.allow().with(permit.allow()));
         store.publish(change.old.as_ref(), &change.new)?;
     }
-    let written = change.write(&report, show, out).and_then(|()| out.flush());
+    let to_be_carried = change.is_to_be_carried(&report) && !show.json();
+    let written = change
+        .write(&report, show, out)
+        .and_then(|()| match to_be_carried {
+            true => out.line(format_args!("\n{NOT_CARRIED}")),
+            false => Ok(()),
+        })
+        .and_then(|()| out.flush());
     // a script that reads only the exit code must learn that the map has changed
     written.map_err(|failure| {
         if change.needed {

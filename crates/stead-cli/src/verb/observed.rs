@@ -1,7 +1,7 @@
 //! `stead check MAP --observed KEYS`: does the map agree with production, and if not, which ring
 //! does?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -49,8 +49,19 @@ struct Agreement {
     set: Vec<&'static str>,
     /// `map`: the weights of the map's nodes; `1`: equal weights
     weights: &'static str,
+    /// the servers in the order with which it agrees, when that is not the order of their names
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    order: Vec<String>,
     keys: usize,
     agree: usize,
+}
+
+impl Agreement {
+    /// The ring as it is written on the command line of `stead ring`.
+    fn name(&self) -> String {
+        let set: String = self.set.iter().map(|set| format!(" --set {set}")).collect();
+        format!("{}{set}", self.ring)
+    }
 }
 
 impl Observed {
@@ -156,14 +167,17 @@ impl Observed {
                 out.line("")?;
                 let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
                 for ring in &self.rings {
-                    let set: String = ring.set.iter().map(|set| format!(" --set {set}")).collect();
                     let part = format!(
                         "{:.3} %",
                         ring.agree as f64 * 100.0 / ring.keys.max(1) as f64
                     );
-                    table.row([part, format!("{}{set}", ring.ring), ring.weights.to_owned()]);
+                    table.row([part, ring.name(), ring.weights.to_owned()]);
                 }
                 table.write(out)?;
+                for ring in self.rings.iter().filter(|ring| !ring.order.is_empty()) {
+                    let order = ring.order.join(", ");
+                    out.line(format_args!("{} with the servers in this order: {order}", ring.name()))?;
+                }
             }
         }
         match self.elsewhere {
@@ -244,24 +258,89 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
         {
             let members = members(formerly, weighted);
             for kind in KINDS {
+                let mut orders = BTreeSet::new();
+                let mut by_name = BTreeMap::new();
                 for (set, ring) in kind.guesses(&members) {
                     // members are in the order of the map's nodes
-                    let agree = tried
-                        .iter()
-                        .filter(|(key, node)| ring.locate(key) == Some(node.0))
-                        .count();
+                    let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
+                    let agree = matching(tried, &found, |node| node);
+                    orders.extend(order(tried, &found, members.len(), agree));
+                    by_name.insert(set.clone(), agree);
                     rings.push(Agreement {
                         ring: kind.name,
                         set,
                         weights,
+                        order: Vec::new(),
                         keys: tried.len(),
                         agree,
                     });
                 }
+                // rules such as the remainder depend on the order of the servers
+                for order in orders {
+                    let ordered: Vec<Member> = order
+                        .iter()
+                        .filter_map(|node| members.get(*node as usize).cloned())
+                        .collect();
+                    for (set, ring) in kind.guesses(&ordered) {
+                        let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
+                        let agree = matching(tried, &found, |server| {
+                            order.get(server as usize).copied().unwrap_or(server)
+                        });
+                        if by_name.get(&set).is_some_and(|before| *before < agree) {
+                            rings.push(Agreement {
+                                ring: kind.name,
+                                set,
+                                weights,
+                                order: ordered.iter().map(|member| member.name.clone()).collect(),
+                                keys: tried.len(),
+                                agree,
+                            });
+                        }
+                    }
+                }
             }
         }
     }
+    // of two that agree with as many keys, the order of the names comes first
     rings.sort_by_key(|ring| std::cmp::Reverse(ring.agree));
     rings.truncate(NAMED);
     rings
+}
+
+/// How many keys were observed where a ring locates them. `node` says which node a server of the
+/// ring is.
+fn matching(
+    tried: &[(Vec<u8>, NodeId)],
+    found: &[Option<u32>],
+    node: impl Fn(u32) -> u32,
+) -> usize {
+    let pairs = tried.iter().zip(found);
+    pairs
+        .filter(|((_, observed), server)| server.map(&node) == Some(observed.0))
+        .count()
+}
+
+/// Returns the nodes in the order of a ring's servers, if the keys say that it is another one than
+/// that of the ring: each server's keys were nearly all observed on one node, which no other server
+/// has.
+fn order(
+    tried: &[(Vec<u8>, NodeId)],
+    found: &[Option<u32>],
+    nodes: usize,
+    agree: usize,
+) -> Option<Vec<u32>> {
+    let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for ((_, observed), server) in tried.iter().zip(found) {
+        *counts.entry(((*server)?, observed.0)).or_default() += 1;
+    }
+    // of each server, the node with the most keys
+    let mut best: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
+    for ((server, node), keys) in counts {
+        let most = best.entry(server).or_default();
+        *most = (keys, node).max(*most);
+    }
+    let keys: usize = best.values().map(|(keys, _)| keys).sum();
+    let order: Vec<u32> = best.values().map(|(_, node)| *node).collect();
+    let distinct: BTreeSet<&u32> = order.iter().collect();
+    (keys > agree && keys * 10 >= tried.len() * 9 && distinct.len() == nodes).then_some(order)
 }

@@ -63,6 +63,10 @@ impl Plan {
             None => change?,
         };
         if let Some(store) = &store {
+            // apply refuses these, too
+            if let Some(old) = &change.old {
+                store.check_history(old)?;
+            }
             change.progress = store.progress(&change.new);
             change.judge(store)?;
         }

@@ -138,19 +138,20 @@ fn plan_writes_nothing_and_says_what_apply_says() {
             let before = place.contents();
             let plan = place.good(&[&["plan", "fleet.toml", "m.map"], flags].concat());
             assert_eq!(place.contents(), before);
-            // the last line is about what `apply` could do instead
-            let hint =
-                "\ndata is to be carried; apply --carry serves it from its old places until \
-                        then\n";
+            let words = ["apply", "fleet.toml", "m.map", "--allow", "take-back"];
+            let applied = place.good(&[&words, flags].concat());
+            // where data moves, the last line of each says what to do about it
+            let planned = plan.strip_suffix(
+                "\ndata is to be carried; apply --carry serves it from its old places until then\n",
+            );
+            let done = applied.strip_suffix(
+                "\nreaders now look for moved data in its new places: copy it, or see apply \
+                 --carry\n",
+            );
+            assert_eq!(planned.is_some(), done.is_some(), "{nodes} nodes {flags:?}");
             assert_eq!(
-                plan.strip_suffix(hint).unwrap_or(&plan),
-                place.good(
-                    &[
-                        &["apply", "fleet.toml", "m.map", "--allow", "take-back"],
-                        flags
-                    ]
-                    .concat()
-                ),
+                planned.unwrap_or(&plan),
+                done.unwrap_or(&applied),
                 "{nodes} nodes {flags:?}"
             );
         }

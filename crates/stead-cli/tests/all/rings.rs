@@ -229,6 +229,45 @@ fn nothing_is_overwritten_and_nothing_half_written() {
 }
 
 #[test]
+fn the_order_of_the_servers_is_found_where_the_rule_depends_on_it() {
+    let dir = Dir::new();
+    let names = ["10.0.0.9:11211", "10.0.0.10:11211", "10.0.0.8:11211"];
+    dir.write("as-added.txt", names.join("\n"));
+    let draw = |kind: &[&str], servers: &str, name: &str| {
+        let (map, fleet) = (format!("{name}.map"), format!("{name}.toml"));
+        let words = [&["ring"], kind, &[servers, "-o", &map, "--fleet", &fleet]].concat();
+        dir.run(&words).ok();
+    };
+    let modula = ["libmemcached", "--set", "mode=modula"];
+    draw(&modula, "as-added.txt", "production");
+    let keys: String = (0..1000).map(|n| format!("key{n}\n")).collect();
+    let seen = dir.feed(&["locate", "production.map"], keys.as_bytes());
+    dir.write("seen.tsv", seen.text());
+    // drawn from a list in another order
+    let mut sorted = names;
+    sorted.sort_unstable();
+    dir.write("sorted.txt", sorted.join("\n"));
+    draw(&modula, "sorted.txt", "guess");
+    let ran = dir.run(&["check", "guess.map", "--observed", "seen.tsv"]);
+    let order = format!("this order: {}\n", names.join(", "));
+    let words = format!("libmemcached --set mode=modula with the servers in {order}");
+    assert!(ran.text().contains(&words), "{}", ran.text());
+    let ran = dir.run(&["check", "guess.map", "--observed", "seen.tsv", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let best = &said["rings"][0];
+    assert_eq!(best["agree"].as_u64(), Some(1000), "{said}");
+    assert_eq!(best["order"], serde_json::json!(names));
+    // a rule that does not depend on the order is found without one
+    draw(&["libmemcached"], "as-added.txt", "ketama");
+    let seen = dir.feed(&["locate", "ketama.map"], keys.as_bytes());
+    dir.write("seen.tsv", seen.text());
+    let ran = dir.run(&["check", "guess.map", "--observed", "seen.tsv", "--json"]);
+    let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!(said["rings"][0]["agree"].as_u64(), Some(1000), "{said}");
+    assert_eq!(said["rings"][0].get("order"), None, "{said}");
+}
+
+#[test]
 fn what_production_does_is_compared_and_its_ring_found() {
     let dir = drawn();
     let right = seen(&dir);

@@ -58,6 +58,7 @@ pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
         ("lost-node", facts.lost_nodes()),
         ("drained-node", facts.drained_nodes()),
         ("labels-alike", facts.labels_alike()),
+        ("few-cells", facts.few_cells()),
         ("many-slices", facts.many_slices()),
     ];
     let warning = |code: &'static str| move |text: String| Warning { code, text };
@@ -293,6 +294,23 @@ impl Facts<'_, '_> {
     }
 
     /// A step that adds more than a tenth to the slices.
+    /// Nodes that can hold nothing, since an adopted rule has fewer cells than there are nodes.
+    /// Said with each change that adds nodes to such a map.
+    fn few_cells(&self) -> Vec<String> {
+        let nodes = |map: &Map| map.nodes().filter(|n| n.weight() > Weight::ZERO).count();
+        let (now, cells) = (nodes(self.new), self.new.cells().count());
+        let before = self.old.map_or(0, nodes);
+        if now <= before || now as u128 <= u128::from(cells) {
+            return Vec::new();
+        }
+        vec![format!(
+            "{} for {}: some of them get no key, as cells are never divided; adopt the rule again \
+             with more cells (docs/rings.md)",
+            count(cells as usize, "cell"),
+            count(now, "node")
+        )]
+    }
+
     fn many_slices(&self) -> Vec<String> {
         let Some(old) = self.old else {
             return Vec::new();

@@ -437,8 +437,12 @@ impl Store {
         let list: Vec<String> = self.history()?.iter().map(u64::to_string).collect();
         Err(Error::Invalid {
             problem: format!(
-                "{}: epoch {epoch} is not in the history, which has {}",
+                "{}: epoch {epoch} is not in the history, which has {} {}",
                 self.map.display(),
+                match list.len() {
+                    1 => "only epoch",
+                    _ => "the epochs",
+                },
                 list.join(", ")
             ),
         })
@@ -562,15 +566,16 @@ impl Store {
     }
 
     /// Checks that the history belongs to this map and has no newer epoch: otherwise publishing
-    /// would overwrite epochs that somebody may still need.
-    fn check_history(&self, now: &Map) -> Result<()> {
+    /// would overwrite epochs that somebody may still need. `publish` checks this itself.
+    pub fn check_history(&self, now: &Map) -> Result<()> {
         let kept = self.kept().unwrap_or_default();
         let history = self.history_dir();
         let newest = kept.iter().copied().max().unwrap_or(0);
         if newest > now.epoch() {
             return Err(self.conflict(format!(
-                "the map has epoch {}, and {} has epoch {newest}: an old map was put back; copy the newest one back and use \
-                 `stead rollback`, or move the newer ones away",
+                "the map has epoch {}, and {} has epoch {newest}: an old map was put back; copy \
+                 the newest one to another name, rename it over the map and use `stead rollback`, \
+                 or move the newer ones away",
                 now.epoch(),
                 history.display()
             )));
