@@ -108,9 +108,27 @@ KNOWN = [
     ),
     (
         "docs/rrd-operations.md",
+        "When a server dies",
+        "stead-rrd move",
+        "it asks a router that systemd runs; tests/rrd removes and adds servers",
+    ),
+    (
+        "docs/rrd-operations.md",
+        "Copies where the map places none",
+        "",
+        "tests/rrd/test_check.py runs these commands",
+    ),
+    (
+        "docs/rrd-operations.md",
         "Are my copies the same?",
         "stead-rrd check",
         "it asks a router that systemd runs; tests/rrd/test_check.py checks copies",
+    ),
+    (
+        "docs/rrd-reference.md",
+        "Options of the unit",
+        "OPTIONS=",
+        "these are the settings of the unit, and no commands",
     ),
     (
         "docs/rrd-two-routers.md",
@@ -125,6 +143,12 @@ KNOWN = [
         "it asks a standby that systemd runs; tests/rrd/test_standby.py promotes",
     ),
     ("docs/rrd.md", "Adding a server", "", "tests/rrd adds servers to running routers"),
+    (
+        "docs/rrd.md",
+        "Going back",
+        "stead rollback",
+        "it asks a router that systemd runs; tests/rrd moves files between epochs",
+    ),
     (
         "docs/carry.md",
         "Carrying data: stead-sync carry",

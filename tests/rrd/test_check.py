@@ -1,6 +1,7 @@
 """Copies are compared: what differs is found, said and repaired, and no value is lost."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 from rrd_copies import dumped
@@ -310,6 +312,50 @@ def test_damaged_and_misplaced_files_are_said(filled):
     code, result = check(filled)
     assert (code, found(result)) == (0, {}), result
     assert status(filled)[1], page(filled)
+
+
+def test_strays_are_taken_away_by_the_commands_of_the_manual(filled, place):
+    if not shutil.which("rsync"):
+        pytest.skip("rsync is not installed")
+    manual = (Path(__file__).parents[2] / "docs/rrd-operations.md").read_text()
+    commands = re.search(
+        r"^## Copies where the map places none$.*?^```sh\n(.*?)^```",
+        manual,
+        re.MULTILINE | re.DOTALL,
+    )[1]
+    every = filled.located(names())
+    other = next(iter(filled.backends))
+    base = filled.backends[other].base
+    strays = [n for n in names() if n.endswith(".rrd") and other not in every[n]]
+    for name in strays:
+        flush(filled.unix, name)
+        (base / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(filled.backends[every[name][0]].base / name, base / name)
+    before = {path.relative_to(base) for path in base.rglob("*") if path.is_file()}
+    code, result = check(filled)
+    assert (code, result["check"]["strays"]) == (0, len(strays)), result
+    assert len(strays) > 3
+    for old, new in (
+        ("/var/lib/rrdcached/db", base),
+        ("/var/lib/rrdcached", place / "taken"),
+        ("/etc/stead/rrd.map", filled.map),
+        ("node=rrd2", f"node={other}"),
+    ):
+        assert old in commands
+        commands = commands.replace(old, str(new))
+    (place / "taken").mkdir()
+    programs = Path(filled.programs["stead"]).parent
+    subprocess.run(
+        ["sh", "-e", "-c", commands],
+        env=dict(os.environ, HOME=str(place), PATH=f"{programs}:{os.environ['PATH']}"),
+        check=True,
+    )
+    after = {path.relative_to(base) for path in base.rglob("*") if path.is_file()}
+    assert before - after == {Path(name) for name in strays} and after < before
+    for name in strays:
+        assert (place / "taken" / "strays" / name).is_file()
+    code, result = check(filled, "--restart")
+    assert (code, result["check"]["strays"], found(result)) == (0, 0, {}), result
 
 
 def test_a_missing_copy_is_said_and_made(filled):
