@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny miri tsan coverage mutants test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
+.PHONY: help help-all book scale format fuzz-rrd setup program build wheel perl perl-dist php-extension demo demo-agree demo-site test header bench bench-instructions bench-c bench-md5 bench-count bench-batch bench-single bench-open bench-flood bench-growth bench-widest bench-balance bench-python bench-engines bench-php bench-perl bench-optimum bench-rrd bench-rrd-calls bench-collectd kills faults deny miri tsan coverage mutants test-cross faults-rrd test-upgrade fuzz check-targets test-spark test-kernels bench-spark vectors install uninstall clean dist test-dist pictures
 
 # What a user needs first; it fits a screen of 80 columns and 30 lines (tests/pages/test_make.py).
 help:
@@ -64,6 +64,7 @@ help-all:
 	@echo 'make bench-open    measures opening maps of up to a million slices, against reading and digesting them, and their memory'
 	@echo 'make bench-count   measures stead locate --count and stead survey of many names: CPU, time and memory (COUNT=1000000000, ARGS=--help)'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
+	@echo 'make bench-engines measures the memory of pyarrow, polars, DuckDB and pandas while they place tables of two sizes: the table of docs/python-engines.md (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the tables of docs/rebalance.md (ARGS=--scale: fleets of up to 65,536 nodes)'
@@ -210,6 +211,11 @@ bench-count: setup
 bench-python: wheel
 	@scripts/rings-venv
 	@.venv-rings/bin/python benches/python/run.py $(ARGS)
+
+bench-engines: setup
+	@scripts/setup --tests
+	@.venv/bin/python scripts/python-module
+	@.venv/bin/python benches/python/engines.py $(ARGS)
 
 bench-php: setup
 	@scripts/setup --tests

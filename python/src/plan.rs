@@ -124,6 +124,9 @@ impl Plan {
     /// Returns the difference between two maps of one cluster, before the new one is published or
     /// afterwards.
     ///
+    /// Any two maps of one cluster can be compared. A new map that was built without a previous one
+    /// has epoch 1 again, and more moves than needs to: `moved` is far above `lower_bound`.
+    ///
     /// The cost is one pass over the slices of both maps. Other threads run meanwhile.
     ///
     /// Raises IdentityError if the maps are of two clusters or have two hashes.

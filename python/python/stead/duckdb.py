@@ -4,7 +4,7 @@
     SELECT node_of(key), count(*) FROM 'users/*.parquet' GROUP BY ALL
 
 DuckDB hands the function Arrow data, a part of a column at a time, so one machine can
-process files of any size. DuckDB needs pyarrow for that.
+process files of any size. DuckDB needs pyarrow and numpy for that.
 """
 
 # types are checked on machines that may not have duckdb and pyarrow
@@ -12,6 +12,7 @@ process files of any size. DuckDB needs pyarrow for that.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidError
@@ -30,7 +31,8 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
     The function takes VARCHAR, which stands for its UTF-8, ENUM and BLOB; for any other
     type the query fails, and the message says so. It keeps its map: register the map of
     another epoch under another name, or under the same one, which replaces the function.
-    The function belongs to the connection and its cursors.
+    The function belongs to the connection and its cursors. Raises ModuleNotFoundError if
+    pyarrow or numpy is not installed, and InvalidError if `name` is no identifier.
 
     >>> import duckdb, stead.duckdb
     >>> connection = duckdb.connect()
@@ -40,6 +42,17 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
     [('db2', 'db3', None)]
     """
     import duckdb
+
+    # DuckDB imports both when a function takes Arrow data
+    for package in ("pyarrow", "numpy"):
+        try:
+            import_module(package)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"stead.duckdb needs pyarrow and numpy, and {package} is not installed; "
+                "run `pip install pyarrow numpy`",
+                name=package,
+            ) from error
     import pyarrow as pa
 
     if not isinstance(map, Map):

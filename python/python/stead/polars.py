@@ -4,8 +4,9 @@
     stead.polars.moves(frame, "key", members, grown)    the rows that change nodes, with the old and the new node
     stead.polars.plan(frame, "key", members, grown)     the number of such rows, for each pair of nodes
 
-All three take DataFrames and LazyFrames, stay lazy, and work in the streaming engine. A
-query may use any number of maps. With several replicas, only the primary counts.
+All three take DataFrames and LazyFrames and stay lazy. The streaming engine evaluates them
+in parts, so that a table may be larger than memory. A query may use any number of maps.
+With several replicas, only the primary counts.
 """
 
 # types are checked on machines that may not have polars
@@ -55,8 +56,11 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     nodes.
 
     A node that was renamed with `formerly` counts as the same node. A null key has no
-    node and does not move. Raises InvalidError if the frame has no column `column`, or a
-    column `from` or `to` already, and IdentityError if the maps are not of one cluster.
+    node and does not move. Any two maps of one cluster can be compared: for the least
+    movement, `new` must be built on `old`, and then `new.parent` is `old.digest`.
+
+    Raises InvalidError if the frame has no column `column`, or a column `from` or `to`
+    already, and IdentityError if the maps are not of one cluster.
 
     >>> import polars, stead.polars
     >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
@@ -66,18 +70,21 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     import polars as pl
 
     _check(frame, column)
-    renamed = {
-        before.name: new.nodes[now].name
-        for before, now in zip(old.nodes, _same_nodes(old, new))
-        if now is not None and new.nodes[now].name != before.name
-    }
-    # a name that another node had before must not count as that node
-    gone = {
-        before.name: None
-        for before, now in zip(old.nodes, _same_nodes(old, new))
-        if now is None
-    }
-    same = pl.col("from").replace({**renamed, **gone})
+    changed: dict[str, str | None] = {}
+    for before, now in zip(old.nodes, _same_nodes(old, new)):
+        # a name that another node had before must not count as that node
+        name = None if now is None else new.nodes[now].name
+        if name != before.name:
+            changed[before.name] = name
+    same = pl.col("from")
+    if changed:
+        # the expression `replace` makes the streaming engine hold all rows (32 to 103
+        # bytes a row with polars 2.1); a function of each part does not
+        same = same.map_batches(
+            lambda names: names.replace(changed),
+            return_dtype=pl.String,
+            is_elementwise=True,
+        )
     return frame.with_columns(
         locate(column, old).alias("from"), locate(column, new).alias("to")
     ).filter(same.ne_missing(pl.col("to")))

@@ -1,5 +1,7 @@
 """A million keys through DuckDB, with stead.duckdb."""
 
+import sys
+
 import pytest
 import stead
 from engine_case import ROWS, example
@@ -96,6 +98,19 @@ def test_a_name_gets_the_map_that_was_registered_last(case):
                 register(connection, name, case.old)
         with pytest.raises(TypeError, match="map is a stead.Map, not str"):
             register(connection, "other", "members.map")
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "numpy"])
+def test_a_package_that_is_missing_is_named(case, monkeypatch, package):
+    # Python refuses to import a module whose entry is None
+    monkeypatch.setitem(sys.modules, package, None)
+    with (
+        duckdb.connect() as connection,
+        pytest.raises(
+            ModuleNotFoundError, match=f"needs pyarrow and numpy, and {package} is not"
+        ),
+    ):
+        register(connection, "node_of", case.old)
 
 
 def test_files_are_read_in_parts_by_several_threads(case, sql, tmp_path):

@@ -95,6 +95,21 @@ def test_plan_counts_the_rows_of_moves(case, frame, engine):
     assert {(a, b): rows for a, b, rows in counts.iter_rows()} == case.moved
 
 
+def test_maps_whose_nodes_are_all_gone_or_renamed_are_compared():
+    old = stead.Map.build({"name": "members", "node": [{"name": "a"}, {"name": "b"}]})
+    renamed = {"name": "c", "formerly": "b"}
+    for nodes in ([{"name": "c"}], [renamed], [{"name": "a"}, renamed]):
+        new = stead.Map.build({"name": "members", "node": nodes}, old)
+        now = {node.get("formerly", node["name"]): node["name"] for node in nodes}
+        keys = [None, *(str(i) for i in range(1000))]
+        pairs = zip(keys, old.locate_many(keys), new.locate_many(keys))
+        expected = [row for row in pairs if now.get(row[1]) != row[2]]
+        frame = pl.LazyFrame({"key": keys})
+        for engine in ("in-memory", "streaming"):
+            moves = stead.polars.moves(frame, "key", old, new).collect(engine=engine)
+            assert sorted(moves.rows()) == sorted(expected)
+
+
 def test_frames_that_are_in_memory_give_such_frames(case):
     frame = pl.DataFrame({"key": ["k7", None, "12", *case.keys[:100]]})
     moves = stead.polars.moves(frame, "key", case.old, case.new)
