@@ -176,7 +176,10 @@ impl Observed {
                 table.write(out)?;
                 for ring in self.rings.iter().filter(|ring| !ring.order.is_empty()) {
                     let order = ring.order.join(", ");
-                    out.line(format_args!("{} with the servers in this order: {order}", ring.name()))?;
+                    out.line(format_args!(
+                        "{} with the servers in this order: {order}",
+                        ring.name()
+                    ))?;
                 }
             }
         }

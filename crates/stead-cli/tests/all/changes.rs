@@ -159,6 +159,21 @@ fn plan_writes_nothing_and_says_what_apply_says() {
 }
 
 #[test]
+fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    std::fs::copy(place.file("m.map.history/1"), place.file("old")).unwrap();
+    std::fs::rename(place.file("old"), place.file("m.map")).unwrap();
+    for verb in ["plan", "apply"] {
+        let ran = place.run(&[verb, "next.toml", "m.map"]);
+        ran.bad(
+            75,
+            &["an old map was put back; copy the newest one to another name"],
+        );
+    }
+}
+
+#[test]
 fn a_plan_without_a_map_is_the_first_map_and_makes_no_file() {
     let place = Place::new();
     place.write("fleet.toml", fleet(3));

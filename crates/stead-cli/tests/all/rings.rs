@@ -268,6 +268,24 @@ fn the_order_of_the_servers_is_found_where_the_rule_depends_on_it() {
 }
 
 #[test]
+fn a_rule_with_fewer_cells_than_nodes_is_said() {
+    let dir = Dir::new();
+    dir.write("list.txt", "0 nas1\n1 nas2\n2 nas3\n3 nas4\n");
+    let words = ["ring", "explicit", "--set", "modulo=4", "list.txt"];
+    dir.run(&[&words[..], &["-o", "m.map", "--fleet", "m.toml"]].concat())
+        .ok();
+    dir.run(&["fleet", "add-node", "m.toml", "nas5"]).ok();
+    let plan = dir.run(&["plan", "m.toml", "m.map", "--json"]).json();
+    assert_eq!(plan["warnings"][0]["code"], "few-cells", "{plan}");
+    let said = dir.run(&["apply", "m.toml", "m.map"]);
+    assert!(
+        said.text().contains("4 cells for 5 nodes"),
+        "{}",
+        said.text()
+    );
+}
+
+#[test]
 fn what_production_does_is_compared_and_its_ring_found() {
     let dir = drawn();
     let right = seen(&dir);
