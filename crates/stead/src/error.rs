@@ -451,6 +451,9 @@ mod tests {
                 said(text)
             );
         }
+        assert!(said(b"name = 'm'").contains("a text; of a fleet, `stead apply` makes a map"));
+        assert!(said(b"\x89STP\r\n\x1a\n").contains("a saved plan, which `stead apply`"));
+        assert!(said(&[0; 200]).contains("the magic bytes"));
         assert!(said(b"\x89STD\r\n").starts_with("byte 6: the file ends after 6 bytes"));
     }
 

@@ -119,6 +119,19 @@ fn need(check: &Check) -> u64 {
     need as u64
 }
 
+/// What a file is that does not begin as a map does, as far as its first bytes tell.
+fn no_map(bytes: &[u8]) -> &'static str {
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    // as `store::SavedPlan` has it, which is there on Unix alone
+    if bytes.get(1..4) == Some(b"STP") {
+        "this is not a stead map but a saved plan, which `stead apply` carries out"
+    } else if bytes.iter().take(64).all(is_text) {
+        "this is not a stead map but a text; of a fleet, `stead apply` makes a map"
+    } else {
+        "this is not a stead map: it does not start with the magic bytes"
+    }
+}
+
 /// Checks what can be checked before the digest: that this is a map of this format, not truncated.
 /// The first `PEEK` bytes of the file and its length are enough.
 pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
@@ -128,10 +141,7 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     // compares as many bytes as there are: a short text file is reported as not a map, rather than
     // as a map that is too short
     if bytes.iter().zip(MAGIC).any(|(byte, magic)| *byte != magic) {
-        return broken(
-            0,
-            "this is not a stead map: it does not start with the magic bytes",
-        );
+        return broken(0, no_map(bytes));
     }
     if bytes.len() < size_of::<Header>() {
         return broken(
