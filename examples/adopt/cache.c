@@ -11,6 +11,7 @@
  * out of date. */
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,9 @@ struct cache {
   unsigned back;    /* the number of previous epochs in which a read looks, too;
                        below PLACES */
   time_t lifetime;  /* of items that are set or copied, in seconds; 0 means for
-                       ever */
+                       ever. A second look does not know how long an item has
+                       lived: the copy begins a new lifetime. To set one item
+                       with another lifetime, change this before the call */
   uint64_t
       copied; /* the number of items that a second look found; when it stays as
                * it is for the lifetime of the items, `back` can be 0 again */
@@ -68,22 +71,32 @@ static memcached_st *server(struct cache *cache, const char *address) {
   return client;
 }
 
-/* Returns the client of the node that a map gives for a key; NULL when there is
- * none. */
-static memcached_st *of(struct cache *cache, const stead_map *map,
-                        const char *key, size_t length) {
+/* Finds the client of the node that a map gives for a key; NULL when it cannot
+ * be made. Returns false when the map has no answer or the node no address, and
+ * cache->error says which. */
+static bool of(struct cache *cache, const stead_map *map, const char *key,
+               size_t length, memcached_st **client) {
   int32_t node;
   if (stead_map_locate(map, key, length, &node, &cache->error) != STEAD_OK)
-    return NULL;
+    return false;
   /* the address may change without moving a key; the ring that was adopted has
    * it as the name */
+  const char *name = stead_map_node_name(map, node);
   const char *address = stead_map_node_attribute(map, node, "address");
-  return server(cache, address ? address : stead_map_node_name(map, node));
+  if (address == NULL)
+    address = name;
+  if (strchr(address, ':') == NULL) {
+    snprintf(cache->error.message, sizeof cache->error.message,
+             "node %s needs an attribute `address` with HOST:PORT", name);
+    return false;
+  }
+  *client = server(cache, address);
+  return true;
 }
 
 /* Finds the clients of the servers that may have a key: the new place first,
- * then the old ones, each once. Returns how many; 0 when the map cannot be
- * opened, and cache->error says why. */
+ * then the old ones, each once. Returns how many; 0 when the map, or the epoch
+ * before it, cannot be asked, and cache->error says why. */
 static size_t places(struct cache *cache, const char *key, size_t length,
                      memcached_st *found[PLACES]) {
   stead_map *map;
@@ -92,18 +105,27 @@ static size_t places(struct cache *cache, const char *key, size_t length,
   if (stead_map_open(cache->path, STEAD_OPEN_SHARED, &map, &cache->error) !=
       STEAD_OK)
     return 0;
-  found[0] = of(cache, map, key, length);
-  size_t count = 1;
+  size_t count = of(cache, map, key, length, &found[0]);
   uint64_t epoch = stead_map_epoch(map);
   stead_map_free(map);
+  if (count == 0)
+    return 0;
 
   for (unsigned i = 0; i < cache->back && --epoch > 0 && count < PLACES; i++) {
     char path[4096];
     snprintf(path, sizeof path, "%s.history/%" PRIu64, cache->path, epoch);
-    if (stead_map_open(path, STEAD_OPEN_SHARED, &map, NULL) != STEAD_OK)
+    int32_t status =
+        stead_map_open(path, STEAD_OPEN_SHARED, &map, &cache->error);
+    if (status == STEAD_NOT_FOUND && i > 0)
       break; /* stead keeps 32 epochs */
-    memcached_st *client = of(cache, map, key, length);
+    if (status != STEAD_OK)
+      return 0; /* the epoch just before is always kept; its absence means that
+                 * the history was not copied to this host */
+    memcached_st *client;
+    bool asked = of(cache, map, key, length, &client);
     stead_map_free(map);
+    if (!asked)
+      return 0;
     size_t seen = 0;
     while (seen < count && found[seen] != client)
       seen++;

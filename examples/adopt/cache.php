@@ -25,7 +25,8 @@ final class Cache
      * @param ?string $map the map file; null to use only the old client
      * @param int $back the number of previous epochs in which a read looks, too
      * @param ?Memcached $old the old client, during the change
-     * @param int $lifetime of items that are set or copied, in seconds; 0 means for ever
+     * @param int $lifetime of items that are set or copied, in seconds; 0 means for ever. A
+     *     second look does not know how long an item has lived: the copy begins a new lifetime
      */
     public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0)
     {
@@ -33,7 +34,7 @@ final class Cache
 
     /**
      * Returns the value of a key; null if no place has it. A server that does not answer counts as
-     * empty.
+     * empty. A map that cannot be opened throws; so does a missing history if $back needs it.
      */
     public function get(string $key): mixed
     {
@@ -51,10 +52,15 @@ final class Cache
         return null;
     }
 
-    /** Sets a key. Returns whether the new place stored it. */
-    public function set(string $key, mixed $value): bool
+    /**
+     * Sets a key. Returns whether the new place stored it.
+     *
+     * @param ?int $lifetime of this item, in place of the cache's own
+     */
+    public function set(string $key, mixed $value, ?int $lifetime = null): bool
     {
-        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $this->lifetime), $this->clients($key));
+        $lifetime ??= $this->lifetime;
+        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $lifetime), $this->clients($key));
         return $done[0];
     }
 
@@ -81,7 +87,10 @@ final class Cache
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
                     $client = self::server(Stead\Map::open("$this->map.history/$epoch"), $key);
-                } catch (Stead\Exception\NotFoundException) {
+                } catch (Stead\Exception\NotFoundException $missing) {
+                    if ($epoch === $map->epoch() - 1) {  // this one is always kept
+                        throw new RuntimeException("$this->map.history has no epoch $epoch, where a second look has to look: copy the directory to this host", 0, $missing);
+                    }
                     break;  // stead keeps 32 epochs
                 }
                 if (!in_array($client, $clients, true)) {
@@ -103,7 +112,11 @@ final class Cache
     {
         static $clients = [];
         $node = $map->locate($key);
+        // in the map of an adopted ring the name is the address
         $address = $map->attribute($node, 'address') ?? $node;
+        if (!str_contains($address, ':')) {
+            throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
+        }
         if (!isset($clients[$address])) {
             // under php-fpm a client with a name, and its connection, outlives the request
             $client = new Memcached("stead $address");

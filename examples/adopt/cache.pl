@@ -19,14 +19,15 @@ use Stead;
 #   map       the map file; without it only the old client is used
 #   back      the number of previous epochs in which a read looks, too
 #   old       the old client, during the change
-#   lifetime  of items that are set or copied, in seconds; 0 means for ever
+#   lifetime  of items that are set or copied, in seconds; 0 means for ever. A second look does not
+#             know how long an item has lived: the copy begins a new lifetime
 sub new {
     my ( $class, %given ) = @_;
     return bless { back => 0, lifetime => 0, copied => 0, %given }, $class;
 }
 
 # Returns the value of a key; undef if no place has it. A server that does not answer counts as
-# empty.
+# empty. A map that cannot be opened dies; so does a missing history if `back` needs it.
 sub get {
     my ( $self, $key ) = @_;
     my @clients = $self->clients($key);
@@ -43,11 +44,13 @@ sub get {
     return;
 }
 
-# Sets a key. Returns whether the new place stored it.
+# Sets a key. Returns whether the new place stored it. A lifetime that is given is that of this item,
+# in place of the cache's own.
 sub set {
-    my ( $self, $key, $value ) = @_;
-    my @done = map { scalar $_->set( $key, $value, $self->{lifetime} ) }
-      $self->clients($key);
+    my ( $self, $key, $value, $lifetime ) = @_;
+    $lifetime //= $self->{lifetime};
+    my @done =
+      map { scalar $_->set( $key, $value, $lifetime ) } $self->clients($key);
     return $done[0];
 }
 
@@ -80,11 +83,14 @@ sub clients {
                     "$self->{map}.history/" . ( $epoch - $back ) );
             };
             if ( !$before ) {
-                last
-                  if ref $@
-                  && $@->status ==
-                  Stead::Error::STEAD_NOT_FOUND;    # stead keeps 32 epochs
-                die $@;
+                my $error = $@;
+                die $error
+                  if !ref $error
+                  || $error->status != Stead::Error::STEAD_NOT_FOUND;
+                last if $back > 1;    # stead keeps 32 epochs
+                die "$self->{map}.history has no epoch "
+                  . ( $epoch - 1 )
+                  . ", where a second look has to look: copy the directory to this host\n";
             }
             my $client = server( $before, $key );
             push @clients, $client if !grep { $_ == $client } @clients;
@@ -100,8 +106,12 @@ my %servers;
 
 sub server {
     my ( $map, $key ) = @_;
-    my $node    = $map->locate($key);
+    my $node = $map->locate($key);
+
+    # in the map of an adopted ring the name is the address
     my $address = $map->attribute( $node, 'address' ) // $node;
+    die "node $node needs an attribute `address` with HOST:PORT\n"
+      if $address !~ /:/;
     return $servers{$address} ||=
       Cache::Memcached::Fast->new( { servers => [$address] } );
 }

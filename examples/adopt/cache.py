@@ -20,7 +20,8 @@ class Cache:
     path: the map file; None to use only the old client.
     back: the number of previous epochs in which a read looks, too.
     old: the old client, during the change.
-    lifetime: of items that are set or copied, in seconds; 0 means for ever.
+    lifetime: of items that are set or copied, in seconds; 0 means for ever. A second
+    look does not know how long an item has lived: the copy begins a new lifetime.
     """
 
     def __init__(self, path, back=0, old=None, lifetime=0):
@@ -31,7 +32,8 @@ class Cache:
 
     def get(self, key):
         """Returns the value of a key; None if no place has it. A server that does not
-        answer counts as empty.
+        answer counts as empty. A map that cannot be opened raises; so does a missing
+        history if `back` needs it.
         """
         clients = self.clients(key)
         for place, client in enumerate(clients):
@@ -45,9 +47,13 @@ class Cache:
                 return value
         return None
 
-    def set(self, key, value):
-        """Sets a key. Returns whether the new place stored it."""
-        taken = [client.set(key, value, self.lifetime) for client in self.clients(key)]
+    def set(self, key, value, lifetime=None):
+        """Sets a key. Returns whether the new place stored it. A lifetime that is given
+        is that of this item, in place of the cache's own.
+        """
+        if lifetime is None:
+            lifetime = self.lifetime
+        taken = [client.set(key, value, lifetime) for client in self.clients(key)]
         return taken[0]
 
     def delete(self, key):
@@ -72,7 +78,12 @@ class Cache:
                     client = server(
                         address(stead.Map.open(f"{self.path}.history/{epoch}"), key)
                     )
-                except stead.NotFoundError:
+                except stead.NotFoundError as missing:
+                    if epoch == members.epoch - 1:  # this one is always kept
+                        raise RuntimeError(
+                            f"{self.path}.history has no epoch {epoch}, where a second "
+                            "look has to look: copy the directory to this host"
+                        ) from missing
                     break  # stead keeps 32 epochs
                 if client not in clients:
                     clients.append(client)
@@ -86,9 +97,14 @@ def addresses(members):
     """Returns the addresses of a map's nodes. They are computed again when the epoch
     changes, because maps are equal only if their digests are.
     """
-    return {
+    # in the map of an adopted ring the name is the address
+    found = {
         node.name: node.attributes.get("address", node.name) for node in members.nodes
     }
+    for node, at in found.items():
+        if ":" not in at:
+            raise RuntimeError(f"node {node} needs an attribute `address`, HOST:PORT")
+    return found
 
 
 def address(members, key):

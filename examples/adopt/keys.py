@@ -1,7 +1,11 @@
 """Lists the keys that memcached servers have, KEY<TAB>HOST:PORT on each line, for
 `stead check MAP --observed`. It needs memcached 1.4.31 or newer.
 
-    python3 keys.py [--prefix TEXT] HOST:PORT ...      only keys that begin with TEXT
+    python3 keys.py [--strip TEXT] [--prefix TEXT] HOST:PORT ...
+
+    --strip TEXT     the prefix that the client library adds, such as PHP's
+                     OPT_PREFIX_KEY: lists only keys that begin with it, and without it
+    --prefix TEXT    lists only keys that begin with TEXT (behind what --strip removes)
 
 It asks the servers themselves, so it sees the keys of clients in any language, whatever
 their rule. memcached before 1.6.9 may omit a key, or name it twice, if the key moves
@@ -46,16 +50,25 @@ def keys(server):
                 sys.exit(f"keys.py: {server} hung up")
 
 
+def items(server, strip="", prefix=""):
+    """Yields two keys for each item that --strip and --prefix choose: the one that the
+    server has, and the one that the application gave to its client.
+    """
+    strip, prefix = strip.encode(), prefix.encode()
+    for key in keys(server):
+        if key.startswith(strip + prefix):
+            yield key, key[len(strip) :]
+
+
 def main():
     parser = argparse.ArgumentParser(prog="keys.py")
-    parser.add_argument("--prefix", default="")
+    parser.add_argument("--strip", default="", metavar="TEXT")
+    parser.add_argument("--prefix", default="", metavar="TEXT")
     parser.add_argument("servers", nargs="+", metavar="HOST:PORT")
     given = parser.parse_args()
-    prefix = given.prefix.encode()
     for server in given.servers:
-        for key in keys(server):
-            if key.startswith(prefix):
-                sys.stdout.buffer.write(key + b"\t" + server.encode() + b"\n")
+        for _, key in items(server, given.strip, given.prefix):
+            sys.stdout.buffer.write(key + b"\t" + server.encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,43 +1,145 @@
 """Deletes from each server the items that belong to another server by the map: the
-copies that second looks have left behind.
+copies that second looks have left behind. Without --delete it only counts them.
 
-    python3 sweep.py [--prefix TEXT] MAP        only keys that begin with TEXT
+    python3 sweep.py [--strip TEXT] [--prefix TEXT] [--delete [--unread]] MAP
+
+    --strip TEXT     the prefix that the client library adds, such as PHP's
+                     OPT_PREFIX_KEY, if the map is asked for the key without it
+    --prefix TEXT    only keys that begin with TEXT (behind what --strip removes)
+    --delete         deletes the copies
+    --unread         deletes the unread items, too
+    --at-most N      the percentage of unread and unknown items that is plausible [5]
 
 Run it when no client takes second looks any more, and before the next change.
 Otherwise, when a key comes back to a server, the server still has the item as it was
-when the key left. It assumes that all keys on these servers belong to the map; if other
-applications use the servers, too, name your keys with --prefix.
+when the key left. It needs the Python module stead, and no client library. It prints a
+line for each server, with the number of its keys, and how many of them belong to
+another server:
+
+    copies     that server has the item, too
+    unread     that server does not have it, but an earlier epoch had the key here: no
+               client has read the item since the change
+    unknown    that server does not have it, and no epoch had it here; these stay
+
+If the map is asked for other keys than the clients ask it for, most items are unread
+or unknown, although clients use them. The same is so for items of applications that do
+not use the map. So sweep.py deletes nothing if more than 5 % of the items, copies not
+counted, are unread or unknown. (Keys that memcached's text protocol cannot carry, with
+blanks for example, are left out.)
 """
 
 import argparse
+import re
+import socket
+import sys
 
 import stead
-from keys import keys
-from pymemcache.client.base import Client
+from keys import items
+
+PLAIN = re.compile(rb"[^\0-\x20\x7f]{1,250}")
+
+
+def address(node):
+    """Returns the address of a node: its attribute, else its name."""
+    return node.attributes.get("address", node.name)
+
+
+def places(members, keys):
+    """Returns the address of the server that has each key by a map."""
+    addresses = {node.name: address(node) for node in members.nodes}
+    return [addresses[name] for name in members.locate_many(keys)]
+
+
+def sort(server, found, has, before):
+    """Returns the copies, the unread and the unknown items of a server.
+
+    found: {the key that the server has: (the application's key, its address by the
+    map)}; has: the same of each server by its address; before: the earlier epochs.
+    """
+    away = {key: (asked, to) for key, (asked, to) in found.items() if to != server}
+    copies = [key for key, (_, to) in away.items() if key in has[to]]
+    alone = [key for key, (_, to) in away.items() if key not in has[to]]
+    asked = [away[key][0] for key in alone]
+    was_here = [False] * len(alone)
+    for members in before:
+        here = [to == server for to in places(members, asked)]
+        was_here = [was or now for was, now in zip(was_here, here)]
+    unread = [key for key, was in zip(alone, was_here) if was]
+    unknown = [key for key, was in zip(alone, was_here) if not was]
+    return copies, unread, unknown
+
+
+def delete(server, keys):
+    """Deletes keys from a server."""
+    host, _, port = server.rpartition(":")
+    with (
+        socket.create_connection((host, int(port)), 30) as connection,
+        connection.makefile("rb") as answer,
+    ):
+        for start in range(0, len(keys), 100):
+            some = keys[start : start + 100]
+            connection.sendall(b"".join(b"delete %b\r\n" % key for key in some))
+            for _ in some:
+                line = answer.readline()
+                if line not in (b"DELETED\r\n", b"NOT_FOUND\r\n"):
+                    sys.exit(f"sweep.py: {server} answers {line!r} to a delete")
 
 
 def main():
     parser = argparse.ArgumentParser(prog="sweep.py")
-    parser.add_argument("--prefix", default="")
+    parser.add_argument("--strip", default="", metavar="TEXT")
+    parser.add_argument("--prefix", default="", metavar="TEXT")
+    parser.add_argument("--delete", action="store_true")
+    parser.add_argument("--unread", action="store_true")
+    parser.add_argument("--at-most", type=float, default=5, metavar="PERCENT")
     parser.add_argument("map")
     given = parser.parse_args()
     members = stead.Map.open(given.map)
+    before = [
+        stead.Map.open_epoch(given.map, epoch)
+        for epoch in stead.Map.history(given.map)
+        if epoch != members.epoch
+    ]
+    has = {}
     for node in members.nodes:
-        server = node.attributes.get("address", node.name)
-        there = [key for key in keys(server) if key.startswith(given.prefix.encode())]
-        leftover = [
-            key
-            for key, owner in zip(there, members.locate_many(there))
-            if owner != node.name
+        there = [
+            pair
+            for pair in items(address(node), given.strip, given.prefix)
+            if PLAIN.fullmatch(pair[0])
         ]
-        client = Client(server)
-        for key in leftover:
-            client.delete(key, noreply=False)
-        client.close()
-        print(
-            f"{node.name}: {len(there)} keys, {len(leftover)} of them lived elsewhere "
-            "and are deleted"
+        asked = [key for _, key in there]
+        has[address(node)] = {
+            key: (asked, to) for (key, asked), to in zip(there, places(members, asked))
+        }
+    sorted_ = {
+        server: sort(server, found, has, before) for server, found in has.items()
+    }
+
+    width = max(len(node.name) for node in members.nodes)
+    print(f"{'node':<{width}}      keys    copies    unread   unknown")
+    for node in members.nodes:
+        numbers = [len(has[address(node)]), *map(len, sorted_[address(node)])]
+        print(f"{node.name:<{width}}" + "".join(f"{n:>10}" for n in numbers))
+    copies, unread, unknown = (
+        sum(len(of[kind]) for of in sorted_.values()) for kind in range(3)
+    )
+    once = sum(map(len, has.values())) - copies
+    if unread + unknown > once * given.at_most / 100:
+        share = 100 * (unread + unknown) / once
+        sys.exit(
+            f"sweep.py: {unread + unknown} items ({share:.1f} %) are not where the map "
+            "says, and are no copies; nothing is deleted. If the clients add a prefix "
+            "to the keys, name it with --strip. If other applications use the servers, "
+            "name the keys of this one with --prefix. If these really are items that "
+            "nobody has read since the change, wait until they have expired, or allow "
+            "more with --at-most PERCENT"
         )
+    if not given.delete:
+        print(f"{copies} copies would be deleted by --delete")
+        return
+    for server, (copied, left, _) in sorted_.items():
+        delete(server, copied + left if given.unread else copied)
+    print(f"{copies + unread if given.unread else copies} items are deleted")
 
 
 if __name__ == "__main__":

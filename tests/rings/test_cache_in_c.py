@@ -130,6 +130,40 @@ def test_a_second_look_finds_exactly_what_the_plan_moves(site):
         assert site.ask(GETS) == HITS
 
 
+def ends_with_a_line(compiled, site, *options):
+    """Asserts that the example answers nothing, and returns its error message."""
+    command = [compiled["cache"], *options, site.map]
+    done = subprocess.run(
+        command, input=b"get a\n", capture_output=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    said = done.stderr.decode()
+    assert said.startswith("cache: ") and said.count("\n") == 1
+    return said
+
+
+def test_a_host_without_the_epoch_before_says_so(site, compiled):
+    with site.server() as server:
+        grow(site, server)
+        shutil.rmtree(f"{site.map}.history")
+        assert ".history/1" in ends_with_a_line(compiled, site, "--back", "1")
+        # the control: without a second look nothing is missing
+        assert site.ask(["get a"]) == ["miss"]
+
+
+def test_an_attribute_that_is_misspelt_is_heard(site, compiled):
+    named = site.fleet.read_text()
+    for number, line in enumerate(
+        site.map.with_name("servers.txt").read_text().split()
+    ):
+        new = f'name = "cache{number}"\nformerly = "{line}"\nattributes = '
+        new += f'{{ adress = "{line}" }}'
+        named = named.replace(f'name = "{line}"', new)
+    site.fleet.write_text(named)
+    stead("apply", site.fleet, site.map)
+    assert "needs an attribute `address`" in ends_with_a_line(compiled, site)
+
+
 def test_threads_miss_nothing_while_a_server_is_added(site, compiled):
     with site.server() as server:
         command = [compiled["threads"], site.map, "item", str(ITEMS), str(THREADS)]

@@ -685,6 +685,19 @@ class Walk:
         for language in ("php", "python"):
             with self.app(language, "sessions.map") as app:
                 app.set(own(language), 2)
+        # of all keys, as the page shows it; no client has read these since the change
+        unread = [
+            key
+            for language in ("perl", "python")
+            for what in ("careless", "careful")
+            for key in keys_of(language, what, HOSTS)
+        ]
+        self.said["unread"] = len(self.moved(unread))
+        self.said["swept"] = rings.output(
+            [sys.executable, str(EXAMPLES / "sweep.py"), "sessions.map"],
+            cwd=self.directory,
+            env=self.env,
+        ).decode()
         # PHP's copies stay: the control
         self.follow("7. How to go on", but=("sweep.py ", "sweep.py --prefix python: "))
         self.count["drained, steps"] = []
@@ -962,6 +975,25 @@ def test_the_new_shares_are_exact_and_the_movement_the_least(walk):
         if command.startswith("stead plan")
     )
     assert re.search(r"moves \S+ % \(the least possible\)", plan)
+
+
+def test_the_sweep_counts_the_copies_and_what_nobody_has_read(walk):
+    rows = re.findall(
+        r"^cache\d +(\d+) +(\d+) +(\d+) +(\d+)$", walk.said["swept"], re.MULTILINE
+    )
+    keys, copies, unread, unknown = (sum(map(int, column)) for column in zip(*rows))
+    assert len(rows) == 8 and keys > 3 * OWN and copies > OWN
+    assert unread == walk.said["unread"], walk.said["swept"]
+    # the same items, where the old client had them by its own rule
+    assert 0 < unknown <= unread
+    # what it writes of Python's keys is what it deletes
+    (before, after) = (
+        text
+        for command, text in walk.output["7. How to go on"].items()
+        if "sweep.py" in command
+    )
+    deleted = re.search(r"(\d+) copies would be deleted", before)[1]
+    assert after == f"{deleted} items are deleted\n" and int(deleted) > OWN
 
 
 def test_a_server_is_emptied_in_steps_without_a_miss(walk, record_property):
