@@ -499,6 +499,30 @@ def test_a_mistake_is_told_before_anything_is_done(programs, place):
         carry.judge()
 
 
+def test_a_pattern_that_no_file_fits_ends_before_the_first_step(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        root = f"[files]\nroot='{carry.roots}/{{node}}'\n"
+        for pattern in ("{a}/{key}.jpeg", "{key}"):
+            carry.write_file(kind=f"{root}pattern='{pattern}'")
+            for options in ((), ("--dry-run",)):
+                done = carry.run(*options)
+                (line,) = done.stderr.splitlines()
+                assert (done.returncode, carry.state()) == (66, "old"), done.stderr
+                assert f"fits the pattern {pattern}, such as {carry.roots}/" in line
+                assert "correct files.pattern" in line
+        # a second kind is looked at by itself
+        (carry.roots / "b" / "rows").mkdir()
+        command = "[command]\nlist='true'\ncopy='true'\nverify='true'\nremove='true'"
+        carry.write_file(kind=f"{command}\n{root}pattern='{{key}}'")
+        assert carry.run().returncode == 66 and carry.state() == "old"
+        carry.write_file()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 def test_two_carriers_on_one_machine(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS, limits="items_per_second = 20")

@@ -26,7 +26,7 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::journal::Journal;
-use super::kind::{Done, Kind, Node};
+use super::kind::{Done, Fault, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
@@ -125,6 +125,9 @@ impl<'a> Machine<'a> {
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
             let ready = self.retry(|| self.kind.ready(&nodes));
             ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+            if carry.state == State::Old && !carry.reverse {
+                refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
+            }
             if !self.push(&map)? {
                 continue;
             }
@@ -195,7 +198,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Tries something at a node again while it fails for a reason that may pass.
-    fn retry(&self, what: impl FnMut() -> Done) -> Done {
+    fn retry<T>(&self, what: impl FnMut() -> Done<T>) -> Done<T> {
         let protocol = Protocol {
             kind: &*self.kind,
             tries: self.settings.limits.tries,
@@ -378,6 +381,15 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// Refuses to carry nothing while something is there: after the last step, applications would look
+/// for it at the new places.
+fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
+    match overlooked {
+        Ok(None) => Ok(()),
+        Ok(Some(line)) | Err(Fault { line, .. }) => Err(Failure::new(NO_INPUT, line)),
+    }
+}
+
 /// Names a state: `both_old_first`, or `old, being reversed`.
 pub fn told(carry: &Carry) -> String {
     match carry.reverse {
@@ -426,6 +438,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
     ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    refuse_overlooked(kind.overlooked(&nodes))?;
     let (tally, stop) = (Tally::default(), AtomicBool::new(false));
     let throttle = Throttle::new(0, 0);
     let pass = Pass {
