@@ -111,6 +111,7 @@ impl<'a> Machine<'a> {
         let mut journal: Option<Journal> = None;
         loop {
             let map = Map::open_uncached(&self.settings.map)?;
+            self.report.at(&map);
             let Some(carry) = map.carry() else {
                 return self.close(&map, journal);
             };
@@ -119,7 +120,6 @@ impl<'a> Machine<'a> {
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
             }
             let Some(journal) = &journal else { continue };
-            self.report.at(&map);
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
@@ -339,7 +339,7 @@ impl<'a> Machine<'a> {
             journal.count(tally.counts().items)?;
         }
         let work = Work::of(task, &tally, routes, began.elapsed());
-        say(&work.line());
+        work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
         self.report.failed(&journal.story());
         self.report.notes = self.kind.notes();
@@ -360,15 +360,7 @@ impl<'a> Machine<'a> {
     fn close(&mut self, map: &Map, journal: Option<Journal>) -> Result {
         let path = self.settings.journal();
         if journal.is_none() && Journal::peek(&path)?.is_none() {
-            return Err(Failure::new(
-                USAGE,
-                format_args!(
-                    "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the \
-                     next change",
-                    self.settings.map.display(),
-                    map.epoch()
-                ),
-            ));
+            return Err(none_open(&self.settings.map, map));
         }
         if !self.push(map)? {
             return self.go();
@@ -379,6 +371,19 @@ impl<'a> Machine<'a> {
         self.report.at(map);
         Ok(())
     }
+}
+
+/// The failure of a map without an open carry.
+fn none_open(file: &Path, map: &Map) -> Failure {
+    Failure::new(
+        USAGE,
+        format_args!(
+            "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
+             change, and `stead rollback` goes back if the last one was applied without --carry",
+            file.display(),
+            map.epoch()
+        ),
+    )
 }
 
 /// Refuses to carry nothing while something is there: after the last step, applications would look
@@ -418,15 +423,7 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
 pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let map = Map::open_uncached(map_file)?;
     let Some(carry) = map.carry() else {
-        return Err(Failure::new(
-            USAGE,
-            format_args!(
-                "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
-                 change",
-                map_file.display(),
-                map.epoch()
-            ),
-        ));
+        return Err(none_open(map_file, &map));
     };
     let store = Store::new(map_file, KEEP);
     let old = store.open_epoch(carry.from_epoch)?;
