@@ -64,6 +64,13 @@ pub struct Status {
 }
 
 impl Status {
+    /// Whether the router serves clients, and has been connected to every backend or knows why not.
+    pub fn is_serving(&self) -> bool {
+        let is_known =
+            |backend: &BackendStatus| backend.state != Health::Down || backend.reason.is_some();
+        self.pair.as_ref().is_none_or(|pair| pair.serving) && self.backends.iter().all(is_known)
+    }
+
     /// Returns the status of a router that serves nobody.
     pub fn empty(started: u64) -> Status {
         Status {
@@ -107,6 +114,9 @@ pub struct PairStatus {
     pub reason: Option<String>,
     /// Whether this router serves clients.
     pub serving: bool,
+    /// Why a primary that has just started does not serve yet.
+    #[serde(default)]
+    pub waits: Option<String>,
     /// The record after which a primary has gone on alone.
     pub alone: Option<u64>,
     /// Whether the standby has everything that was answered.

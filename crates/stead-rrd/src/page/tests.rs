@@ -312,6 +312,7 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         since: 1_700_000_000,
         reason: None,
         serving: true,
+        waits: None,
         alone: None,
         in_sync: true,
         behind: 0,
@@ -335,7 +336,7 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     let line = first_line(&standby);
     assert_eq!(line, "all is well: a standby in sync with its primary");
     type Case = (fn(&mut PairStatus), &'static str);
-    let cases: [Case; 5] = [
+    let cases: [Case; 6] = [
         (
             |pair| {
                 pair.connected = false;
@@ -354,6 +355,13 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         (
             |pair| (pair.connected, pair.serving) = (false, false),
             "no client is served, since the other router may be the primary",
+        ),
+        (
+            |pair| {
+                (pair.connected, pair.serving) = (false, false);
+                pair.waits = Some("an old primary may read".to_owned());
+            },
+            "not well: this router serves nobody yet: an old primary may read",
         ),
         (
             |pair| {
