@@ -332,7 +332,30 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     assert!(well.page().contains(
         "pair        primary in term 3, --standby-lost wait, 0 records behind, 2 discarded\n"
     ));
+    let mut waiting = with(|pair| (pair.connected, pair.serving) = (false, false));
+    (waiting.fleet, waiting.epoch) = (String::new(), 0);
+    if let Some(log) = &mut waiting.log {
+        log.oldest = log.newest + 1;
+    }
+    let page = waiting.page();
+    for (line, is_there) in [
+        (
+            "\nserves nobody yet, stead-rrd 0.1.0, started 24 hours ago\n",
+            true,
+        ),
+        (
+            "\nlog         12.00 MiB of 1.00 GiB (preallocated), every backend",
+            true,
+        ),
+        ("epoch 0", false),
+        ("check", false),
+    ] {
+        assert_eq!(page.contains(line), is_there, "{line}\n{page}");
+    }
     let standby = with(|pair| (pair.role, pair.serving) = (Role::Standby, false));
+    assert!(standby
+        .page()
+        .contains("\ncheck       on the primary only\n"));
     let line = first_line(&standby);
     assert_eq!(line, "all is well: a standby in sync with its primary");
     type Case = (fn(&mut PairStatus), &'static str);
