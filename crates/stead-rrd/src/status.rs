@@ -38,6 +38,10 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
+    /// The state of the carry that is open in the newest of these maps, by the rules of `stead
+    /// carry`: stead-rrd needs none.
+    #[serde(default)]
+    pub carry: Option<String>,
     /// How many files the router knows, with their columns and types.
     #[serde(default)]
     pub known_files: u64,
@@ -80,6 +84,7 @@ impl Status {
             fleet: String::new(),
             epoch: 0,
             next_epoch: None,
+            carry: None,
             known_files: 0,
             exposed: Exposed::default(),
             backends: Vec::new(),

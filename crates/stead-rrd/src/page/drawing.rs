@@ -195,6 +195,16 @@ impl Status {
                 HumanCount(pair.discarded)
             );
         }
+        if let Some(state) = &self.carry {
+            let _ = writeln!(
+                page,
+                "{:<LABEL$}epoch {} has one open in the state {}, which stead-rrd does not need; \
+                 until stead carry has closed it, stead apply refuses",
+                "carry",
+                self.next_epoch.unwrap_or(self.epoch),
+                printable(state)
+            );
+        }
         let clients = &self.clients;
         let [connected, accepted, refused] =
             [clients.connected, clients.accepted, clients.refused].map(HumanCount);

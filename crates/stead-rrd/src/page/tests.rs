@@ -43,6 +43,15 @@ fn a_router_that_is_well_says_so_first() {
 }
 
 #[test]
+fn an_open_carry_is_named() {
+    let mut status = sample();
+    assert!(!status.page().contains("\ncarry"));
+    (status.next_epoch, status.carry) = (Some(8), Some("old".to_owned()));
+    let line = "\ncarry       epoch 8 has one open in the state old, which stead-rrd";
+    assert!(status.page().contains(line), "{}", status.page());
+}
+
+#[test]
 fn every_verb_leaves_room_for_its_figures() {
     for (verb, ..) in VERBS {
         let tally = Tally::default();
