@@ -296,8 +296,8 @@ pub trait Kind: Send + Sync {
     }
 
     /// Says in one line what lies at the nodes although no item does, and what to do: then it is
-    /// likely that the options name other data than what is to be carried. `None` when a node has an
-    /// item, or none has anything. It ends at the first item.
+    /// likely that the options name other data than the data to be carried. `None` when a node has
+    /// an item, or none has anything. It ends at the first item.
     fn overlooked(&self, _nodes: &[&Node]) -> Done<Option<String>> {
         Ok(None)
     }
