@@ -88,6 +88,11 @@ def only_one(before, after):
 def promoted(pair, old, new, *options):
     code, said = new.promote(*options)
     assert code == 0 and "promoted" in said, said
+    # it serves already
+    status = new.status()
+    assert status["pair"]["role"] == "primary" and status["pair"]["serving"], status
+    down = [b for b in status["backends"] if b["state"] == "down"]
+    assert all(backend["reason"] for backend in down), down
     return said
 
 

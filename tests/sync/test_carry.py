@@ -2,6 +2,7 @@
 Each fault test counts the faults that took effect.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -475,6 +476,7 @@ def test_a_mistake_is_told_before_anything_is_done(programs, place):
         carry.fill()
         none = carry.run()
         assert none.returncode == 64 and "no carry is open" in none.stderr
+        assert none.stdout == "" and "stead rollback" in none.stderr
         carry.begin(*NEW)
         for change, code, said in [
             ({"top": "colour = 1"}, 64, "carry.toml:4: unknown field `colour`"),
@@ -497,6 +499,49 @@ def test_a_mistake_is_told_before_anything_is_done(programs, place):
         first.communicate(timeout=60)
         assert carry.run().returncode == 0
         carry.judge()
+
+
+def test_a_pattern_that_no_file_fits_ends_before_the_first_step(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        root = f"[files]\nroot='{carry.roots}/{{node}}'\n"
+        for pattern in ("{a}/{key}.jpeg", "{key}"):
+            carry.write_file(kind=f"{root}pattern='{pattern}'")
+            for options in ((), ("--dry-run",)):
+                done = carry.run(*options)
+                (line,) = done.stderr.splitlines()
+                assert (done.returncode, carry.state()) == (66, "old"), done.stderr
+                assert f"fits the pattern {pattern}, such as {carry.roots}/" in line
+                assert "correct files.pattern" in line
+        # a second kind is looked at by itself
+        (carry.roots / "b" / "rows").mkdir()
+        command = "[command]\nlist='true'\ncopy='true'\nverify='true'\nremove='true'"
+        carry.write_file(kind=f"{command}\n{root}pattern='{{key}}'")
+        assert carry.run().returncode == 66 and carry.state() == "old"
+        carry.write_file()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
+def test_a_terminal_shows_each_result_once(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        ours, theirs = os.openpty()
+        command = [programs["stead-sync"], "carry", "run", carry.file]
+        running = subprocess.Popen(command, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                shown += part
+        os.close(ours)
+        assert running.wait(60) == 0, shown
+        for told in (b"count: ", b"copy: ", b"remove: ", b"the carry is closed"):
+            assert shown.count(told) == 1, shown
 
 
 def test_two_carriers_on_one_machine(programs, place):

@@ -72,6 +72,12 @@ impl Report {
             epoch: settled.map().epoch(),
             known_files: shared.known.count() as u64,
             next_epoch: layout.target().map(|target| target.map().epoch()),
+            carry: layout
+                .target()
+                .unwrap_or(settled)
+                .map()
+                .carry()
+                .map(|carry| carry.state.word().to_owned()),
             exposed: Exposed::of(settled.map(), is_up),
             backends: layout
                 .all()

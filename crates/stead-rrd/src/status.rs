@@ -38,6 +38,10 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
+    /// The state of the carry that is open in the newest of these maps, by the rules of `stead
+    /// carry`: stead-rrd needs none.
+    #[serde(default)]
+    pub carry: Option<String>,
     /// How many files the router knows, with their columns and types.
     #[serde(default)]
     pub known_files: u64,
@@ -64,6 +68,13 @@ pub struct Status {
 }
 
 impl Status {
+    /// Whether the router serves clients, and has been connected to every backend or knows why not.
+    pub fn is_serving(&self) -> bool {
+        let is_known =
+            |backend: &BackendStatus| backend.state != Health::Down || backend.reason.is_some();
+        self.pair.as_ref().is_none_or(|pair| pair.serving) && self.backends.iter().all(is_known)
+    }
+
     /// Returns the status of a router that serves nobody.
     pub fn empty(started: u64) -> Status {
         Status {
@@ -73,6 +84,7 @@ impl Status {
             fleet: String::new(),
             epoch: 0,
             next_epoch: None,
+            carry: None,
             known_files: 0,
             exposed: Exposed::default(),
             backends: Vec::new(),
@@ -107,6 +119,9 @@ pub struct PairStatus {
     pub reason: Option<String>,
     /// Whether this router serves clients.
     pub serving: bool,
+    /// Why a primary that has just started does not serve yet.
+    #[serde(default)]
+    pub waits: Option<String>,
     /// The record after which a primary has gone on alone.
     pub alone: Option<u64>,
     /// Whether the standby has everything that was answered.

@@ -1,7 +1,7 @@
 //! What each verb does with its options.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -189,7 +189,11 @@ fn run_carry(task: &CarryTask) -> Result {
                     machine.run()
                 }
             };
-            print_report(task.json, &report, || report.text())?;
+            let is_told = !task.dry_run && io::stdout().is_terminal() && io::stderr().is_terminal();
+            print_report(task.json, &report, || match is_told {
+                true => report.untold(),
+                false => report.text(),
+            })?;
             end
         }
         CarryTask::Status(task) => {

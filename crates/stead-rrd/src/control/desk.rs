@@ -122,7 +122,7 @@ impl Control {
     }
 
     /// Serves requests. Never returns.
-    pub async fn run<W: Operable>(self, work: Arc<W>) {
+    pub async fn run<W: Operable>(&self, work: Arc<W>) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {

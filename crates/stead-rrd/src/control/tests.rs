@@ -61,7 +61,7 @@ fn router() -> (tempfile::TempDir, watch::Sender<Progress>) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, receiver) = watch::channel(Progress::default());
     let control = Control::bind(directory.path()).unwrap();
-    tokio::spawn(control.run(Arc::new(FakeRouter(receiver))));
+    tokio::spawn(async move { control.run(Arc::new(FakeRouter(receiver))).await });
     (directory, sender)
 }
 

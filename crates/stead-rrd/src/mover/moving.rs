@@ -66,7 +66,7 @@ impl Mover {
     async fn move_all(self: &Arc<Self>, tell: &Arc<Tell>) -> Result<(), String> {
         for pass in 0u32.. {
             let Left { todo, behind } = self.left_in_the_end(tell).await?;
-            self.remove_left_behind(behind).await;
+            self.remove_left_behind(behind, tell).await;
             let done = self.router.shared().layout().moved_count() as u64;
             tell.change(|progress| {
                 (progress.files, progress.done, progress.failed) =
@@ -80,6 +80,9 @@ impl Mover {
                 })
                 .await;
             }
+            tell.told_behind()
+                .iter()
+                .for_each(|line| tracing::warn!("{line}"));
             if tell.is_stopped() {
                 return Err("stopped; run it again to continue".to_owned());
             }
@@ -194,18 +197,11 @@ impl Mover {
         Ok(Left { todo, behind })
     }
 
-    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>) {
+    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>, tell: &Tell) {
         for (name, id) in copies {
             let backend = self.router.backends.get(id);
             if let Err(error) = remove(&backend, &name).await {
-                let (file, backend) = (String::from_utf8_lossy(&name), backend.name());
-                tracing::warn!(
-                    backend,
-                    file = &*file,
-                    error,
-                    "{file} has moved away from {backend}, but its copy there could not be \
-                    removed: {error}"
-                );
+                tell.left_behind(backend.name(), &name, error);
             }
         }
     }
@@ -237,6 +233,7 @@ impl Mover {
                 .filter(|id| !new.contains(id))
                 .map(|id| (name.to_vec(), id))
                 .collect(),
+            tell,
         )
         .await;
         Ok(())

@@ -1,5 +1,6 @@
 //! The progress of the work, as reported to its caller.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -20,6 +21,16 @@ pub(super) struct Tell {
     rate: Mutex<Rate>,
     /// whether somebody has told the work to stop
     stop: watch::Sender<bool>,
+    /// by backend: the copies that could not be removed there
+    behind: Mutex<BTreeMap<String, Behind>>,
+}
+
+/// Copies of files that have moved away, and could not be removed.
+pub(super) struct Behind {
+    files: u64,
+    /// one of the files, and why its copy could not be removed
+    example: String,
+    error: String,
 }
 
 /// Reports the end of the work when it is dropped, even after a fault.
@@ -40,6 +51,7 @@ impl Tell {
                 began: Instant::now(),
                 rate: Mutex::default(),
                 stop: watch::Sender::new(false),
+                behind: Mutex::default(),
             },
             receiver,
         )
@@ -64,6 +76,40 @@ impl Tell {
                 progress.reasons.push(reason);
             }
         });
+    }
+
+    /// Notes that the copy of a file that has moved away could not be removed from a backend.
+    pub(super) fn left_behind(&self, backend: &str, file: &[u8], error: String) {
+        let mut behind = lock(&self.behind);
+        let noted = behind.entry(backend.to_owned()).or_insert_with(|| Behind {
+            files: 0,
+            example: String::from_utf8_lossy(file).into_owned(),
+            error,
+        });
+        noted.files += 1;
+    }
+
+    /// Returns a line for each backend with such copies, and forgets them.
+    pub(super) fn told_behind(&self) -> Vec<String> {
+        let behind = std::mem::take(&mut *lock(&self.behind));
+        let line = |(backend, noted): (String, Behind)| {
+            let Behind {
+                files,
+                example,
+                error,
+            } = noted;
+            match files {
+                1 => format!(
+                    "{example} has moved away from {backend}, but its copy there could not be \
+                     removed: {error}"
+                ),
+                _ => format!(
+                    "{files} files have moved away from {backend}, but their copies there could \
+                     not be removed, such as {example}: {error}"
+                ),
+            }
+        };
+        behind.into_iter().map(line).collect()
     }
 
     /// Returns the limit on how fast files are copied.
@@ -95,5 +141,29 @@ impl Tell {
             () = wait => {}
             _ = stop.wait_for(|stop| *stop) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_stay_behind_are_told_in_one_line_for_each_backend() {
+        let (tell, _) = Tell::new(Progress::default());
+        for file in ["x.rrd", "y.rrd", "z.rrd"] {
+            tell.left_behind("b", file.as_bytes(), "b is not up".to_owned());
+        }
+        tell.left_behind("a", b"x.rrd", "Permission denied".to_owned());
+        assert_eq!(
+            tell.told_behind(),
+            [
+                "x.rrd has moved away from a, but its copy there could not be removed: Permission \
+                 denied",
+                "3 files have moved away from b, but their copies there could not be removed, such \
+                 as x.rrd: b is not up",
+            ]
+        );
+        assert_eq!(tell.told_behind(), [""; 0]);
     }
 }

@@ -10,7 +10,7 @@ use super::output::{print, print_json, unavailable, unexpected};
 use super::verdict::verdict;
 use crate::control::{Answer, Asked, Command};
 use crate::exit::{Failure, INTERRUPTED, UNAVAILABLE};
-use crate::page::printable;
+use crate::page::{many, printable};
 use crate::status::Progress;
 
 /// How long a router may take to answer from memory.
@@ -24,16 +24,15 @@ const EVERY: Duration = Duration::from_secs(10);
 pub(super) async fn work(directory: &Path, request: &Command, json: bool) -> Result<u8, Failure> {
     let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
     let interrupted = tokio::signal::ctrl_c();
+    let mut shown = Shown::new();
     tokio::select! {
-        ended = follow(&mut asked, json) => return ended,
+        ended = follow(&mut asked, &mut shown, json) => return ended,
         _ = interrupted => {}
     }
     let stopped = tokio::time::timeout(PATIENCE, asked.stop()).await;
     let why = match stopped {
         Ok(Ok(())) => {
-            let done = "stopped; the router finishes the files in hand. Run the same command \
-                again to continue";
-            return Err(Failure(INTERRUPTED, done.to_owned()));
+            return Err(Failure(INTERRUPTED, shown.stopped()));
         }
         Ok(Err(why)) => printable(&why),
         Err(_) => "the router does not answer".to_owned(),
@@ -41,12 +40,15 @@ pub(super) async fn work(directory: &Path, request: &Command, json: bool) -> Res
     Err(Failure(UNAVAILABLE, format!("the work may go on: {why}")))
 }
 
-async fn follow(asked: &mut Asked, json: bool) -> Result<u8, Failure> {
-    let mut shown = Shown::new();
+async fn follow(asked: &mut Asked, shown: &mut Shown, json: bool) -> Result<u8, Failure> {
     loop {
         match asked.next().await.map_err(unavailable)? {
-            Answer::Progress(_) if json => {}
-            Answer::Progress(progress) => shown.now(&progress)?,
+            Answer::Progress(progress) => {
+                if !json {
+                    shown.now(&progress)?;
+                }
+                shown.last = Some(progress);
+            }
             Answer::End(progress) => {
                 shown.bar.finish_and_clear();
                 let (text, code) = verdict(&progress);
@@ -66,6 +68,7 @@ struct Shown {
     bar: ProgressBar,
     /// when the last line was printed
     line: Option<Instant>,
+    last: Option<Progress>,
 }
 
 impl Shown {
@@ -81,7 +84,22 @@ impl Shown {
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg} {eta}") {
             bar.set_style(style);
         }
-        Shown { bar, line: None }
+        Shown {
+            bar,
+            line: None,
+            last: None,
+        }
+    }
+
+    /// Says how far the work was when it was told to stop.
+    fn stopped(&self) -> String {
+        let done = self.last.as_ref().map_or(String::new(), |last| {
+            format!(" after {} ({})", many(last.done, "file"), last.title())
+        });
+        format!(
+            "stopped{done}; the router finishes the files in hand. Run the same command again to \
+             continue"
+        )
     }
 
     fn now(&mut self, progress: &Progress) -> Result<(), Failure> {
@@ -94,5 +112,27 @@ impl Shown {
             print(&format!("{}: {}\n", progress.title(), progress.figures()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_stopped_says_how_far_it_was() {
+        let mut shown = Shown::new();
+        assert!(shown.stopped().starts_with("stopped; the router finishes"));
+        shown.last = Some(Progress {
+            to_epoch: 8,
+            files: 294,
+            done: 294,
+            ..Progress::default()
+        });
+        let line = shown.stopped();
+        assert!(
+            line.starts_with("stopped after 294 files (move to epoch 8); the router"),
+            "{line}"
+        );
     }
 }

@@ -47,11 +47,14 @@ impl Status {
             .next_epoch
             .map_or(String::new(), |next| format!(" -> {next}"));
         let running = HumanDuration(Duration::from_secs(self.now.saturating_sub(self.started)));
+        // a primary that waits for its standby has looked at no map yet
+        let what = match self.epoch {
+            0 => "serves nobody yet".to_owned(),
+            epoch => format!("{}, epoch {epoch}{next}", printable(&self.fleet)),
+        };
         let _ = writeln!(
             page,
-            "{}, epoch {}{next}, stead-rrd {}, started {running} ago\n",
-            printable(&self.fleet),
-            self.epoch,
+            "{what}, stead-rrd {}, started {running} ago\n",
             self.version
         );
         if self.pair.as_ref().is_none_or(|pair| pair.serving) {
@@ -151,12 +154,18 @@ impl Status {
         match &self.log {
             Some(log) => {
                 let part = percent(log.bytes as f64 / log.bound.max(1) as f64);
-                let records = match (log.newest + 1).saturating_sub(log.oldest) {
-                    0 => "every backend has all records".to_owned(),
-                    kept => format!(
-                        "{} wait for their FLUSH, the newest has number {}",
-                        many(kept, "record"),
-                        HumanCount(log.newest)
+                let (part, records) = match (log.newest + 1).saturating_sub(log.oldest) {
+                    0 => (
+                        "preallocated".to_owned(),
+                        "every backend has all records".to_owned(),
+                    ),
+                    kept => (
+                        part,
+                        format!(
+                            "{} wait for their FLUSH, the newest has number {}",
+                            many(kept, "record"),
+                            HumanCount(log.newest)
+                        ),
                     ),
                 };
                 let _ = writeln!(
@@ -184,6 +193,16 @@ impl Status {
                 pair.lost,
                 many(pair.behind, "record"),
                 HumanCount(pair.discarded)
+            );
+        }
+        if let Some(state) = &self.carry {
+            let _ = writeln!(
+                page,
+                "{:<LABEL$}epoch {} has one open in the state {}, which stead-rrd does not need; \
+                 until stead carry has closed it, stead apply refuses",
+                "carry",
+                self.next_epoch.unwrap_or(self.epoch),
+                printable(state)
             );
         }
         let clients = &self.clients;
@@ -218,6 +237,14 @@ impl Status {
     /// Adds the lines of the checks.
     fn checks(&self, page: &mut String) {
         let check = &self.check;
+        match &self.pair {
+            Some(pair) if pair.role == Role::Standby => {
+                let _ = writeln!(page, "{CHECK:<LABEL$}on the primary only");
+                return;
+            }
+            Some(pair) if !pair.serving => return,
+            _ => {}
+        }
         if let Some(asked) = &check.asked {
             let since = ago(self.now, asked.started);
             let _ = writeln!(page, "{CHECK:<LABEL$}for {since}: {}", asked.figures());

@@ -10,4 +10,4 @@ mod problems;
 mod tests;
 mod wording;
 
-pub use wording::printable;
+pub use wording::{many, printable};

@@ -157,6 +157,9 @@ impl Status {
 
     fn problems_of_the_pair(&self, problems: &mut Vec<String>) {
         let Some(pair) = &self.pair else { return };
+        if let Some(why) = &pair.waits {
+            return problems.push(format!("this router serves nobody yet: {}", printable(why)));
+        }
         let (peer, since) = (printable(&pair.peer), ago(self.now, pair.since));
         let reason = pair
             .reason

@@ -43,6 +43,15 @@ fn a_router_that_is_well_says_so_first() {
 }
 
 #[test]
+fn an_open_carry_is_named() {
+    let mut status = sample();
+    assert!(!status.page().contains("\ncarry"));
+    (status.next_epoch, status.carry) = (Some(8), Some("old".to_owned()));
+    let line = "\ncarry       epoch 8 has one open in the state old, which stead-rrd";
+    assert!(status.page().contains(line), "{}", status.page());
+}
+
+#[test]
 fn every_verb_leaves_room_for_its_figures() {
     for (verb, ..) in VERBS {
         let tally = Tally::default();
@@ -312,6 +321,7 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         since: 1_700_000_000,
         reason: None,
         serving: true,
+        waits: None,
         alone: None,
         in_sync: true,
         behind: 0,
@@ -331,11 +341,34 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     assert!(well.page().contains(
         "pair        primary in term 3, --standby-lost wait, 0 records behind, 2 discarded\n"
     ));
+    let mut waiting = with(|pair| (pair.connected, pair.serving) = (false, false));
+    (waiting.fleet, waiting.epoch) = (String::new(), 0);
+    if let Some(log) = &mut waiting.log {
+        log.oldest = log.newest + 1;
+    }
+    let page = waiting.page();
+    for (line, is_there) in [
+        (
+            "\nserves nobody yet, stead-rrd 0.1.0, started 24 hours ago\n",
+            true,
+        ),
+        (
+            "\nlog         12.00 MiB of 1.00 GiB (preallocated), every backend",
+            true,
+        ),
+        ("epoch 0", false),
+        ("check", false),
+    ] {
+        assert_eq!(page.contains(line), is_there, "{line}\n{page}");
+    }
     let standby = with(|pair| (pair.role, pair.serving) = (Role::Standby, false));
+    assert!(standby
+        .page()
+        .contains("\ncheck       on the primary only\n"));
     let line = first_line(&standby);
     assert_eq!(line, "all is well: a standby in sync with its primary");
     type Case = (fn(&mut PairStatus), &'static str);
-    let cases: [Case; 5] = [
+    let cases: [Case; 6] = [
         (
             |pair| {
                 pair.connected = false;
@@ -354,6 +387,13 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         (
             |pair| (pair.connected, pair.serving) = (false, false),
             "no client is served, since the other router may be the primary",
+        ),
+        (
+            |pair| {
+                (pair.connected, pair.serving) = (false, false);
+                pair.waits = Some("an old primary may read".to_owned());
+            },
+            "not well: this router serves nobody yet: an old primary may read",
         ),
         (
             |pair| {

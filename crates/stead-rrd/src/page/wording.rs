@@ -11,7 +11,8 @@ pub(super) fn ago(now: u64, then: u64) -> String {
     HumanDuration(Duration::from_secs(now.saturating_sub(then))).to_string()
 }
 
-pub(super) fn many(count: u64, what: &str) -> String {
+/// Counts something: `1 file`, `1,204 files`.
+pub fn many(count: u64, what: &str) -> String {
     format!(
         "{} {what}{}",
         HumanCount(count),

@@ -380,6 +380,7 @@ impl Pair {
             since: link.since,
             reason: link.reason.clone(),
             serving: *self.open.borrow(),
+            waits: None,
             alone: saved.alone,
             in_sync: link.joined && link.synced,
             behind: match link.joined || link.acked > 0 {

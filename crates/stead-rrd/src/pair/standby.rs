@@ -194,6 +194,7 @@ impl Standby {
             since: primary.since,
             reason: primary.reason.clone(),
             serving: false,
+            waits: None,
             alone: None,
             // a primary that may go on alone has perhaps done so
             in_sync: saved.in_sync && (saved.lost != Lost::Alone || primary.joined),

@@ -7,6 +7,7 @@
 //! ```
 
 mod certificates;
+mod claiming;
 mod give_files;
 mod places;
 mod refusing;

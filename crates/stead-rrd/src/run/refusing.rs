@@ -26,7 +26,8 @@ pub(super) async fn refuse_until<W: Operable>(
     let serve = &start.serve;
     let mut tasks = JoinSet::new();
     let control = bind_control(serve)?;
-    tasks.spawn(control.run(Arc::clone(&work)));
+    let asked = Arc::clone(&work);
+    tasks.spawn(async move { control.run(asked).await });
     if let Some(metrics) = bind_metrics(serve).await? {
         tasks.spawn(metrics.run(Arc::clone(&work)));
     }

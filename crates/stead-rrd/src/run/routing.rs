@@ -7,6 +7,7 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 
 use super::certificates;
+use super::claiming::Claiming;
 use super::places::Places;
 use super::reporting::{bind_control, bind_metrics};
 use super::start::Start;
@@ -67,12 +68,19 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     }
     if let Some(pair) = &router.shared().options.pair {
         // before anything is written in this term
-        router.claim().await;
-        tokio::time::sleep_until(pair.serves_from().into()).await;
+        let claimed = async {
+            router.claim().await;
+            tokio::time::sleep_until(pair.serves_from().into()).await;
+        };
+        tokio::select! {
+            () = control.run(Arc::new(Claiming::new(Arc::clone(&report)))) => {}
+            () = claimed => {}
+        }
         tokio::spawn(Arc::clone(&router).keep_claim());
     }
     router.start();
-    tokio::spawn(control.run(Arc::clone(&report)));
+    let asked = Arc::clone(&report);
+    tokio::spawn(async move { control.run(asked).await });
     let (end, ending) = watch::channel(false);
     let room = Room {
         each: serve.clients,

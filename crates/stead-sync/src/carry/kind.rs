@@ -295,6 +295,13 @@ pub trait Kind: Send + Sync {
         items.iter().map(remove).collect()
     }
 
+    /// Says in one line what lies at the nodes although no item does, and what to do: then it is
+    /// likely that the options name other data than the data to be carried. `None` when a node has
+    /// an item, or none has anything. It ends at the first item.
+    fn overlooked(&self, _nodes: &[&Node]) -> Done<Option<String>> {
+        Ok(None)
+    }
+
     /// Says in a few words what the kind noticed and left alone, for the report.
     fn notes(&self) -> Vec<String> {
         Vec::new()

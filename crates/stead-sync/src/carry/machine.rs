@@ -26,7 +26,7 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::journal::Journal;
-use super::kind::{Done, Kind, Node};
+use super::kind::{Done, Fault, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
@@ -111,6 +111,7 @@ impl<'a> Machine<'a> {
         let mut journal: Option<Journal> = None;
         loop {
             let map = Map::open_uncached(&self.settings.map)?;
+            self.report.at(&map);
             let Some(carry) = map.carry() else {
                 return self.close(&map, journal);
             };
@@ -119,12 +120,14 @@ impl<'a> Machine<'a> {
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
             }
             let Some(journal) = &journal else { continue };
-            self.report.at(&map);
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
             let ready = self.retry(|| self.kind.ready(&nodes));
             ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+            if carry.state == State::Old && !carry.reverse {
+                refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
+            }
             if !self.push(&map)? {
                 continue;
             }
@@ -195,7 +198,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Tries something at a node again while it fails for a reason that may pass.
-    fn retry(&self, what: impl FnMut() -> Done) -> Done {
+    fn retry<T>(&self, what: impl FnMut() -> Done<T>) -> Done<T> {
         let protocol = Protocol {
             kind: &*self.kind,
             tries: self.settings.limits.tries,
@@ -336,7 +339,7 @@ impl<'a> Machine<'a> {
             journal.count(tally.counts().items)?;
         }
         let work = Work::of(task, &tally, routes, began.elapsed());
-        say(&work.line());
+        work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
         self.report.failed(&journal.story());
         self.report.notes = self.kind.notes();
@@ -357,15 +360,7 @@ impl<'a> Machine<'a> {
     fn close(&mut self, map: &Map, journal: Option<Journal>) -> Result {
         let path = self.settings.journal();
         if journal.is_none() && Journal::peek(&path)?.is_none() {
-            return Err(Failure::new(
-                USAGE,
-                format_args!(
-                    "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the \
-                     next change",
-                    self.settings.map.display(),
-                    map.epoch()
-                ),
-            ));
+            return Err(none_open(&self.settings.map, map));
         }
         if !self.push(map)? {
             return self.go();
@@ -375,6 +370,28 @@ impl<'a> Machine<'a> {
         Journal::remove(&path)?;
         self.report.at(map);
         Ok(())
+    }
+}
+
+/// The failure of a map without an open carry.
+fn none_open(file: &Path, map: &Map) -> Failure {
+    Failure::new(
+        USAGE,
+        format_args!(
+            "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
+             change, and `stead rollback` goes back if the last one was applied without --carry",
+            file.display(),
+            map.epoch()
+        ),
+    )
+}
+
+/// Refuses to carry nothing while something is there: after the last step, applications would look
+/// for it at the new places.
+fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
+    match overlooked {
+        Ok(None) => Ok(()),
+        Ok(Some(line)) | Err(Fault { line, .. }) => Err(Failure::new(NO_INPUT, line)),
     }
 }
 
@@ -406,15 +423,7 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
 pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let map = Map::open_uncached(map_file)?;
     let Some(carry) = map.carry() else {
-        return Err(Failure::new(
-            USAGE,
-            format_args!(
-                "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
-                 change",
-                map_file.display(),
-                map.epoch()
-            ),
-        ));
+        return Err(none_open(map_file, &map));
     };
     let store = Store::new(map_file, KEEP);
     let old = store.open_epoch(carry.from_epoch)?;
@@ -426,6 +435,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
     ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    refuse_overlooked(kind.overlooked(&nodes))?;
     let (tally, stop) = (Tally::default(), AtomicBool::new(false));
     let throttle = Throttle::new(0, 0);
     let pass = Pass {

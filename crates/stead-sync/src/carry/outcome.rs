@@ -92,8 +92,15 @@ impl Work {
         }
     }
 
-    /// Says it in one line.
-    pub fn line(&self) -> String {
+    /// Says it: in one line, and one for each way that was counted.
+    pub fn lines(&self) -> Vec<String> {
+        let way = |way: &Way| format!("  {} -> {}: {} items", way.from, way.to, way.items);
+        let mut lines = vec![self.line()];
+        lines.extend(self.ways.iter().map(way));
+        lines
+    }
+
+    fn line(&self) -> String {
         let counts = &self.counts;
         let parts = [
             (counts.copied, "copied"),
@@ -148,14 +155,22 @@ impl Report {
 
     /// Returns the report as text.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        for work in &self.work {
-            text += &work.line();
-            text.push('\n');
-            for way in &work.ways {
-                text += &format!("  {} -> {}: {} items\n", way.from, way.to, way.items);
-            }
+        let lines = self.work.iter().flat_map(Work::lines);
+        let work: String = lines.map(|line| line + "\n").collect();
+        work + &self.rest() + &self.end()
+    }
+
+    /// Returns what was not said while the carry ran. One that was closed has said so.
+    pub fn untold(&self) -> String {
+        match self.state {
+            Some(_) => self.rest() + &self.end(),
+            None => self.rest(),
         }
+    }
+
+    /// What failed, and what was left alone.
+    fn rest(&self) -> String {
+        let mut text = String::new();
         for failed in self.failed.iter().take(SHOWN) {
             text += &format!(
                 "failed: node {}, {}: {}\n",
@@ -168,18 +183,67 @@ impl Report {
         for note in &self.notes {
             text += &format!("note: {note}\n");
         }
-        text += &match (self.state, self.direction) {
-            (Some(state), Some("reverse")) => {
-                format!(
-                    "epoch {}: the carry is in the state {state}, being reversed\n",
-                    self.epoch
-                )
-            }
-            (Some(state), _) => {
-                format!("epoch {}: the carry is in the state {state}\n", self.epoch)
-            }
-            (None, _) => format!("epoch {}: the carry is closed\n", self.epoch),
-        };
         text
+    }
+
+    /// Where the carry is. That no carry is open is told by the problem.
+    fn end(&self) -> String {
+        let Report { epoch, .. } = self;
+        match (self.state, self.direction) {
+            (Some(state), Some("reverse")) => {
+                format!("epoch {epoch}: the carry is in the state {state}, being reversed\n")
+            }
+            (Some(state), _) => format!("epoch {epoch}: the carry is in the state {state}\n"),
+            (None, _) if self.problem.is_some() => String::new(),
+            (None, _) => format!("epoch {epoch}: the carry is closed\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let work = Work {
+            pass: "count",
+            counts: Counts {
+                items: 7,
+                ..Counts::default()
+            },
+            seconds: 1.0,
+            ways: vec![Way {
+                from: "a".to_owned(),
+                to: "d".to_owned(),
+                items: 7,
+            }],
+        };
+        Report {
+            epoch: 8,
+            work: vec![work],
+            notes: vec!["a path was left alone".to_owned()],
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn what_was_told_while_it_ran_is_not_told_again() {
+        let mut report = report();
+        let note = "note: a path was left alone\n";
+        assert_eq!(
+            report.text(),
+            format!("count: 7 items, 1 s\n  a -> d: 7 items\n{note}epoch 8: the carry is closed\n")
+        );
+        assert_eq!(report.untold(), note);
+        report.state = Some("new");
+        let state = "epoch 8: the carry is in the state new\n";
+        assert_eq!(report.untold(), format!("{note}{state}"));
+    }
+
+    #[test]
+    fn a_run_that_found_no_carry_has_closed_none() {
+        let mut report = report();
+        report.problem = Some("no carry is open".to_owned());
+        assert!(!report.text().contains("closed"));
     }
 }

@@ -191,6 +191,15 @@ impl Kind for Several {
         })
     }
 
+    fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
+        for (_, kind) in &self.kinds {
+            if let Some(line) = kind.overlooked(nodes)? {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
+    }
+
     fn notes(&self) -> Vec<String> {
         let notes = self.kinds.iter().flat_map(|(_, kind)| kind.notes());
         notes.collect()

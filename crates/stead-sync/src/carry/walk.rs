@@ -47,7 +47,7 @@ pub struct Walk<'a> {
     after: Vec<Vec<u8>>,
     /// how many paths were left alone
     pub left: u64,
-    /// one of them
+    /// one of them: a file if there is one; the path of a directory without a file ends with `/`
     pub example: Option<Vec<u8>>,
 }
 
@@ -103,13 +103,25 @@ impl<'a> Walk<'a> {
         directory
     }
 
-    fn leave_alone(&mut self, name: &[u8]) {
+    fn leave_alone(&mut self, entry: &Entry) {
         self.left += 1;
-        if self.example.is_none() {
-            let mut path = self.path.clone();
-            path.push(name.to_vec());
-            self.example = Some(path.join(&b'/'));
+        let example = self.example.as_deref();
+        if example.is_some_and(|path| !path.ends_with(b"/")) {
+            return;
         }
+        let mut path = self.path.clone();
+        path.push(entry.name.clone());
+        let mut path = path.join(&b'/');
+        if entry.what == What::Directory {
+            let inside = a_file(&self.root.join(OsStr::from_bytes(&path)));
+            path.push(b'/');
+            match inside {
+                Some(inside) => path.extend(inside),
+                None if example.is_some() => return,
+                None => {}
+            }
+        }
+        self.example = Some(path);
     }
 
     /// Returns the next item.
@@ -133,7 +145,7 @@ impl<'a> Walk<'a> {
             match entry.what {
                 What::Directory => {
                     if self.pattern.directory(&path) == Fit::No {
-                        self.leave_alone(&entry.name);
+                        self.leave_alone(&entry);
                         continue;
                     }
                     self.path.push(entry.name);
@@ -153,13 +165,33 @@ impl<'a> Walk<'a> {
                         let name = path.join(&b'/');
                         return Ok(Some(Item { name, key }));
                     }
-                    None => self.leave_alone(&entry.name),
+                    None => self.leave_alone(&entry),
                 },
-                What::Other => self.leave_alone(&entry.name),
+                What::Other => self.leave_alone(&entry),
             }
         }
         Ok(None)
     }
+}
+
+/// Returns the path of a file below a directory. What cannot be read is passed over: it is another
+/// one's, such as `lost+found`.
+fn a_file(directory: &Path) -> Option<Vec<u8>> {
+    let mut waiting = vec![Vec::new()];
+    while let Some(above) = waiting.pop() {
+        let entries = list(&directory.join(OsStr::from_bytes(&above)));
+        for entry in entries.unwrap_or_default() {
+            let path = match above.is_empty() {
+                true => entry.name,
+                false => [&above[..], b"/", &entry.name].concat(),
+            };
+            match entry.what {
+                What::Directory => waiting.push(path),
+                What::File | What::Other => return Some(path),
+            }
+        }
+    }
+    None
 }
 
 fn list(directory: &Path) -> io::Result<Vec<Entry>> {
@@ -248,7 +280,20 @@ mod tests {
         assert_eq!(walk.next().unwrap(), None);
         assert_eq!(
             (walk.left, walk.example.as_deref()),
-            (3, Some(&b"a/deep"[..]))
+            (3, Some(&b"a/deep/er/k.jpg"[..]))
         );
+        // a directory is named only where no file is
+        fs::create_dir_all(root.join("a/bare/er")).unwrap();
+        let example = |root: &Path| {
+            let mut walk = Walk::new(root, &pattern, None, None).unwrap();
+            while walk.next().unwrap().is_some() {}
+            walk.example.unwrap()
+        };
+        assert_eq!(example(root), b"a/deep/er/k.jpg");
+        fs::remove_dir_all(root.join("a/deep")).unwrap();
+        assert_eq!(example(root), b"a/readme");
+        fs::remove_file(root.join("a/readme")).unwrap();
+        fs::remove_file(root.join("top")).unwrap();
+        assert_eq!(example(root), b"a/bare/");
     }
 }

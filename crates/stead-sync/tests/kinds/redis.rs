@@ -261,6 +261,10 @@ fn passwords_databases_and_wrong_servers() {
     let mut zero = Patient::open(&format!("{zero}?pass=geheim"));
     let mut one = Patient::open(&login(&one));
     zero.put("k", 7);
+    // keys in another database than the one that is named
+    let line = kind.overlooked(&[&target]).unwrap().unwrap();
+    assert!(line.contains("keys in its database 0"), "{line}");
+    assert_eq!(kind.overlooked(&[&target, &source]), Ok(None));
     let added = kind.add(&source, &target, &Item::of_key(*b"k")).unwrap();
     assert!(matches!(added, Added::Copied { .. }));
     assert_eq!(one.get("k"), [7]);

@@ -184,6 +184,34 @@ fn nothing_is_lost_or_comes_back_in_mariadb() {
     whole_trial("mariadb", servers::mariadb(2));
 }
 
+#[test]
+fn rows_of_which_none_has_a_key_are_not_overlooked() {
+    for (name, servers) in [
+        ("postgres", servers::postgres(2)),
+        ("mariadb", servers::mariadb(2)),
+    ] {
+        let Some(servers) = servers else { continue };
+        let (from, to) = two(servers);
+        let (source, target) = (node(0, &from.address), node(1, &to.address));
+        let kind = kind(name);
+        let nodes = [&source, &target];
+        kind.ready(&nodes).unwrap();
+        assert_eq!(
+            kind.overlooked(&nodes),
+            Ok(None),
+            "{name}: nothing is there"
+        );
+        let mut database = Database::open(&from.address).unwrap();
+        database
+            .run("INSERT INTO photos VALUES ('1', NULL, 7)")
+            .unwrap();
+        let line = kind.overlooked(&nodes).unwrap().unwrap();
+        assert!(line.contains("n0 has rows whose member is NULL"), "{line}");
+        client(&to.address).put("a", 1);
+        assert_eq!(kind.overlooked(&nodes), Ok(None), "{name}: a row has a key");
+    }
+}
+
 fn a_key_whose_rows_differ_is_made_alike(name: &str, from: &Server, to: &Server) {
     let (mut old, mut new) = (client(&from.address), client(&to.address));
     old.put("half", 7);

@@ -37,7 +37,7 @@ use crate::hub::hex;
 use far::Far;
 pub use options::FilesOptions;
 use own::fault;
-use root::{Opening, Room, Root, Seen, Taking};
+use root::{Left, Opening, Room, Root, Seen, Taking};
 
 /// Where the root of a node is.
 enum Spot {
@@ -48,6 +48,18 @@ enum Spot {
 }
 
 impl Spot {
+    fn keys(
+        &self,
+        after: Option<&[u8]>,
+        stop: &AtomicBool,
+        each: &mut dyn FnMut(Item) -> bool,
+    ) -> Done<Option<Left>> {
+        match self {
+            Spot::Here(root) => root.keys(after, stop, each).map(Some),
+            Spot::There(far) => far.keys(after, stop, each),
+        }
+    }
+
     fn room(&self, item: &Item) -> Done<Room> {
         match self {
             Spot::Here(root) => root.room(item),
@@ -189,10 +201,7 @@ impl Kind for Files {
         stop: &AtomicBool,
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
-        let left = match &*self.spot(node)? {
-            Spot::Here(root) => Some(root.keys(after, stop, each)?),
-            Spot::There(far) => far.keys(after, stop, each)?,
-        };
+        let left = self.spot(node)?.keys(after, stop, each)?;
         // only a walk through all of it counts all
         if let (Some((count, Some(example))), None) = (left, after) {
             lock(&self.left).insert(node.number, (count, example));
@@ -251,6 +260,38 @@ impl Kind for Files {
             Spot::Here(root) => root.tidy(item),
             Spot::There(far) => far.about(item, |item| Ask::Tidy { item }),
         }
+    }
+
+    fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
+        let mut found = None;
+        for node in nodes {
+            let mut fits = false;
+            let mut each = |_| {
+                fits = true;
+                false
+            };
+            let left = self
+                .spot(node)?
+                .keys(None, &AtomicBool::new(false), &mut each)?;
+            if fits {
+                return Ok(None);
+            }
+            // a directory without a file in it is no data
+            let example = left.and_then(|(_, example)| example);
+            let file = example.filter(|path| !path.0.ends_with(b"/"));
+            found = found.or(file.map(|file| (*node, file)));
+        }
+        let Some((node, file)) = found else {
+            return Ok(None);
+        };
+        Ok(Some(format!(
+            "no file below the roots fits the pattern {}, such as {}/{} of node {}; correct \
+             files.pattern, or move files that are no data out of the roots",
+            self.options.pattern,
+            node.fill(&self.options.root)?.trim_end_matches('/'),
+            told(&file.0),
+            node.name
+        )))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -398,6 +439,23 @@ mod tests {
         two.kind.options.marker = None;
         lock(&two.kind.spots).clear();
         assert!(ready(&two).unwrap_err().contains("same root"));
+    }
+
+    #[test]
+    fn files_of_which_none_fits_are_not_overlooked() {
+        let two = Two::new("{x}/{key}.jpeg");
+        let nodes: Vec<&Node> = two.nodes.iter().collect();
+        let overlooked = || two.kind.overlooked(&nodes).unwrap();
+        // no data
+        fs::create_dir(two.path("a/lost+found")).unwrap();
+        fs::create_dir_all(two.path("a/x/empty/er")).unwrap();
+        assert_eq!(overlooked(), None);
+        two.write("b/1/k.jpg", "text");
+        let line = overlooked().unwrap();
+        assert!(line.contains("{x}/{key}.jpeg, such as "), "{line}");
+        assert!(line.contains("/b/1/k.jpg of node b"), "{line}");
+        two.write("a/1/k.jpeg", "text");
+        assert_eq!(overlooked(), None);
     }
 
     #[test]

@@ -104,6 +104,26 @@ impl Kind for Redis {
         }
     }
 
+    fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
+        let mut found = None;
+        for node in nodes {
+            let (own, filled) =
+                self.with(node, |session| Ok((session.database(), session.filled()?)))?;
+            if filled.contains(&own) {
+                return Ok(None);
+            }
+            let other = filled.first();
+            found = found.or(other.map(|other| (*node, own, *other)));
+        }
+        Ok(found.map(|(node, own, other)| {
+            format!(
+                "no key is in the database {own} of any node, but node {} has keys in its database \
+                 {other}; name the database in redis.server, as in redis://HOST:PORT/{other}",
+                node.name
+            )
+        }))
+    }
+
     fn is_ordered(&self) -> bool {
         false
     }

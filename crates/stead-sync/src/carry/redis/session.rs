@@ -155,6 +155,18 @@ impl Session {
         self.ask(::redis::cmd("SCAN").arg(cursor).arg("COUNT").arg(PAGE))
     }
 
+    /// Returns the numbers of the databases of this server that have keys.
+    pub fn filled(&mut self) -> Done<Vec<i64>> {
+        let info: String = self.ask(::redis::cmd("INFO").arg("keyspace"))?;
+        let number = |line: &str| line.strip_prefix("db")?.split_once(':')?.0.parse().ok();
+        Ok(info.lines().filter_map(number).collect())
+    }
+
+    /// The number of the database in which keys are carried.
+    pub fn database(&self) -> i64 {
+        self.database
+    }
+
     /// Returns what keys hold.
     pub fn read(&mut self, keys: &[&[u8]], goal: Goal) -> Done<Vec<Option<Held>>> {
         for _ in 0..TRIES {

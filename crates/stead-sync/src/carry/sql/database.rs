@@ -220,6 +220,9 @@ pub trait Database: Sized + Send + 'static {
     /// Returns the keys after `after`, in a stable order, [`PAGE`] or more; none at the end.
     fn page(&mut self, tables: &[Table], after: Option<&[u8]>) -> Done<Vec<Vec<u8>>>;
 
+    /// Whether a table has a row whose key is NULL: it is no item.
+    fn has_keyless(&mut self, table: &Table) -> Done<bool>;
+
     /// Begins a transaction, in which each statement sees what others have committed before it.
     fn begin(&mut self) -> Done;
 

@@ -221,6 +221,12 @@ impl Database for MariaDb {
         Ok(keys)
     }
 
+    fn has_keyless(&mut self, table: &Table) -> Done<bool> {
+        let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
+        let text = format!("SELECT 'yes' FROM {name} WHERE {key} IS NULL LIMIT 1");
+        Ok(!self.query(&text, vec![])?.is_empty())
+    }
+
     fn begin(&mut self) -> Done {
         self.run("START TRANSACTION")
     }

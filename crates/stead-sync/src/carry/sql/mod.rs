@@ -191,6 +191,31 @@ impl<D: Database> Kind for Sql<D> {
         }
     }
 
+    fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
+        let tables = self.tables()?;
+        let mut found = None;
+        for node in nodes {
+            if !self
+                .with(node, |database| database.page(tables, None))?
+                .is_empty()
+            {
+                return Ok(None);
+            }
+            for table in tables {
+                if found.is_none() && self.with(node, |database| database.has_keyless(table))? {
+                    found = Some((*node, table));
+                }
+            }
+        }
+        Ok(found.map(|(node, table)| {
+            format!(
+                "no row has a key, but {} of node {} has rows whose {} is NULL; name the column \
+                 with the key in `tables`",
+                table.name, node.name, table.columns[table.key].name
+            )
+        }))
+    }
+
     fn at_once(&self, _item: &Item) -> usize {
         BATCH
     }

@@ -220,6 +220,12 @@ impl Database for Postgres {
             .collect()
     }
 
+    fn has_keyless(&mut self, table: &Table) -> Done<bool> {
+        let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
+        let text = format!("SELECT 'yes' FROM {name} WHERE {key} IS NULL LIMIT 1");
+        Ok(!self.texts(&text, &[])?.is_empty())
+    }
+
     fn begin(&mut self) -> Done {
         self.run("BEGIN")
     }
