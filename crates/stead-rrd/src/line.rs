@@ -311,7 +311,7 @@ Exit codes:
   64  the command line is wrong
   65  the map is damaged or not a map
   66  the map is missing
-  69  no router answers on this state directory
+  69  no router answers on this state directory, or a promoted one not yet
   70  a fault in stead-rrd itself
   74  reading, writing or listening failed
   75  the router refused, and says why

@@ -47,7 +47,7 @@ fn a_refused_change_says_the_word_exits_with_69_and_changes_nothing() {
         (
             "lost.toml",
             "lose-domain",
-            "loses zone c with 33.33 % of all copies on 3 nodes, and leaves 2",
+            "loses zone c with 33.33 % of all copies on 3 nodes, and leaves 2 others",
         ),
         (
             "limited.toml",

@@ -56,11 +56,12 @@ pub(super) fn domains(old: &Map, new: &Map, changed: &Changed) -> Result<Vec<Fin
             found.push(Finding {
                 guard: Guard::LoseDomain,
                 text: format!(
-                    "loses {} {} with {} of all copies on {count} {}, and leaves {left}",
+                    "loses {} {} with {} of all copies on {count} {}, and leaves {left} {}",
                     labels.last().unwrap_or(&"domain"),
                     path.join("/"),
                     share(held, u128::from(old.replicas()) * SPACE),
                     if count == 1 { "node" } else { "nodes" },
+                    if left == 1 { "other" } else { "others" },
                 ),
             });
         }

@@ -300,7 +300,7 @@ impl Facts<'_, '_> {
         let nodes = |map: &Map| map.nodes().filter(|n| n.weight() > Weight::ZERO).count();
         let (now, cells) = (nodes(self.new), self.new.cells().count());
         let before = self.old.map_or(0, nodes);
-        if now <= before || now as u128 <= u128::from(cells) {
+        if now <= before || now as u128 <= cells {
             return Vec::new();
         }
         vec![format!(

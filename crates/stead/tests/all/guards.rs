@@ -149,14 +149,14 @@ fn a_zone_and_a_rack_that_are_gone_are_lost() {
         found("a1:a/1 a2:a/2 b1:b/1 b2:b/1"),
         [(
             "lose-domain",
-            "loses zone c with 50.00 % of all copies on 4 nodes, and leaves 2".to_owned()
+            "loses zone c with 50.00 % of all copies on 4 nodes, and leaves 2 others".to_owned()
         )]
     );
     assert_eq!(
         found("a1:a/1 a2:a/2 b1:b/1 b2:b/1 c1:c/1 c2:c/1"),
         [(
             "lose-domain",
-            "loses rack c/2 with 25.00 % of all copies on 2 nodes, and leaves 4".to_owned()
+            "loses rack c/2 with 25.00 % of all copies on 2 nodes, and leaves 4 others".to_owned()
         )]
     );
     for harmless in [
@@ -195,7 +195,7 @@ fn a_domain_of_one_node_is_lost_only_if_too_few_are_left() {
         found(&three, &two),
         [(
             "lose-domain",
-            "loses zone z3 with 33.33 % of all copies on 1 node, and leaves 2".to_owned()
+            "loses zone z3 with 33.33 % of all copies on 1 node, and leaves 2 others".to_owned()
         )]
     );
 }
