@@ -151,6 +151,18 @@ KNOWN = [
     ),
     (
         "docs/carry.md",
+        "How an item is copied",
+        "# with absent =",
+        "it needs a carry that has stopped; tests/sync tests limits.absent",
+    ),
+    (
+        "docs/carry.md",
+        "Mounts",
+        "umount /srv/nas7",
+        "it needs a disk of its own, mounted there",
+    ),
+    (
+        "docs/carry.md",
         "Carrying data: stead-sync carry",
         "",
         "it needs hosts and a hub; tests/sync carries",
