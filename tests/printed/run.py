@@ -153,7 +153,7 @@ KNOWN = [
         "docs/carry.md",
         "How an item is copied",
         "# with absent =",
-        "it needs a carry that has stopped; stead-sync tests limits.absent",
+        "it needs a carry that has stopped, and items that are lost",
     ),
     (
         "docs/carry.md",
