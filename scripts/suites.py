@@ -524,7 +524,7 @@ FIRST = {
 
 # The others run several at once: most of them wait for a part of their time, for servers,
 # for disks, or for cargo to let go of its directory. No two write the same files.
-LANES = (os.cpu_count() or 1) + 2
+LANES = (os.cpu_count() or 1) + 1
 
 # The longest begin first, so that none is left alone at the end.
 LONGEST_FIRST = (
