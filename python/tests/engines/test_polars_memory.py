@@ -70,7 +70,7 @@ def maps(tmp_path_factory):
 def growth(what, old, new, table):
     """Returns by how many bytes the peak of a query grows with each further row."""
     path, _ = table
-    # as many buffers on every machine
+    # so that the engine has the same number of buffers on every machine
     environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
     found = []
     for times in (FEW, MANY):

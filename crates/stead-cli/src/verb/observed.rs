@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use stead::policy::NodeId;
-use stead::ring::{Member, KINDS};
+use stead::ring::{Kind, Member, KINDS};
 use stead::Map;
 
 use crate::exit::{Failure, Result, DATA, VIOLATED};
@@ -261,52 +261,63 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
         {
             let members = members(formerly, weighted);
             for kind in KINDS {
-                let mut orders = BTreeSet::new();
-                let mut by_name = BTreeMap::new();
-                for (set, ring) in kind.guesses(&members) {
-                    // members are in the order of the map's nodes
-                    let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
-                    let agree = matching(tried, &found, |node| node);
-                    orders.extend(order(tried, &found, members.len(), agree));
-                    by_name.insert(set.clone(), agree);
-                    rings.push(Agreement {
-                        ring: kind.name,
-                        set,
-                        weights,
-                        order: Vec::new(),
-                        keys: tried.len(),
-                        agree,
-                    });
-                }
-                // rules such as the remainder depend on the order of the servers
-                for order in orders {
-                    let ordered: Vec<Member> = order
-                        .iter()
-                        .filter_map(|node| members.get(*node as usize).cloned())
-                        .collect();
-                    for (set, ring) in kind.guesses(&ordered) {
-                        let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
-                        let agree = matching(tried, &found, |server| {
-                            order.get(server as usize).copied().unwrap_or(server)
-                        });
-                        if by_name.get(&set).is_some_and(|before| *before < agree) {
-                            rings.push(Agreement {
-                                ring: kind.name,
-                                set,
-                                weights,
-                                order: ordered.iter().map(|member| member.name.clone()).collect(),
-                                keys: tried.len(),
-                                agree,
-                            });
-                        }
-                    }
-                }
+                rings.extend(of_kind(kind, &members, weights, tried));
             }
         }
     }
     // of two that agree with as many keys, the order of the names comes first
     rings.sort_by_key(|ring| std::cmp::Reverse(ring.agree));
     rings.truncate(NAMED);
+    rings
+}
+
+/// Tries every ring of a kind: with the members in the order of the map's nodes, and with another
+/// order where the keys say so, since rules such as the remainder depend on it.
+fn of_kind(
+    kind: &Kind,
+    members: &[Member],
+    weights: &'static str,
+    tried: &[(Vec<u8>, NodeId)],
+) -> Vec<Agreement> {
+    let located = |members: &[Member]| {
+        let rings = kind.guesses(members).into_iter();
+        rings.map(|(set, ring)| {
+            let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
+            (set, found)
+        })
+    };
+    let agreement = |set, order, agree| Agreement {
+        ring: kind.name,
+        set,
+        weights,
+        order,
+        keys: tried.len(),
+        agree,
+    };
+    let mut rings = Vec::new();
+    let mut orders = BTreeSet::new();
+    let mut by_name = BTreeMap::new();
+    for (set, found) in located(members) {
+        let agree = matching(tried, &found, |node| node);
+        orders.extend(order(tried, &found, members.len(), agree));
+        by_name.insert(set.clone(), agree);
+        rings.push(agreement(set, Vec::new(), agree));
+    }
+    for order in orders {
+        let ordered: Vec<Member> = order
+            .iter()
+            .filter_map(|node| members.get(*node as usize).cloned())
+            .collect();
+        let names: Vec<String> = ordered.iter().map(|member| member.name.clone()).collect();
+        for (set, found) in located(&ordered) {
+            let agree = matching(tried, &found, |server| {
+                order.get(server as usize).copied().unwrap_or(server)
+            });
+            if by_name.get(&set).is_some_and(|before| *before < agree) {
+                rings.push(agreement(set, names.clone(), agree));
+            }
+        }
+    }
     rings
 }
 

@@ -11,7 +11,7 @@ use crate::status::{Exposed, Source, Status};
 const WHY: &str = "it waits until the reads of an old primary have ended, 2 seconds at most once \
     the agents have answered";
 
-/// A primary that tells the agents its term.
+/// A primary while it tells the agents its term.
 pub(super) struct Claiming(Arc<Report>);
 
 impl Claiming {

@@ -384,6 +384,11 @@ pub(super) fn header_length(sections: usize) -> usize {
 /// Detects damage by 7-bit channels, text mode and newline conversion, as the magic bytes of PNG
 /// do.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0A];
+/// Whether bytes begin as a saved plan does, or as one that a text conversion damaged.
+pub(crate) fn is_saved_plan(bytes: &[u8]) -> bool {
+    bytes.get(1..4) == Some(b"STP")
+}
+
 /// The format that this stead reads and writes.
 pub(super) const VERSION: u32 = 1;
 /// Required feature, bit 0: a gradual change is under way, so the map has sections 14 to 16.

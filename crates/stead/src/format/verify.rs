@@ -12,8 +12,8 @@ use super::check::{broken, Check};
 use super::encode::{digest, Sealed};
 use super::layout::{Extent, Layout};
 use super::records::{
-    header_length, section_count, sections_of, AffixRefs, CarryRecord, Digest, Header,
-    SectionEntry, Stored, StringRef, ADOPTED_HASH, BASE_POINTS, CARRY, CARRYING, FIRSTS,
+    header_length, is_saved_plan, section_count, sections_of, AffixRefs, CarryRecord, Digest,
+    Header, SectionEntry, Stored, StringRef, ADOPTED_HASH, BASE_POINTS, CARRY, CARRYING, FIRSTS,
     FOR_EVERY_READER, KNOWN_FEATURES, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, STRINGS,
     TOLERANCE, TOLERANT, VERSION,
 };
@@ -122,8 +122,7 @@ fn need(check: &Check) -> u64 {
 /// What a file is that does not begin as a map does, as far as its first bytes tell.
 fn no_map(bytes: &[u8]) -> &'static str {
     let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
-    // as `store::SavedPlan` has it, which is there on Unix alone
-    if bytes.get(1..4) == Some(b"STP") {
+    if is_saved_plan(bytes) {
         "this is not a stead map but a saved plan, which `stead apply` carries out"
     } else if bytes.iter().take(64).all(is_text) {
         "this is not a stead map but a text; of a fleet, `stead apply` makes a map"

@@ -293,7 +293,6 @@ impl Facts<'_, '_> {
         texts
     }
 
-    /// A step that adds more than a tenth to the slices.
     /// Nodes that can hold nothing, since an adopted rule has fewer cells than there are nodes.
     /// Said with each change that adds nodes to such a map.
     fn few_cells(&self) -> Vec<String> {
@@ -311,6 +310,7 @@ impl Facts<'_, '_> {
         )]
     }
 
+    /// A step that adds more than a tenth to the slices.
     fn many_slices(&self) -> Vec<String> {
         let Some(old) = self.old else {
             return Vec::new();

@@ -435,15 +435,15 @@ impl Store {
             return Map::open_uncached(&self.map);
         }
         let list: Vec<String> = self.history()?.iter().map(u64::to_string).collect();
+        let kept = match &list[..] {
+            [] => "none".to_owned(),
+            [one] => format!("only epoch {one}"),
+            several => format!("the epochs {}", several.join(", ")),
+        };
         Err(Error::Invalid {
             problem: format!(
-                "{}: epoch {epoch} is not in the history, which has {} {}",
-                self.map.display(),
-                match list.len() {
-                    1 => "only epoch",
-                    _ => "the epochs",
-                },
-                list.join(", ")
+                "{}: epoch {epoch} is not in the history, which has {kept}",
+                self.map.display()
             ),
         })
     }

@@ -26,6 +26,7 @@ use sha2::{Digest, Sha256};
 use super::epochs::Store;
 use super::whole::replace;
 use crate::error::{Error, Result, Status};
+use crate::format::records::is_saved_plan;
 use crate::map::Map;
 use crate::point::Share;
 
@@ -60,7 +61,7 @@ impl SavedPlan {
     /// Whether bytes begin as a saved plan does, or as one that a text conversion damaged. The
     /// first 8 bytes of a file suffice.
     pub fn is_one(bytes: &[u8]) -> bool {
-        bytes.get(1..4) == Some(b"STP")
+        is_saved_plan(bytes)
     }
 
     /// Writes a plan to a file, whole or not at all. The plan has the map's secret, if there is
