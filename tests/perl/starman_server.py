@@ -8,17 +8,12 @@ import subprocess
 import time
 
 from perl_module import MODULE, PERL
+from ports import free_port
 from web_server import ROOT, children
 
 HERE = ROOT / "tests" / "perl"
 # Generous, since the machine may be busy with other work
 LONG = 60
-
-
-def free_port():
-    """Returns a port that is free now; Starman cannot inherit a bound socket."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
 
 
 class Starman:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import web_server
 from built import libraries, script
+from ports import free_port
 from web_server import ROOT, children
 
 HERE = Path(__file__).resolve().parent
@@ -222,8 +223,7 @@ class FpmServer:
             for _ in range(10):
                 # another process may take the port before nginx does; then nginx exits
                 # immediately, and we ask for another port
-                with socket.create_server(("127.0.0.1", 0)) as free:
-                    self.address = free.getsockname()
+                self.address = ("127.0.0.1", free_port())
                 (self.place / "nginx.conf").write_text(self.nginx_conf(self.address[1]))
                 nginx = self.start(
                     [

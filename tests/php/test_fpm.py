@@ -15,6 +15,7 @@ import pytest
 import web_run
 from built import script
 from fpm_server import PATIENCE, FpmServer, memory, open_maps, why_not
+from ports import free_port
 from web_judge import by_worker, changes
 from web_load import Client, load
 from web_publisher import Publisher
@@ -202,8 +203,7 @@ def test_the_server_of_php_itself(way, place):
         "extension": ["-d", f"extension={place}/lib/stead.so"],
         "ffi": ["-d", "ffi.enable=true"],
     }[way]
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = free.getsockname()
+    address = ("127.0.0.1", free_port())
     with (
         open(place / "said", "w+b") as said,
         subprocess.Popen(

@@ -8,6 +8,7 @@ import re
 import socket
 
 import rings
+from ports import free_port
 
 ENVOY = rings.ROOT / ".venv-rings-tests" / "bin" / "envoy"
 TYPES = "type.googleapis.com/envoy.extensions.filters"
@@ -25,7 +26,7 @@ def version():
 def hosts_of(count):
     """Addresses of loopback that are free at one port: HOST:PORT of each."""
     for net in range(1, 50):
-        port = rings.free_port()
+        port = free_port()
         hosts = [f"127.78.{net}.{i + 1}" for i in range(count)]
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             for host in hosts:

@@ -19,6 +19,8 @@ sys.path[:0] = [
     str(ROOT / "tests" / "reference" / "rings"),
 ]
 
+import ports
+
 SPACE = 2**64
 # Seconds that a program may take to answer; the machine may be very busy.
 PATIENCE = 300
@@ -312,13 +314,6 @@ def works(*command):
         return False
 
 
-def free_port():
-    """Returns a port of loopback that is free now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Server:
     """A context in which a real program runs on a free port of loopback.
 
@@ -336,7 +331,7 @@ class Server:
 
     def __enter__(self):
         for _ in range(20):
-            self.port = free_port()
+            self.port = ports.free_port()
             with open(self.log, "ab") as log:
                 self.process = subprocess.Popen(
                     self.command(self.port),

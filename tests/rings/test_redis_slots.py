@@ -9,6 +9,7 @@ import time
 import pytest
 import redis_slots
 import rings
+from ports import free_port
 from redis_client import Client
 
 needs_redis = pytest.mark.skipif(
@@ -49,7 +50,7 @@ def cluster(directory, nodes):
             "--cluster-enabled",
             "yes",
             "--cluster-port",
-            str(rings.free_port()),
+            str(free_port()),
             "--bind",
             "127.0.0.1",
             "--dir",

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import rings
+from ports import free_port
 from redis_client import Client
 
 HERE = rings.ROOT / "tests" / "rings"
@@ -75,7 +76,7 @@ class Pool:
                 + self.servers
             )
             # it takes a port for its statistics, too
-            statistics = str(rings.free_port())
+            statistics = str(free_port())
             return [NUTCRACKER, "-c", conf, "-a", "127.0.0.1", "-s", statistics]
 
         with (

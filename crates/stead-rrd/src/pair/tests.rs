@@ -10,11 +10,13 @@ use super::history::History;
 use super::hub::{Facts, Pair};
 use super::saved::Saved;
 use super::standby::Standby;
+use super::waiting::Waiting;
 use crate::connection::Address;
 use crate::lock::lock;
 use crate::log::{durable, Durability, Durable, Log, Size};
 use crate::role::{Lost, Role};
 use crate::state::StateDir;
+use crate::status::Source;
 use crate::term::Term;
 
 const SIZE: Size = Size {
@@ -175,18 +177,35 @@ async fn no_log_is_given_up_for_a_primary_that_has_lost_its_own() {
     assert!(lock(&standby.saved).in_sync);
 }
 
-#[tokio::test]
-async fn a_record_that_is_being_added_is_not_sent_yet() {
-    let place = tempfile::tempdir().unwrap();
-    let state = Arc::new(StateDir::open(&place.path().join("state")).unwrap());
-    let log = Arc::new(Durable::open(&place.path().join("state/log"), SIZE).unwrap());
+/// Returns the primary of a pair, and its log.
+fn primary(place: &Path, saved: Saved) -> (Arc<Pair>, Arc<Durable>) {
+    let state = Arc::new(StateDir::open(&place.join("state")).unwrap());
+    let log = Arc::new(Durable::open(&place.join("state/log"), SIZE).unwrap());
     let facts = Facts {
         state,
         log: Arc::clone(&log),
         peer: Address::parse("unix:/none").unwrap(),
         lost: Lost::Wait,
     };
-    let pair = Pair::new(facts, Saved::new(Role::Primary)).unwrap();
+    (Pair::new(facts, saved).unwrap(), log)
+}
+
+#[tokio::test]
+async fn a_primary_that_waits_serves_nobody_even_when_it_may() {
+    let place = tempfile::tempdir().unwrap();
+    let saved = Saved {
+        alone: Some(0),
+        ..Saved::new(Role::Primary)
+    };
+    let (pair, _) = primary(place.path(), saved);
+    assert!(pair.status().serving);
+    assert!(!Waiting::new(pair).status().await.pair.unwrap().serving);
+}
+
+#[tokio::test]
+async fn a_record_that_is_being_added_is_not_sent_yet() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, log) = primary(place.path(), Saved::new(Role::Primary));
     pair.append(b"first", Durability::Crash).unwrap();
     // `Pair::append` has added this one to the log, and has not come back to note it
     log.append(b"second", Durability::Crash).unwrap();

@@ -14,7 +14,7 @@ use crate::connection::Stream;
 use crate::control::Operable;
 use crate::log::Log;
 use crate::socket::Socket;
-use crate::status::{LogStatus, Source, Status};
+use crate::status::{LogStatus, PairStatus, Source, Status};
 
 /// The most clients that are told why they are not served.
 const CLIENTS: usize = 256;
@@ -94,7 +94,11 @@ impl Source for Waiting {
                 short: extent.short,
                 failed: None,
             }),
-            pair: Some(self.pair.status()),
+            // even when it may: that begins with another socket of this name
+            pair: Some(PairStatus {
+                serving: false,
+                ..self.pair.status()
+            }),
             ..Status::empty(self.started)
         }
     }
