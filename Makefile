@@ -166,8 +166,8 @@ demo-site:
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-sync -p stead-rrd -p stead-capi
 	@$(PYTHON) examples/site/run.py $(ARGS)
 
-test:
-	@scripts/setup --tests
+test: setup
+	@$(PYTHON) scripts/suites.py --set-up
 	@$(PYTHON) scripts/suites.py
 
 # the formatters from PyPI are installed with the packages for the tests

@@ -2,6 +2,7 @@
 tests that failed and the plain total. Exit 1 when anything failed.
 
     python3 scripts/suites.py [SUITE ...]      only those with this in their names
+    python3 scripts/suites.py --set-up         installs what they need, and builds the Rust tests meanwhile
 """
 
 import argparse
@@ -17,6 +18,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.dont_write_bytecode = True
+
+import built
+
 CARGO = os.environ.get("CARGO", "cargo")
 PYTHON = os.environ.get("PYTHON", "python3")
 # made by scripts/setup, with the packages of tests/requirements.txt
@@ -461,13 +467,16 @@ def finish(command, out):
     too long. Returns whether it ended in time, its exit code, and the seconds of CPU that
     it and the processes that it waited for have used.
     """
+    env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    # with it, each of a hundred thousand lines is a call of the system
+    env.pop("PYTHONUNBUFFERED", None)
     child = subprocess.Popen(
         command,
         cwd=ROOT,
         stdout=out,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
-        env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"),
+        env=env,
         start_new_session=True,
     )
     RUNNING.add(child.pid)
@@ -517,21 +526,30 @@ def run(name, command, counter, needs, log_dir):
     return count, text if count.failed else reasons, bool(count.failed), used
 
 
-# The first suites, which need nothing but cargo. Meanwhile the Python module is built.
-FIRST = {
-    name for name, *_ in itertools.takewhile(lambda s: s[0].endswith("(Rust)"), SUITES)
-}
-
-# The others run several at once: most of them wait for a part of their time, for servers,
-# for disks, or for cargo to let go of its directory. No two write the same files.
+# Several suites run at once: most of them wait for a part of their time, for servers, for
+# disks, or for cargo to let go of its directory. No two write the same files.
 LANES = (os.cpu_count() or 1) + 1
 
-# The longest begin first, so that none is left alone at the end.
-LONGEST_FIRST = (
+# The first suites need neither the Python module nor anything else of the release build, which
+# runs beside them. Clippy keeps cargo's directory for itself, so it comes after those that ask
+# cargo for the tests.
+FIRST = (
     "RRD router before rrdcached",
-    "rings against their programs",
-    "lints (clippy)",
+    *(
+        name
+        for name, *_ in itertools.takewhile(
+            lambda suite: suite[0].endswith("(Rust)"), SUITES
+        )
+    ),
     "maps to every host (etcd, nginx)",
+    "lints (clippy)",
+    "reference (Python)",
+    "every file is formatted",
+)
+
+# Of the others the longest begin first, so that none is left alone at the end.
+LONGEST_FIRST = (
+    "rings against their programs",
     "vectors through every runner",
     "site in a box (PHP, Perl, Python)",
     "C library",
@@ -548,9 +566,36 @@ LONGEST_FIRST = (
 LAST = "install lines as printed"
 
 
-def place(name):
-    """Where a suite begins among those that run side by side."""
-    return LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+def ordered(suites):
+    """The suites in the order in which they begin: those of FIRST, and the others."""
+    order = (*FIRST, *LONGEST_FIRST)
+    place = lambda suite: order.index(suite[0]) if suite[0] in order else len(order)
+    suites = sorted((suite for suite in suites if suite[0] != LAST), key=place)
+    early = [suite for suite in suites if suite[0] in FIRST]
+    return early, suites[len(early) :]
+
+
+def set_up():
+    """Installs what the suites need, which waits for the network and the disk for most of its
+    time, and builds the Rust tests meanwhile. Returns the exit code.
+    """
+    print("== building the Rust tests, beside the next steps", flush=True)
+    # the suites build them again, and say why they cannot be built
+    tests = subprocess.Popen(
+        [CARGO, *built.TESTS],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    RUNNING.add(tests.pid)
+    code = subprocess.call([os.path.join(ROOT, "scripts", "setup"), "--tests"])
+    if code and tests.poll() is None:
+        os.killpg(tests.pid, signal.SIGTERM)
+    tests.wait()
+    RUNNING.discard(tests.pid)
+    return code
 
 
 def build_module():
@@ -576,7 +621,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="a part of its name")
     parser.add_argument("--list", action="store_true", help="only print the names")
+    parser.add_argument("--set-up", action="store_true", help="only prepare their run")
     asked = parser.parse_args()
+    if asked.set_up:
+        return set_up()
     wanted = asked.suites
     if asked.list:
         print("\n".join(name for name, *_ in SUITES))
@@ -592,6 +640,7 @@ def main():
     named = []
     speaking = threading.Lock()
     with tempfile.TemporaryDirectory() as log_dir:
+        os.environ[built.KEPT] = log_dir
 
         def go(name, command, counter, needs):
             with speaking:
@@ -615,19 +664,17 @@ def main():
                 )
                 print(done[name], flush=True)
 
-        module = threading.Thread(target=build_module)
-        if not wanted and os.path.exists(VENV):
-            print("== the Python module for .venv, beside the next suites", flush=True)
-            module.start()
-        for suite in (suite for suite in suites if suite[0] in FIRST):
-            go(*suite)
-        if module.ident:
-            module.join()
+        early, others = ordered(suites)
         with ThreadPoolExecutor(LANES) as lanes:
-            for suite in sorted(
-                (suite for suite in suites if suite[0] not in {*FIRST, LAST}),
-                key=lambda suite: place(suite[0]),
-            ):
+            for suite in early:
+                lanes.submit(go, *suite)
+            if not wanted and os.path.exists(VENV):
+                print(
+                    "== the Python module for .venv, beside the first suites",
+                    flush=True,
+                )
+                build_module()
+            for suite in others:
                 lanes.submit(go, *suite)
         for suite in (suite for suite in suites if suite[0] == LAST):
             go(*suite)
@@ -640,4 +687,5 @@ def main():
     return 1 if total.failed or not total.passed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

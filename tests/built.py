@@ -5,6 +5,7 @@ same selection of packages, so that no dependency is built twice.
 builds these again, and everything that depends on them.)
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -43,9 +44,29 @@ TESTS = [
     "--no-run",
 ]
 
+# The variable that names the directory in which a run of all suites keeps what cargo said. So
+# each selection is asked for once: an answer takes cargo a second, and it waits for every
+# build of the same profile.
+KEPT = "STEAD_BUILT_KEPT"
+
+
+def kept(arguments):
+    """Returns the file with what cargo said to these arguments, if answers are kept."""
+    if KEPT not in os.environ:
+        return None
+    settings = {k: v for k, v in os.environ.items() if k.startswith(("CARGO", "RUST"))}
+    asked = json.dumps([ROOT, arguments, settings], sort_keys=True)
+    return os.path.join(
+        os.environ[KEPT], hashlib.sha256(asked.encode()).hexdigest() + ".json"
+    )
+
 
 def messages(arguments):
     """Runs cargo; returns its message about each artifact. Exits when the build fails."""
+    file = kept(arguments)
+    if file and os.path.exists(file):
+        with open(file, encoding="utf-8") as said:
+            return json.load(said)
     done = subprocess.run(
         [CARGO, *arguments, "--message-format=json"],
         cwd=ROOT,
@@ -54,9 +75,15 @@ def messages(arguments):
     )
     if done.returncode:
         sys.exit(f"cargo {' '.join(arguments)} failed")
-    return [
+    found = [
         json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")
     ]
+    if file:
+        # several suites may ask at once
+        with open(f"{file}.{os.getpid()}", "w", encoding="utf-8") as said:
+            json.dump(found, said)
+        os.replace(said.name, file)
+    return found
 
 
 def program():

@@ -4,10 +4,16 @@
 // have only what it gives back. It returns STEAD_MEMORY or succeeds; the
 // process never ends.
 //
+// A call that touches no file runs once for all its blocks: its child forks at
+// each of them, so that only what comes after the block is done again. A call
+// on files would find those of the others, so it begins anew for each block.
+//
 //     refusing SCRATCH
 //
 // A program of its own, since it has its own malloc, which neither valgrind nor
 // a sanitizer would use.
+
+#define _GNU_SOURCE // _Fork
 
 #include "check.h"
 
@@ -40,6 +46,34 @@ static size_t back;
 
 static size_t large(size_t size) { return size < LARGE ? 0 : size; }
 
+// What children write: how many blocks a call asked for, and the statuses of
+// the two that were refused its nth block, alone and with all memory.
+static struct told {
+  int asked, tries, nth[TRIES], status[TRIES][2];
+} *told;
+enum { NEVER = -1 }; // the status of one that did not run
+
+// Whether this process forks at these blocks.
+static int forking;
+
+// Continues in a child for each way to refuse the block that is asked for. The
+// caller has no thread, but may hold locks, so no handler of pthread_atfork may
+// run.
+static void fork_at_block(void) {
+  for (int i = 0; i < told->tries; i++)
+    for (int takes = 0; told->nth[i] == asked && takes < 2; takes++) {
+      pid_t child = _Fork();
+      if (child == 0) {
+        forking = 0;
+        refuse = asked;
+        taking = takes;
+        return;
+      }
+      if (child < 0 || waitpid(child, &told->status[i][takes], 0) != child)
+        told->status[i][takes] = NEVER;
+    }
+}
+
 // Whether somebody else has taken all memory.
 static int is_taken(void) { return taking && refuse > 0 && asked >= refuse; }
 
@@ -49,6 +83,8 @@ static int refuses(size_t size, size_t before) {
   if (large(size) <= before)
     return 0;
   asked++;
+  if (forking)
+    fork_at_block();
   size_t more = (size - before + 2 * PAGE - 1) / PAGE * PAGE;
   if (is_taken() ? more > back : asked == refuse) {
     errno = ENOMEM;
@@ -195,43 +231,44 @@ struct call {
   const char *name;
   int32_t (*body)(void);
   int32_t usual;      // the status when nothing is refused
+  int is_on_files;    // whether it reads or writes any
   stead_map **before; // what is published before each call; NULL: nothing
 };
 
 static const struct call calls[] = {
-    {"control", careless, STEAD_OK, NULL},
-    {"stead_map_build", build, STEAD_OK, NULL},
-    {"stead_map_build on a map", build_next, STEAD_OK, NULL},
-    {"stead_map_apply_file", apply, STEAD_OK, &map},
-    {"stead_map_publish", publish, STEAD_OK, &map},
-    {"stead_map_publish, guarded", publish_guarded, STEAD_GUARDED, &twice},
-    {"stead_map_build with firsts", build_firsts, STEAD_OK, NULL},
-    {"stead_plan_between", between, STEAD_OK, NULL},
-    {"stead_plan_between, firsts", between_firsts, STEAD_OK, NULL},
-    {"stead_plan_report", plan_report, STEAD_OK, NULL},
-    {"stead_map_report", report, STEAD_OK, NULL},
-    {"stead_map_fleet", fleet_of_map, STEAD_OK, NULL},
-    {"stead_map_report, firsts", report_firsts, STEAD_OK, NULL},
-    {"stead_map_fleet, firsts", fleet_of_firsts, STEAD_OK, NULL},
-    {"stead_survey", survey, STEAD_OK, NULL},
-    {"stead_map_from_bytes", from_bytes, STEAD_OK, NULL},
-    {"stead_map_open, copied", open_copy, STEAD_OK, NULL},
-    {"stead_map_open, mapped", open_shared, STEAD_OK, NULL},
-    {"stead_map_open_uncached", open_uncached, STEAD_OK, NULL},
-    {"stead_map_prefer", prefer, STEAD_OK, NULL},
-    {"stead_pair_between", pair, STEAD_OK, NULL},
-    {"stead_map_node_name", strings, STEAD_OK, NULL},
-    {"stead_fold_ascii", fold, STEAD_OK, NULL},
-    {"stead_map_locate_many", locate_many, STEAD_OK, NULL},
-    {"stead_plan_affects", affects, STEAD_OK, NULL},
+    {"control", careless, STEAD_OK, 0, NULL},
+    {"stead_map_build", build, STEAD_OK, 0, NULL},
+    {"stead_map_build on a map", build_next, STEAD_OK, 0, NULL},
+    {"stead_map_apply_file", apply, STEAD_OK, 1, &map},
+    {"stead_map_publish", publish, STEAD_OK, 1, &map},
+    {"stead_map_publish, guarded", publish_guarded, STEAD_GUARDED, 1, &twice},
+    {"stead_map_build with firsts", build_firsts, STEAD_OK, 0, NULL},
+    {"stead_plan_between", between, STEAD_OK, 0, NULL},
+    {"stead_plan_between, firsts", between_firsts, STEAD_OK, 0, NULL},
+    {"stead_plan_report", plan_report, STEAD_OK, 0, NULL},
+    {"stead_map_report", report, STEAD_OK, 0, NULL},
+    {"stead_map_fleet", fleet_of_map, STEAD_OK, 0, NULL},
+    {"stead_map_report, firsts", report_firsts, STEAD_OK, 0, NULL},
+    {"stead_map_fleet, firsts", fleet_of_firsts, STEAD_OK, 0, NULL},
+    {"stead_survey", survey, STEAD_OK, 0, NULL},
+    {"stead_map_from_bytes", from_bytes, STEAD_OK, 0, NULL},
+    {"stead_map_open, copied", open_copy, STEAD_OK, 1, NULL},
+    {"stead_map_open, mapped", open_shared, STEAD_OK, 1, NULL},
+    {"stead_map_open_uncached", open_uncached, STEAD_OK, 1, NULL},
+    {"stead_map_prefer", prefer, STEAD_OK, 0, NULL},
+    {"stead_pair_between", pair, STEAD_OK, 0, NULL},
+    {"stead_map_node_name", strings, STEAD_OK, 0, NULL},
+    {"stead_fold_ascii", fold, STEAD_OK, 0, NULL},
+    {"stead_map_locate_many", locate_many, STEAD_OK, 0, NULL},
+    {"stead_plan_affects", affects, STEAD_OK, 0, NULL},
 };
 
 enum { MADE, REFUSED, OTHER };
 
 // Runs a call in a child that is refused its nth large block, or all memory
-// from then on. Returns the status of the child, and writes how many blocks it
-// asked for.
-static int child_of(const struct call *call, int nth, int takes, int *blocks) {
+// from then on; or, with `forks`, that forks at the blocks of `told`. Returns
+// the status of the child.
+static int child_of(const struct call *call, int nth, int takes, int forks) {
   static int children;
   char name[32];
   if (call->before != NULL) {
@@ -245,34 +282,43 @@ static int child_of(const struct call *call, int nth, int takes, int *blocks) {
     dup2(null, 2); // Rust tells of the refusal
     refuse = nth;
     taking = takes;
+    forking = forks;
     asked = 0;
     int32_t status = call->body();
-    *blocks = asked;
+    told->asked = asked;
     _exit(status == call->usual    ? MADE
           : status == STEAD_MEMORY ? REFUSED
                                    : OTHER);
   }
   int status = 0;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child);
-  return status;
+  return child > 0 && waitpid(child, &status, 0) == child ? status : NEVER;
 }
 
-static void check_call(const struct call *call, int *blocks) {
+static void check_call(const struct call *call) {
   int count[2][3] = {{0}}, ended = 0;
-  int status = child_of(call, 0, 0, blocks);
+  int status = child_of(call, 0, 0, 0);
+  CHECK(status != NEVER);
   check(WIFEXITED(status) && WEXITSTATUS(status) == MADE, call->name, __FILE__,
         __LINE__);
-  int all = *blocks, tries = all < TRIES ? all : TRIES;
+  int all = told->asked, tries = all < TRIES ? all : TRIES;
   for (int i = 0; i < tries; i++) {
-    int nth = tries == 1 ? 1 : 1 + i * (all - 1) / (tries - 1);
+    told->nth[i] = tries == 1 ? 1 : 1 + i * (all - 1) / (tries - 1);
+    for (int takes = 0; takes < 2; takes++)
+      told->status[i][takes] =
+          call->is_on_files ? child_of(call, told->nth[i], takes, 0) : NEVER;
+  }
+  told->tries = tries;
+  if (!call->is_on_files)
+    child_of(call, 0, 0, 1);
+  for (int i = 0; i < tries; i++)
     for (int takes = 0; takes < 2; takes++) {
-      status = child_of(call, nth, takes, blocks);
+      status = told->status[i][takes];
+      CHECK(status != NEVER);
       if (WIFEXITED(status))
         count[takes][WEXITSTATUS(status)]++;
       else
         ended++;
     }
-  }
   printf("%-26s %3d of %4d blocks: alone %2d refused, %2d did without; all "
          "taken %2d refused, %2d had their own; %d ended\n",
          call->name, tries, all, count[0][REFUSED], count[0][MADE],
@@ -332,12 +378,11 @@ int main(int argc, char **argv) {
   CHECK(length > 1 << 20);
   GIVES(stead_plan_between(map, next, &out.plan, at));
   plan = out.plan;
-  // written by the children
-  int *blocks = mmap(NULL, sizeof *blocks, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  CHECK(blocks != MAP_FAILED);
+  told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE,
+              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(told != MAP_FAILED);
   fflush(stdout);
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-    check_call(&calls[i], blocks);
+    check_call(&calls[i]);
   return closing();
 }

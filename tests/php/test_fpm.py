@@ -34,9 +34,10 @@ EXTENSION = pytest.mark.skipif(
 WITH_EXTENSION = pytest.param("extension", True, marks=EXTENSION)
 
 EPOCHS = 50
-REQUESTS = 100_000
-# A map has 0.4 MB, so 40 maps that are kept take 16 MB
-MEMORY = 6 << 20
+REQUESTS = 30_000
+# A map has 0.4 MB, so 40 maps that are kept take 16 MB; and 200 bytes of each request that
+# a worker keeps are as much as this
+MEMORY = 2 << 20
 
 
 class Run(web_run.Run):

@@ -18,7 +18,7 @@ SCRIPT = """
 local threads = 0
 function setup(thread) thread:set("number", threads); threads = threads + 1 end
 function init(args)
-    kind, directory, next_key = args[1], args[2], number * 7
+    kind, directory, pause, next_key = args[1], args[2], tonumber(args[4]), number * 7
     file = io.open(directory .. "/wrk-" .. args[3] .. "-" .. number, "w")
     file:setvbuf("full", 65536)
 end
@@ -26,6 +26,7 @@ function request()
     next_key = (next_key + 1) % 500
     return wrk.format("GET", "/" .. kind .. "/member" .. next_key)
 end
+function delay() return pause end
 function response(status, headers, body) file:write(status, " ", body, "\\n") end
 """
 
@@ -40,8 +41,10 @@ class Wrk:
         self.script = directory / "wrk.lua"
         self.script.write_text(SCRIPT)
 
-    def round(self, seconds=2, connections=6):
-        """Runs wrk for this time."""
+    def round(self, seconds=2, connections=6, pause=0):
+        """Runs wrk for this time. Each connection makes a pause of some milliseconds
+        between its requests.
+        """
         self.rounds += 1
         url = "http://{}:{}".format(*self.server.address)
         command = [
@@ -61,6 +64,7 @@ class Wrk:
             self.kind,
             str(self.directory),
             str(self.rounds),
+            str(pause),
         ]
         said = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True
@@ -74,13 +78,13 @@ class Wrk:
 
     @contextmanager
     def all_the_while(self):
-        """Runs round after round while the context is open."""
+        """Runs round after round while the context is open, and leaves time for others."""
         stop, problems = threading.Event(), []
 
         def run():
             try:
                 while not stop.is_set():
-                    self.round()
+                    self.round(pause=3)
             except Exception as problem:  # noqa: BLE001  the waiting thread reports it
                 problems.append(problem)
 

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -606,6 +607,14 @@ def run(guide, found, files):
     return max(0, len(done) - 1), said[-3000:]
 
 
+def timed(chosen):
+    """Runs a guide, given with its blocks and files. Returns what `run` returns, and the
+    seconds.
+    """
+    start = time.monotonic()
+    return *run(*chosen), time.monotonic() - start
+
+
 # ---- controls
 
 
@@ -677,6 +686,7 @@ def main():
         print(f"FAILED: make build ended with {built.returncode}")
         print(f"{passed} passed, {failed + 1} failed, 0 skipped")
         return 1
+    chosen = []
     for guide in GUIDES:
         found, files = pages[guide.page]
         found = to_run(found)
@@ -689,14 +699,15 @@ def main():
             skipped += 1
             print(f"skipped: {guide.page}: {', '.join(lacking)} is not installed")
             continue
-        start = time.monotonic()
-        good, said = run(guide, found, files)
-        passed, failed = passed + good, failed + bool(said)
-        if said:
-            print(f"FAILED: {guide.page}\n{said}")
-        what = getattr(guide, "heading", "blocks")
-        seconds = time.monotonic() - start
-        print(f"== {guide.page}, {what}: {good} steps, {seconds:.1f} s", flush=True)
+        chosen.append((guide, found, files))
+    with ThreadPoolExecutor(os.cpu_count()) as several:
+        ran = several.map(timed, chosen)
+        for (guide, *_), (good, said, seconds) in zip(chosen, ran):
+            passed, failed = passed + good, failed + bool(said)
+            if said:
+                print(f"FAILED: {guide.page}\n{said}")
+            what = getattr(guide, "heading", "blocks")
+            print(f"== {guide.page}, {what}: {good} steps, {seconds:.1f} s", flush=True)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 

@@ -244,7 +244,7 @@ def text(data, rule, least=1, most=255, comma=True):
     except UnicodeDecodeError:
         raise Refused("format", f"{rule}: UTF-8") from None
     need(
-        not any(c <= "\x1f" or "\x7f" <= c <= "\x9f" for c in string),
+        not re.search("[\x00-\x1f\x7f-\x9f]", string),
         f"{rule}: control character",
     )
     need(comma or "," not in string, f"{rule}: comma")

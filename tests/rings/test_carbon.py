@@ -33,7 +33,7 @@ router = ConsistentHashingRouter(settings)
 for destination in parseDestinations(asked["destinations"]):
     router.addDestination(destination)
 metrics = [bytes.fromhex(metric).decode() for metric in asked["metrics"]]
-json.dump([importlib.metadata.version("carbon"), [list(router.getDestinations(metric)) for metric in metrics]], sys.stdout)
+print(json.dumps([importlib.metadata.version("carbon"), [list(router.getDestinations(metric)) for metric in metrics]]))
 """
 SERVERS = carbon.LISTED
 MANY = ", ".join(

@@ -29,9 +29,9 @@ LANGUAGES = ("php", "perl", "python")
 # The numbers of items of each language: those that it reads all the time, those that no
 # client reads while the fleet grows, those that it writes meanwhile, those that all
 # languages want.
-OWN, QUIET, WRITTEN, SHARED = 10_000, 2_000, 200, 1_000
+OWN, QUIET, WRITTEN, SHARED = 2_500, 500, 100, 300
 # Items that hosts write while some of them have switched and some have not.
-HOSTS = 500
+HOSTS = 150
 # Lines that go to a program at once: fewer than a pipe holds, in both directions.
 LINES = 200
 

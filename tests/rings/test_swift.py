@@ -37,7 +37,7 @@ found = []
 for key in asked["keys"]:
     part, nodes = ring.get_nodes(*(bytes.fromhex(name) for name in key))
     found.append([(node["ip"], node["port"], node["device"]) for node in nodes])
-json.dump([importlib.metadata.version("swift"), found], sys.stdout)
+print(json.dumps([importlib.metadata.version("swift"), found]))
 """
 
 

@@ -26,7 +26,7 @@ def wait_for(condition, what):
         now = time.monotonic()
         assert now < end, f"waited {LIMIT} s for {what}"
         # many conditions run a program: most of the time is for those who are waited for
-        time.sleep(max(0.02, 2 * (now - begin)))
+        time.sleep(min(max(0.02, 8 * (now - begin)), 0.2))
 
 
 def connect(address):

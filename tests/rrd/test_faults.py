@@ -14,6 +14,10 @@ from rrd_copies import info
 from rrd_feed import FILES, START, Feed, create, lost, names, row, there
 from rrd_servers import Client, Rrdcached, wait_for
 
+# Values that fill a log soon: many bytes and few numbers, in a line that rrdcached takes as
+# a whole (4,095 bytes)
+WIDE = " ".join(f"{START + at}:{at:0100}" for at in range(10_000, 10_035))
+
 
 @pytest.fixture
 def small_disk(place):
@@ -220,16 +224,10 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
         feed.more(10 * FILES, "updates")
         away.stop(signal.SIGKILL)
         with Client(cluster.unix) as client:
-            values = " ".join(
-                f"{START + second}:{second}" for second in range(10_000, 10_200)
-            )
             end = False
             while not end:
                 said = client.batch(
-                    [
-                        f"UPDATE wide{number % 40}/v.rrd {values}"
-                        for number in range(200)
-                    ]
+                    [f"UPDATE wide{number % 40}/v.rrd {WIDE}" for number in range(200)]
                 )
                 end = b"log" in said
                 # these files do not exist, but their updates fill the log all the same
@@ -256,18 +254,12 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
         feed.more(10 * FILES, "updates")
         filler = filled(cluster.state)
         away.stop(signal.SIGKILL)  # so that the log keeps everything
-        values = " ".join(
-            f"{START + second}:{second}" for second in range(10_000, 10_200)
-        )
         with Client(cluster.unix) as client:
             for _ in range(300):
                 if feed.refused:
                     break
                 client.batch(
-                    [
-                        f"UPDATE wide{number % 40}/v.rrd {values}"
-                        for number in range(200)
-                    ]
+                    [f"UPDATE wide{number % 40}/v.rrd {WIDE}" for number in range(200)]
                 )
         wait_for(lambda: feed.refused, "an update to be refused")
         filler.unlink()

@@ -16,7 +16,7 @@ SOURCES = (
     f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 "
     "RRA:MAX:0.5:5:20"
 )
-FILES = 2000
+FILES = 500
 
 
 def names():

@@ -25,7 +25,7 @@ def run(locale, files):
     """{file: passed}"""
     with tempfile.TemporaryDirectory() as scratch:
         if locale:
-            os.environ.update(locales(scratch)[locale], ANSWER_LOCALE=locale)
+            os.environ.update(locales(scratch, [locale])[locale], ANSWER_LOCALE=locale)
         return passed("Perl", command(MODULE["build"]()), files, scratch)
 
 

@@ -31,7 +31,7 @@ def run(backend, locale, files):
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["STEAD_LIBRARY"] = os.path.join(built.libraries(), "libstead.so")
         if locale:
-            os.environ.update(locales(scratch)[locale], ANSWER_LOCALE=locale)
+            os.environ.update(locales(scratch, [locale])[locale], ANSWER_LOCALE=locale)
         return passed("PHP", command(backend), files, scratch)
 
 

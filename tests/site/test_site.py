@@ -207,7 +207,8 @@ def look_at_the_page(url, tmp_path):
 
 def test_without_pairs_members_are_missed_and_lost(environment, room, record_property):
     with Demo(
-        environment, room, "--members", "600", "--seconds", "6", "--no-page", "--break"
+        *(environment, room, "--members", "600", "--seconds", "6", "--no-page"),
+        *("--break", *PAUSE),
     ) as demo:
         code = demo.end()
     assert code == 1, demo.said

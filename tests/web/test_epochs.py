@@ -95,6 +95,6 @@ def test_the_judge_catches_applications_that_are_written_wrong(
 
 
 def test_the_judge_catches_django_without_the_middleware(databases, record_property):
-    run = Run("django", "gthread", databases, epochs=15, CONTROL="no middleware")
+    run = Run("django", "gthread", databases, epochs=20, CONTROL="no middleware")
     record_property("faults", dict(run.faults()))
     assert run.faults("twice")["mixed"] >= 1
