@@ -130,6 +130,7 @@ def test_nothing_moves_before_every_host_has_confirmed(
             assert status.returncode == 1
             standing = json.loads(status.stdout)
             assert (standing["waits_for"], standing["pass"]) == (["slow"], None)
+            assert standing["running"]
             slow.start()
             _, err = running.communicate(timeout=120)
             assert running.returncode == 0, err

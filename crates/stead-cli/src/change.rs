@@ -23,6 +23,7 @@ use stead::{build, build_max_move, Error, Fleet, Map, Share, Store};
 
 use crate::caps::{self, Said};
 use crate::carrying::{self, Begin, CarryJson};
+use crate::down;
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
@@ -54,8 +55,8 @@ pub struct Show {
     /// Show every row: the nodes that keep what they hold, all domains, all edits of the fleet
     #[arg(long)]
     all: bool,
-    /// This node is dead: say what has no copy left, and copy from the others that have it. May be
-    /// given more than once
+    /// This node is dead, or these, such as zone=a: say what has no copy left, and copy from the
+    /// others that have it. May be given more than once
     #[arg(long, value_name = "NODE")]
     lost: Vec<String>,
 }
@@ -224,11 +225,29 @@ impl Change {
 
     /// Returns the report that the options ask for. Callers make it before they publish anything,
     /// so that a comparison that fails is known first.
-    pub fn report(&self, show: &Show) -> stead::Result<Report<'_>> {
-        self.report_of(Ask {
+    pub fn report(&self, show: &Show) -> Result<Report<'_>> {
+        Ok(self.report_of(Ask {
             moves: show.moves.is_some(),
-            lost: &show.lost,
-        })
+            lost: &self.lost(&show.lost)?,
+        })?)
+    }
+
+    /// Returns the names of the nodes that words name: nodes of the map before, where the data is.
+    fn lost(&self, words: &[String]) -> Result<Vec<String>> {
+        let map = self.old.as_ref().unwrap_or(&self.new);
+        let mut names: Vec<String> = Vec::new();
+        for word in words {
+            // what is wrong with the name of a node, the report says
+            let named = match word.contains('=') {
+                true => down::nodes(map, word)?,
+                false => Vec::new(),
+            };
+            match named.is_empty() {
+                true => names.push(word.clone()),
+                false => names.extend(named.iter().map(|id| map.node(*id).name().to_owned())),
+            }
+        }
+        Ok(names)
     }
 
     /// Returns the report with what is asked for.
@@ -277,7 +296,11 @@ impl Change {
     fn notices(&self) -> Vec<String> {
         let told = self.new.carry().map(|carry| {
             let [hosts, _] = carrying::meaning(&carry);
-            format!("a carry is open ({}): {hosts}", carrying::in_words(&carry))
+            let what = match self.old.as_ref().is_some_and(|old| old.carry().is_none()) {
+                true => "a carry begins",
+                false => "a carry is open",
+            };
+            format!("{what} ({}): {hosts}", carrying::in_words(&carry))
         });
         let shut_out = guards::shut_out(self.old.as_ref(), &self.new);
         told.into_iter().chain(shut_out).collect()

@@ -46,7 +46,7 @@ fn parts<'a>(map: &Map, word: &'a str) -> Result<Vec<(&'a str, &'a str)>> {
     for part in word.split(',') {
         let Some((label, value)) = part.split_once('=') else {
             return Err(wrong(format!(
-                "`{part}` in {word} is not LABEL=VALUE; name each node by a --down of its own"
+                "`{part}` in {word} is not LABEL=VALUE; name each node by an option of its own"
             )));
         };
         let values: BTreeSet<&str> = map.nodes().filter_map(|node| node.label(label)).collect();

@@ -32,9 +32,13 @@ fn refusal((map, from): &Located, file: &str) -> Option<Html> {
     Some(element("p", &[("id", "refused")], inside))
 }
 
-/// Returns the box, and the data for the script if the box can answer. `file` names the newest of
-/// the maps for whoever has no scripts.
-pub fn form<'a>(maps: &[Located<'a>], file: &str) -> stead::Result<(Html, Option<Lookup<'a>>)> {
+/// Returns the box, and the data for the script if the box can answer. Whoever has no scripts asks
+/// the program, about the map `asked` in this file.
+pub fn form<'a>(
+    maps: &[Located<'a>],
+    asked: &Map,
+    file: &str,
+) -> stead::Result<(Html, Option<Lookup<'a>>)> {
     if let Some(refusal) = maps.iter().find_map(|map| refusal(map, file)) {
         return Ok((refusal, None));
     }
@@ -42,11 +46,7 @@ pub fn form<'a>(maps: &[Located<'a>], file: &str) -> stead::Result<(Html, Option
         return Ok((Html::default(), None));
     };
     let mut without = Html::text("This box needs scripts. Without them, ask the program: ");
-    let option = if map.carry().is_some() {
-        " --carry"
-    } else {
-        ""
-    };
+    let option = asked.carry().map_or("", |_| " --carry");
     without.add(command(&format!("stead locate {file}{option} KEY")));
     let mut html = element("p", &[("id", "without-scripts")], without);
     html.add(element(

@@ -15,13 +15,14 @@ use crate::caps::Said;
 use crate::change::{self, Change, TO_BE_CARRIED};
 use crate::input::hex;
 
-/// Returns the page of a change. The files name the two maps for the commands that the page names.
-/// `history` has maps where data was when a carry began. Fails if the maps belong to different
-/// clusters.
+/// Returns the page of a change. The files name the two maps for the commands that the page names;
+/// the second may be that of a plan. `history` has maps where data was when a carry began. Fails if
+/// the maps belong to different clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
     files: [&str; 2],
+    is_planned: bool,
     history: &[Map],
 ) -> stead::Result<String> {
     let new = &change.new;
@@ -56,7 +57,12 @@ pub fn of_change(
         nodes::of_change(new, report),
     ));
     let from = |map| origin(map, history.iter().chain([old]));
-    let (form, data) = lookup::form(&[(old, from(old)), (new, from(new))], files[1])?;
+    // a plan has no history, in which the program would find where the data was
+    let (asked, file) = match is_planned {
+        true => (old, files[0]),
+        false => (new, files[1]),
+    };
+    let (form, data) = lookup::form(&[(old, from(old)), (new, from(new))], asked, file)?;
     let mut locate = lookup::about(new);
     locate.add(form);
     main.add(section(

@@ -52,7 +52,7 @@ pub fn of_map(facts: &Facts) -> stead::Result<String> {
     head.add(notices(&said));
     head.add(figures(facts));
 
-    let (form, data) = lookup::form(&[(map, facts.from)], facts.file)?;
+    let (form, data) = lookup::form(&[(map, facts.from)], map, facts.file)?;
     let mut locate = lookup::about(map);
     locate.add(form);
     let mut main = section("locate-a-key", "Where does a key live?", locate);

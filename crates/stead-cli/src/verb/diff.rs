@@ -73,9 +73,8 @@ impl Diff {
             Map::open_uncached(&self.new)?,
         );
         // these errors do not name a file themselves
-        let place = |error| {
-            Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()))
-        };
+        let files = format!("{}, {}", self.old.display(), self.new.display());
+        let place = |error| Failure::from(error).at(&files);
         if self.keys {
             let same = same_nodes(&old, &new).map_err(place)?;
             return self.keys(&old, &new, &same, out);
@@ -94,7 +93,8 @@ impl Diff {
             ));
         }
         let change = Change::between(old, new);
-        let report = change.report(&self.show).map_err(place)?;
+        let report = change.report(&self.show);
+        let report = report.map_err(|failure| failure.at(&files))?;
         change.write(&report, &self.show, out)
     }
 

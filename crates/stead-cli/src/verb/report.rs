@@ -148,7 +148,9 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
     let files = [old, new];
     let old = Map::open_uncached(old)?;
     understood(&old, files[0])?;
-    let mut change = match saved(new)? {
+    let plan = saved(new)?;
+    let is_planned = plan.is_some();
+    let mut change = match plan {
         Some(plan) => Change::planned(old, plan),
         None => Change::between(old, Map::open_uncached(new)?),
     };
@@ -174,7 +176,13 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         history.extend(found.find_map(|from| from));
     }
     let files = files.map(name);
-    let page = page::of_change(&change, &report, [&files[0], &files[1]], &history);
+    let page = page::of_change(
+        &change,
+        &report,
+        [&files[0], &files[1]],
+        is_planned,
+        &history,
+    );
     Ok(page?)
 }
 

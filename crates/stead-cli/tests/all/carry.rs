@@ -209,7 +209,7 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
     }
     let back = place.good(&["rollback", "m.map", "1", "--exact", "--carry"]);
     assert!(
-        back.contains("a carry is open (old, from epoch 6)"),
+        back.contains("a carry begins (old, from epoch 6)"),
         "{back}"
     );
     // where no copy moves, there is nothing to carry

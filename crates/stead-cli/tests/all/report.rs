@@ -162,9 +162,18 @@ fn a_saved_plan_is_shown_like_the_map_that_it_makes() {
     // and they name the files that they were made of
     let planned = planned
         .replace(notice, "")
-        .replace("m.map plan", "old.map m.map")
-        .replace("plan KEY", "m.map KEY");
+        .replace("m.map plan", "old.map m.map");
     assert_eq!(planned, applied);
+}
+
+#[test]
+fn a_page_names_a_command_that_works_before_a_carry_begins() {
+    let place = Place::with_map();
+    place.good(&["plan", "next.toml", "m.map", "--carry", "-o", "plan"]);
+    let planned = place.good(&["report", "m.map", "plan", "-o", "-"]);
+    assert!(planned.contains("stead locate m.map KEY"), "{planned}");
+    assert!(planned.contains("a carry begins (old, from epoch 1)"));
+    place.good(&["locate", "m.map", "bob"]);
 }
 
 #[test]

@@ -165,6 +165,13 @@ data is to be carried; apply --carry serves it from its old places until then
     let report = place.json(&[&["plan", "next.toml", "m.map"], &flags[..]].concat());
     assert_eq!(report["lost"]["without_copy"]["points"], "0");
     assert_eq!(report["lost"]["nodes"].as_array().unwrap().len(), 8);
+    // a label names them all
+    let by_label = ["--json", "--moves", "--lost", "zone=c"];
+    let by_label = place.json(&[&["plan", "next.toml", "m.map"], &by_label[..]].concat());
+    assert_eq!(by_label, report);
+    place
+        .run(&["plan", "next.toml", "m.map", "--lost", "zone=d"])
+        .bad(64, &["no node with zone=d"]);
     let from = |list: &str| -> Vec<Value> {
         let list = report[list].as_array().unwrap();
         list.iter().map(|one| one["from"].clone()).collect()

@@ -88,9 +88,18 @@ impl Status {
                 .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..heading.len()).map(width).collect();
+        // a column that says nothing of any backend takes room from the others
+        let says = |column: usize| {
+            let cells = rows.iter().skip(1).filter_map(|row| row.get(column));
+            cells
+                .into_iter()
+                .any(|cell| !cell.is_empty() && cell != "0")
+        };
+        let shown: Vec<bool> = (0..heading.len()).map(says).collect();
         for row in &rows {
             let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let cells = row.iter().zip(&widths).enumerate();
+            for (column, (cell, width)) in cells.filter(|(column, _)| shown[*column]) {
                 let space = " ".repeat(width.saturating_sub(cell.chars().count()));
                 // words are aligned left, numbers right
                 let (before, after) = if column < 5 {

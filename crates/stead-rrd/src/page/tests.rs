@@ -28,9 +28,9 @@ fn a_router_that_is_well_says_so_first() {
         "{page}"
     );
     for line in [
-        "backend  address          labels  state  for             waiting  behind  unflushed  \
+        "backend  address          labels  state  for             waiting  unflushed  \
          answered  refused  reconnects",
-        "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)       0      1,204   \
+        "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)      1,204   \
          601,615        3           1",
         "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
          has number 20,123",
@@ -40,6 +40,23 @@ fn a_router_that_is_well_says_so_first() {
     ] {
         assert!(page.lines().any(|other| other == line), "{line}\n{page}");
     }
+}
+
+#[test]
+fn columns_that_say_nothing_are_left_out() {
+    let mut status = sample();
+    for backend in &mut status.backends {
+        (backend.queued_lines, backend.queued_bytes) = (0, 0);
+        (backend.behind, backend.errors, backend.reconnects) = (0, 0, 0);
+    }
+    let page = status.page();
+    let heading = "backend  address          labels  state  for       unflushed  answered";
+    assert!(page.lines().any(|line| line == heading), "{page}");
+    let table = page.split("\n\n").nth(1).unwrap_or_default();
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    // nothing is left of the labels either
+    status.backends.iter_mut().for_each(|b| b.labels.clear());
+    assert!(!status.page().contains("labels"));
 }
 
 #[test]

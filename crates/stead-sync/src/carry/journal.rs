@@ -21,6 +21,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{flock, FlockOperation};
 use twox_hash::XxHash3_64;
@@ -32,6 +33,8 @@ use crate::exit::{Failure, Result, CONFLICT, DATA};
 const FRAME: usize = 10;
 /// From this size on the file is written anew.
 const LARGE: u64 = 32 << 20;
+/// Longer than [`Journal::is_open`] holds the lock.
+const LOOKED_AT: Duration = Duration::from_millis(100);
 
 /// How far a node is done in a pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,14 +94,18 @@ impl Journal {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(Failure::new(
-                CONFLICT,
-                format_args!(
-                    "{}: another process carries by this journal; wait for it, or end it",
-                    path.display()
-                ),
-            ));
+        let end = Instant::now() + LOOKED_AT;
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > end {
+                return Err(Failure::new(
+                    CONFLICT,
+                    format_args!(
+                        "{}: another process carries by this journal; wait for it, or end it",
+                        path.display()
+                    ),
+                ));
+            }
+            std::thread::sleep(LOOKED_AT / 10);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
@@ -127,6 +134,16 @@ impl Journal {
         match fs::read(path) {
             Ok(bytes) => read(&bytes, path).map(|(story, _)| Some(story)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Failure::io(format_args!("{}", path.display()), &error)),
+        }
+    }
+
+    /// Whether a process carries by this journal now, on this machine.
+    pub fn is_open(path: &Path) -> Result<bool> {
+        match File::open(path) {
+            // it is free again when the file is closed, at the end of this call
+            Ok(file) => Ok(flock(&file, FlockOperation::NonBlockingLockShared).is_err()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(Failure::io(format_args!("{}", path.display()), &error)),
         }
     }
@@ -548,6 +565,7 @@ mod tests {
         assert_eq!((story.done, story.total), (2, Some(900)));
         assert!(Journal::open(&path, "id digest").is_err_and(|f| f.code == CONFLICT));
         assert_eq!(Journal::peek(&path).unwrap(), Some(story.clone()));
+        assert!(Journal::is_open(&path).unwrap());
         let text = story.lines().iter().map(|l| framed(l)).collect::<String>();
         journal.renew(&mut journal.lock(), &text).unwrap();
         journal.end_pass("count", 7).unwrap();
@@ -556,6 +574,7 @@ mod tests {
             "the lock is kept"
         );
         drop(journal);
+        assert!(!Journal::is_open(&path).unwrap());
         let again = Journal::open(&path, "id digest").unwrap();
         assert!(again.is_passed("count", 7));
         assert_eq!(again.mark("node 1"), Some(Mark::Name(b"a b/,%\n".to_vec())));

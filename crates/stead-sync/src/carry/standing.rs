@@ -35,6 +35,8 @@ pub struct Standing {
     pub total: Option<u64>,
     /// How many items of it failed.
     pub failed: usize,
+    /// Whether a `run` works on it now, on this machine.
+    pub running: bool,
 }
 
 impl Standing {
@@ -67,6 +69,7 @@ impl Standing {
             done: story.done,
             total: story.total,
             failed: story.failed.len(),
+            running: carry.is_some() && Journal::is_open(&settings.journal())?,
         })
     }
 
@@ -109,6 +112,10 @@ impl Standing {
             }
             text.push('\n');
         }
+        text += match self.running {
+            true => "a run is at work\n",
+            false => "no run is at work on this machine; stead-sync carry run continues it\n",
+        };
         text
     }
 }

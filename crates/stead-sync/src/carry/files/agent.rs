@@ -71,6 +71,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         Ok(root) => root,
         Err(why) => return answer(&mut output, Err::<(), _>(Fault::final_one(why))),
     };
+    root.expect(&hello.node);
     answer(&mut output, Ok(()))?;
     loop {
         let ask: Ask = match hear(&mut input) {

@@ -73,6 +73,8 @@ pub struct Root {
     pub own: Own,
     /// the directories that have names which are not durable yet
     touched: Mutex<BTreeSet<PathBuf>>,
+    /// the node, and the device and inode of the root when it was ready
+    known: Mutex<Option<(String, (u64, u64))>>,
 }
 
 impl Root {
@@ -90,6 +92,7 @@ impl Root {
                 attributes: options.attributes,
             },
             touched: Mutex::default(),
+            known: Mutex::default(),
         })
     }
 
@@ -131,8 +134,48 @@ impl Root {
                 )));
             }
         }
+        *lock(&self.known) = Some((node.to_owned(), (meta.dev(), meta.ino())));
         let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
         Ok(format!("{} {} {}", machine.trim(), meta.dev(), meta.ino()))
+    }
+
+    /// Expects the root of a node to be there from now on. What is asked of one that is not is a
+    /// fault.
+    pub fn expect(&self, node: &str) {
+        if self.ready(node).is_err() {
+            // no directory has this number
+            *lock(&self.known) = Some((node.to_owned(), (0, 0)));
+        }
+    }
+
+    /// Checks that the root is still the one that was ready: a mount may have gone away, and what
+    /// was mounted there would look as if it were gone, or would be written below the mount point.
+    /// A root that is mounted again may be another device, so its marker decides where it has one.
+    fn still(&self) -> Done {
+        let Some((node, known)) = lock(&self.known).clone() else {
+            return Ok(());
+        };
+        match fs::metadata(&self.path) {
+            Ok(meta) if (meta.dev(), meta.ino()) == known => Ok(()),
+            Ok(_) if self.marker.is_none() => Err(Fault::passing(format_args!(
+                "node {node}: its root {} is no more the directory that it was when the state began; \
+                 is it mounted?",
+                self.path.display()
+            ))),
+            // the same words as when the state begins
+            _ => match self.ready(&node) {
+                Ok(_) => Ok(()),
+                Err(fault) => Err(Fault::passing(fault.line)),
+            },
+        }
+    }
+
+    /// Returns an answer. That there is nothing counts only if the root is still there.
+    fn if_still<T>(&self, found: Option<T>) -> Done<Option<T>> {
+        if found.is_none() {
+            self.still()?;
+        }
+        Ok(found)
     }
 
     /// Calls `each` for the items, until it returns `false`. Returns what was left alone, where the
@@ -149,7 +192,7 @@ impl Root {
             let item = walk
                 .next()
                 .map_err(|(path, error)| fault("cannot list", &path, &error))?;
-            let goes_on = item.is_some_and(&mut *each);
+            let goes_on = self.if_still(item)?.is_some_and(&mut *each);
             if !goes_on {
                 break;
             }
@@ -161,7 +204,7 @@ impl Root {
     pub fn version(&self, item: &Item) -> Done<Option<Bytes>> {
         let path = self.place(item);
         let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
-        Ok(stamp.map(|stamp| sent(&stamp.version())))
+        self.if_still(stamp.map(|stamp| sent(&stamp.version())))
     }
 
     /// Returns whether an item can be added.
@@ -177,7 +220,8 @@ impl Root {
     pub fn look(&self, item: &Item) -> Done<Option<Seen>> {
         let path = self.place(item);
         let look = |error| fault("cannot look at", &path, &error);
-        let Some(stamp) = Stamp::settled(&path).map_err(look)? else {
+        let stamp = Stamp::settled(&path).map_err(look)?;
+        let Some(stamp) = self.if_still(stamp)? else {
             return Ok(None);
         };
         match Reading::open(&path, NOTHING).and_then(Reading::digest) {
@@ -186,7 +230,7 @@ impl Root {
                 value: Bytes(value),
             })),
             // gone meanwhile
-            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) if is_absent(&error) => self.if_still(None),
             Err(error) => Err(fault("cannot read", &path, &error)),
         }
     }
@@ -196,11 +240,12 @@ impl Root {
     pub fn open(&self, item: &Item, above: bool) -> Done<Option<(Opening, Reading)>> {
         let path = self.place(item);
         let look = |error| fault("cannot look at", &path, &error);
-        let Some(stamp) = Stamp::settled(&path).map_err(look)? else {
+        let stamp = Stamp::settled(&path).map_err(look)?;
+        let Some(stamp) = self.if_still(stamp)? else {
             return Ok(None);
         };
         let reading = match Reading::open(&path, self.keep) {
-            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) if is_absent(&error) => return self.if_still(None),
             reading => reading.map_err(|error| fault("cannot read", &path, &error))?,
         };
         let opening = Opening {
@@ -235,6 +280,7 @@ impl Root {
         next: &mut dyn FnMut() -> Done<Option<Piece>>,
         token: Option<&str>,
     ) -> Done<Added> {
+        self.still()?;
         let beside = self.own.beside()?;
         let added = self.take_by(item, opening, next, token, &beside);
         if !matches!(added, Ok(Added::Copied { .. })) {
@@ -296,7 +342,8 @@ impl Root {
     pub fn remove(&self, item: &Item, version: &Version, token: Option<&str>) -> Done<bool> {
         let path = self.place(item);
         let look = |error| fault("cannot look at", &path, &error);
-        let Some(stamp) = Stamp::at(&path).map_err(look)? else {
+        let stamp = Stamp::at(&path).map_err(look)?;
+        let Some(stamp) = self.if_still(stamp)? else {
             return Ok(true);
         };
         if stamp.version() != *version {
@@ -306,7 +353,7 @@ impl Root {
         let _passed = self.own.passed(token)?;
         match fs::rename(&path, &away) {
             Ok(()) => {}
-            Err(error) if is_absent(&error) => return Ok(true),
+            Err(error) if is_absent(&error) => return self.still().map(|()| true),
             Err(error) => return Err(fault("cannot rename", &path, &error)),
         }
         let taken = Stamp::at(&away).map_err(|error| fault("cannot look at", &away, &error))?;
@@ -384,6 +431,52 @@ mod tests {
             agent: String::new(),
         };
         Root::new(path.to_owned(), &options, ".stead-carry.1").unwrap()
+    }
+
+    #[test]
+    fn a_root_that_goes_away_is_no_root_without_items() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mounted, away) = (directory.path().join("r"), directory.path().join("away"));
+        fs::create_dir(&mounted).unwrap();
+        fs::write(mounted.join("k"), "value").unwrap();
+        for marker in [None, Some(".node")] {
+            fs::write(mounted.join(".node"), "n").unwrap();
+            let mut root = root(&mounted);
+            root.marker = marker.map(str::to_owned);
+            root.ready("n").unwrap();
+            root.own.clear(Some("one")).unwrap();
+            let (item, none) = (Item::of_key("k"), Item::of_key("none"));
+            let listed = || root.keys(None, &AtomicBool::new(false), &mut |_| true);
+            let version = Version(root.version(&item).unwrap().unwrap().0);
+            let (opening, _) = root.open(&item, true).unwrap().unwrap();
+            assert_eq!(root.version(&none), Ok(None));
+            // the file system goes away, and leaves an empty mount point
+            fs::rename(&mounted, &away).unwrap();
+            fs::create_dir(&mounted).unwrap();
+            let faults = [
+                root.version(&item).map(drop),
+                root.look(&item).map(drop),
+                root.open(&item, false).map(drop),
+                root.remove(&item, &version, Some("one")).map(drop),
+                root.take(&none, &opening, &mut || Ok(None), Some("one"))
+                    .map(drop),
+                listed().map(drop),
+            ];
+            for fault in faults {
+                let fault = fault.unwrap_err();
+                assert!(
+                    fault.passes && fault.line.contains("is it mounted?"),
+                    "{}",
+                    fault.line
+                );
+            }
+            assert_eq!(fs::read_dir(&mounted).unwrap().count(), 0);
+            // and comes back
+            fs::remove_dir(&mounted).unwrap();
+            fs::rename(&away, &mounted).unwrap();
+            assert_eq!(root.version(&none), Ok(None));
+            listed().unwrap();
+        }
     }
 
     #[test]
