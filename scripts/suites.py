@@ -528,7 +528,7 @@ def run(name, command, counter, needs, log_dir):
 
 # Several suites run at once: most of them wait for a part of their time, for servers, for
 # disks, or for cargo to let go of its directory. No two write the same files.
-LANES = (os.cpu_count() or 1) + 1
+LANES = (os.cpu_count() or 1) + 2
 
 # The first suites need neither the Python module nor anything else of the release build, which
 # runs beside them. Clippy keeps cargo's directory for itself, so it comes after those that ask
