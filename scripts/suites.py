@@ -553,7 +553,6 @@ NEXT = (
     "C library",
     "install",
     "PHP package",
-    "faults while maps are written",
     "Perl module",
     "instruction counts (callgrind)",
 )
@@ -681,7 +680,8 @@ def main():
             for suite in first:
                 lanes.submit(go, *suite)
             if not wanted:
-                print("== the release build, beside the first suites", flush=True)
+                with speaking:
+                    print("== the release build, beside the first suites", flush=True)
                 # a suite that needs it says why it cannot be built
                 subprocess.call(
                     [CARGO, *built.RELEASE], cwd=ROOT, stderr=subprocess.DEVNULL
@@ -689,7 +689,8 @@ def main():
             for suite in after:
                 lanes.submit(go, *suite)
             if not wanted and os.path.exists(VENV):
-                print("== the Python module, beside the next suites", flush=True)
+                with speaking:
+                    print("== the Python module, beside the next suites", flush=True)
                 build_module()
             for suite in others:
                 lanes.submit(go, *suite)

@@ -90,10 +90,8 @@ impl Status {
         let widths: Vec<usize> = (0..heading.len()).map(width).collect();
         // a column that says nothing of any backend takes room from the others
         let says = |column: usize| {
-            let cells = rows.iter().skip(1).filter_map(|row| row.get(column));
-            cells
-                .into_iter()
-                .any(|cell| !cell.is_empty() && cell != "0")
+            let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
+            cells.any(|cell| !cell.is_empty() && cell != "0")
         };
         let shown: Vec<bool> = (0..heading.len()).map(says).collect();
         for row in &rows {
