@@ -6,10 +6,8 @@ docs/security.md says what it reaches.
 """
 
 import argparse
-import glob
 import os
 import re
-import shutil
 import sys
 
 sys.dont_write_bytecode = True
@@ -46,18 +44,6 @@ PARTS = {
     ),
 }
 
-OWN = os.path.join(tools.ROOT, "target", "tsan")
-ROUTER = "the router before rrdcached"
-# tests of tests/rrd that run the router with clients, servers and a second router
-ROUTED = [
-    "test_router.py",
-    "test_clients.py",
-    "test_check.py",
-    "test_move.py",
-    "test_repairs.py",
-    "test_standby.py",
-]
-
 
 def reports(text):
     """The lines with which the sanitizer ends a report."""
@@ -66,7 +52,7 @@ def reports(text):
 
 def raced():
     """Builds and runs the control, which has a race."""
-    program = os.path.join(OWN, "race")
+    program = os.path.join(tools.ROOT, "target", "tsan", "race")
     os.makedirs(os.path.dirname(program), exist_ok=True)
     source = os.path.join(tools.HERE, "race.rs")
     built = tools.Ran(
@@ -86,42 +72,8 @@ def run(cargo, package, targets, tests):
         RUSTFLAGS=FLAGS,
         TSAN_OPTIONS=OPTIONS,
         CARGO_INCREMENTAL="0",
-        CARGO_TARGET_DIR=OWN,
+        CARGO_TARGET_DIR=os.path.join(tools.ROOT, "target", "tsan"),
     )
-
-
-def routed(cargo):
-    """Builds the router in the same way, and runs tests from outside with it. Returns the
-    run, and the lines that end the reports.
-    """
-    made = tools.Ran(
-        [*cargo, "build", "--locked", "-q", "-Zbuild-std", "--target", tools.host()]
-        + ["-p", "stead-rrd"],
-        RUSTFLAGS=FLAGS,
-        CARGO_INCREMENTAL="0",
-        CARGO_TARGET_DIR=OWN,
-    )
-    if made.code:
-        return made, []
-    said = os.path.join(OWN, "said")
-    shutil.rmtree(said, ignore_errors=True)
-    os.makedirs(said)
-    python = os.path.join(tools.ROOT, ".venv", "bin", "python")
-    files = [os.path.join("tests", "rrd", name) for name in ROUTED]
-    ran = tools.Ran(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *files],
-        STEAD_RRD_PROGRAM=os.path.join(OWN, tools.host(), "debug", "stead-rrd"),
-        # the tests judge the exit codes; the reports are in files, one a process
-        TSAN_OPTIONS=f"halt_on_error=0 exitcode=0 log_path={said}/",
-    )
-    for word in ("passed", "failed"):
-        count = re.findall(rf"(\d+) {word}", ran.text.rstrip().rpartition("\n")[2])
-        setattr(ran, word, int((count or [0])[-1]))
-    found = []
-    for path in sorted(glob.glob(os.path.join(said, "*"))):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            found += reports(file.read())
-    return ran, found
 
 
 def main():
@@ -138,8 +90,6 @@ def main():
         if only in name:
             ran = run(cargo, *part)
             tally.row(name, ran, reports(ran.text))
-    if only in ROUTER:
-        tally.row(ROUTER, *routed(cargo))
     tally.close()
 
 

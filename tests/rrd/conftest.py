@@ -1,6 +1,5 @@
 """Fixtures that the tests of the RRD router share."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -18,15 +17,11 @@ from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 @pytest.fixture(scope="session")
 def programs():
-    """Returns the programs by name, as built from this source. STEAD_RRD_PROGRAM names a
-    stead-rrd that was built in another way.
-    """
+    """Returns the programs by name, as built from this source."""
     for name in ("rrdcached", "rrdtool"):
         if not shutil.which(name):
             pytest.skip(f"{name} is not installed")
-    programs = built.programs()
-    programs["stead-rrd"] = os.environ.get("STEAD_RRD_PROGRAM", programs["stead-rrd"])
-    return programs
+    return built.programs()
 
 
 @pytest.fixture
