@@ -468,7 +468,7 @@ def finish(command, out):
     it and the processes that it waited for have used.
     """
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    # with it, each of a hundred thousand lines is a call of the system
+    # it would make a system call of each line that a test writes to a pipe, and some write 100,000
     env.pop("PYTHONUNBUFFERED", None)
     child = subprocess.Popen(
         command,

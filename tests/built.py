@@ -44,9 +44,8 @@ TESTS = [
     "--no-run",
 ]
 
-# The variable that names the directory in which a run of all suites keeps what cargo said. So
-# each selection is asked for once: an answer takes cargo a second, and it waits for every
-# build of the same profile.
+# The variable that names the directory in which a run of all suites keeps cargo's messages.
+# Without it, each suite starts cargo again, and cargo first waits until nobody else builds.
 KEPT = "STEAD_BUILT_KEPT"
 
 
@@ -79,7 +78,7 @@ def messages(arguments):
         json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")
     ]
     if file:
-        # several suites may ask at once
+        # renamed, so that a suite that looks at the same time never reads half of it
         with open(f"{file}.{os.getpid()}", "w", encoding="utf-8") as said:
             json.dump(found, said)
         os.replace(said.name, file)

@@ -237,8 +237,8 @@ static void *open_and_close(void *given) {
       stead_map_free(other);
     problems += !answers_fit(state, map);
     stead_map_free(map);
-    // Without time for the publisher, threads only open the same epoch again:
-    // with a quarter of this pause they see no more epochs, for twice the CPU.
+    // The pause gives the publisher time. Without it, the threads mostly open
+    // the same epoch again.
     usleep(turn % 3 * 2000);
   }
   CHECK(problems == 0);

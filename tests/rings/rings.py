@@ -288,17 +288,8 @@ def output(command, text=None, **more):
     """Runs a program with `text` as its input and returns its output. If it fails,
     fails the test with its error output.
     """
-    # PYTHONUNBUFFERED would make a system call of each of the 100,000 lines of an answer
-    environment = dict(more.pop("env", os.environ))
-    environment.pop("PYTHONUNBUFFERED", None)
     done = subprocess.run(
-        command,
-        input=text,
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-        env=environment,
-        **more,
+        command, input=text, capture_output=True, timeout=PATIENCE, check=False, **more
     )
     assert done.returncode == 0, (
         f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}"

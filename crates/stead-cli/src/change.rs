@@ -232,12 +232,13 @@ impl Change {
         })?)
     }
 
-    /// Returns the names of the nodes that words name: nodes of the map before, where the data is.
+    /// Returns the names of the lost nodes. A word is the name of a node, or a label of nodes of the
+    /// map before, such as `zone=a`.
     fn lost(&self, words: &[String]) -> Result<Vec<String>> {
         let map = self.old.as_ref().unwrap_or(&self.new);
         let mut names: Vec<String> = Vec::new();
         for word in words {
-            // what is wrong with the name of a node, the report says
+            // the report refuses a name that no node has
             let named = match word.contains('=') {
                 true => down::nodes(map, word)?,
                 false => Vec::new(),

@@ -94,7 +94,7 @@ impl Source for Waiting {
                 short: extent.short,
                 failed: None,
             }),
-            // even when it may: that begins with another socket of this name
+            // Clients are served after this has ended, even if the router may serve already.
             pair: Some(PairStatus {
                 serving: false,
                 ..self.pair.status()

@@ -33,8 +33,8 @@ use crate::exit::{Failure, Result, CONFLICT, DATA};
 const FRAME: usize = 10;
 /// From this size on the file is written anew.
 const LARGE: u64 = 32 << 20;
-/// Longer than [`Journal::is_open`] holds the lock.
-const LOOKED_AT: Duration = Duration::from_millis(100);
+/// How long [`Journal::open`] waits for the lock, which [`Journal::is_open`] takes for a moment.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How far a node is done in a pass.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ impl Journal {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
-        let end = Instant::now() + LOOKED_AT;
+        let end = Instant::now() + PATIENCE;
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() > end {
                 return Err(Failure::new(
@@ -105,7 +105,7 @@ impl Journal {
                     ),
                 ));
             }
-            std::thread::sleep(LOOKED_AT / 10);
+            std::thread::sleep(PATIENCE / 10);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;

@@ -35,7 +35,7 @@ pub struct Standing {
     pub total: Option<u64>,
     /// How many items of it failed.
     pub failed: usize,
-    /// Whether a `run` works on it now, on this machine.
+    /// Whether `stead-sync carry run` is working on it now, on this machine.
     pub running: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct Root {
     pub own: Own,
     /// the directories that have names which are not durable yet
     touched: Mutex<BTreeSet<PathBuf>>,
-    /// the node, and the device and inode of the root when it was ready
+    /// the name of the node, and the device and inode that the root had when it was last ready
     known: Mutex<Option<(String, (u64, u64))>>,
 }
 
@@ -139,8 +139,8 @@ impl Root {
         Ok(format!("{} {} {}", machine.trim(), meta.dev(), meta.ino()))
     }
 
-    /// Expects the root of a node to be there from now on. What is asked of one that is not is a
-    /// fault.
+    /// Remembers that this is the root of a node. While the root is not there, a write fails, and so
+    /// does a look at an item that is not found.
     pub fn expect(&self, node: &str) {
         if self.ready(node).is_err() {
             // no directory has this number
