@@ -438,7 +438,7 @@ def closing_counts(text):
 
 def failures(text):
     """The lines that name a failed test: pytest's, cargo's, unittest's (with the exception),
-    prove's, PHPUnit's.
+    prove's, PHPUnit's, our own runners'. Without any, the last lines of the text.
     """
     text = re.sub(
         r"^((?:FAIL|ERROR): .*)\n-{70}\nTraceback .*\n(?:[ \n].*\n|\n)*(\S.*)",
@@ -446,12 +446,13 @@ def failures(text):
         text,
         flags=re.MULTILINE,
     )
-    return re.findall(
-        r"^(?:(?:FAILED|ERROR) \S+\.py.*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
-        r"|\d+\) .*)$",
+    named = re.findall(
+        r"^ *((?:FAILED|ERROR) \S+\.py.*|test .* \.\.\. FAILED|(?:FAIL|FAILED|ERROR): .*"
+        r"|not ok .*|\d+\) .*|== .* see above; .*)$",
         text,
         re.MULTILINE,
     )
+    return named[:20] or [line for line in text.splitlines() if line.strip()][-5:]
 
 
 # How many seconds a suite may take: a test that never ends is to be named, and the other
@@ -657,11 +658,15 @@ def main():
             with speaking:
                 print(f"== {name}", flush=True)
             start = time.monotonic()
-            count, said, failed, used = run(name, command, counter, needs, log_dir)
+            try:
+                count, said, failed, used = run(name, command, counter, needs, log_dir)
+            except (OSError, ValueError, IndexError) as error:
+                count, said, failed, used = Count(failed=1), f"FAILED: {error}", True, 0
             with speaking:
                 if failed:
                     print(said, flush=True)
-                    named.extend(f"{name}: {line}" for line in failures(said)[:20])
+                    named.append(name)
+                    named.extend(f"  {line}" for line in failures(said))
                 total.passed, total.failed, total.skipped = (
                     total.passed + count.passed,
                     total.failed + count.failed,
@@ -696,11 +701,8 @@ def main():
                 lanes.submit(go, *suite)
         for suite in (suite for suite in suites if suite[0] == LAST):
             go(*suite)
-    lines = [done.get(name, f"{name:<30} did not end") for name, *_ in suites]
-    if len(done) < len(suites):
-        total.failed += 1
     print()
-    print("\n".join(lines + named))
+    print("\n".join([done[name] for name, *_ in suites] + named))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 

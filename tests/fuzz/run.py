@@ -1,11 +1,13 @@
 """Fuzzes what reads bytes of others, with libFuzzer and the targets of tools/fuzz. Started
-by `make fuzz`. It goes on from what earlier runs reached (target/fuzz/corpus).
+by `make fuzz`. It goes on from what earlier runs reached (target/fuzz/corpus), and adds up their
+executions (target/fuzz/executions.json).
 
 It first runs a control, which only a guided engine can make fail. A failing input is kept,
 and the last lines say how to see it again. Exit 1 when anything failed.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -23,6 +25,7 @@ COMMITTED = os.path.join(ROOT, "fuzz", "corpus")
 FAILED = os.path.join(ROOT, "fuzz", "failed")
 REACHED = os.path.join(BUILD, "corpus")
 FOUND = os.path.join(BUILD, "found")
+EXECUTIONS = os.path.join(BUILD, "executions.json")
 
 # What cargo-fuzz gives rustc, too: the counters that guide the engine. All of it works with
 # a stable compiler.
@@ -35,8 +38,9 @@ COVERAGE = [
     "-Ccodegen-units=1",
 ]
 
-# One input may take this long and this much memory (the program itself takes 60 MiB).
-SECONDS_EACH, MEMORY = 10, 1024
+# One input may take this long and this much memory (the program itself takes 60 MiB). The
+# engine measures by the clock, so a run that gives way to others has more time.
+SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
 # The control is found within some 100,000 executions.
 CONTROL_SECONDS = 120
@@ -96,8 +100,10 @@ def begins(path, wanted):
 class Run:
     """One run of one target."""
 
-    def __init__(self, program, name, seconds, nice):
+    def __init__(self, program, name, seconds, nice, most=0):
+        """Runs for `seconds`, or until `most` executions, if that is not 0."""
         self.name = name
+        self.in_all = 0
         seeds, longest = targets()[name]
         own = os.path.join(REACHED, name)
         found = os.path.join(FOUND, name)
@@ -110,7 +116,8 @@ class Run:
         with tempfile.TemporaryFile() as said:
             child = subprocess.Popen(
                 ["nice", "-n", str(nice), program, f"-max_total_time={seconds}"]
-                + [f"-timeout={SECONDS_EACH}", f"-rss_limit_mb={MEMORY}"]
+                + [f"-timeout={SECONDS_NICE if nice else SECONDS_EACH}"]
+                + [f"-runs={most or -1}", f"-rss_limit_mb={MEMORY}"]
                 + [f"-max_len={longest}", f"-artifact_prefix={found}/"]
                 + ["-print_final_stats=1", "-reload=0", own]
                 + [place for place in read if os.path.isdir(place)],
@@ -141,10 +148,24 @@ class Run:
         """What it did, in a line."""
         each = self.executions / max(self.seconds, 0.001)
         text = (
-            f"{self.name:16}{self.executions:>13,} executions {each:>9,.0f}/s "
-            f"{self.reached:>7,} edges {self.memory:>5} MiB"
+            f"{self.name:16}{self.executions:>11,} executions {each:>8,.0f}/s "
+            f"{self.reached:>6,} edges {self.memory:>4} MiB, in all {self.in_all:>12,}"
         )
         return text if self.ended_well else text + "  FAILED"
+
+
+def added(run):
+    """Adds a run to those before it, in EXECUTIONS; returns the executions of all."""
+    sums = {}
+    if os.path.exists(EXECUTIONS):
+        with open(EXECUTIONS, encoding="utf-8") as file:
+            sums = json.load(file)
+    executions, processor = sums.get(run.name, (0, 0))
+    sums[run.name] = (executions + run.executions, processor + run.processor)
+    with open(EXECUTIONS + ".new", "w", encoding="utf-8") as file:
+        json.dump(sums, file, indent=1, sort_keys=True)
+    os.replace(EXECUTIONS + ".new", EXECUTIONS)
+    return sums[run.name][0]
 
 
 def minimize(program, names):
@@ -183,6 +204,12 @@ def main():
         "--seconds", type=int, default=60, help="for each target (%(default)s)"
     )
     parser.add_argument(
+        "--executions",
+        type=int,
+        default=0,
+        help="end a target earlier, after so many (default: never)",
+    )
+    parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="targets at once (%(default)s)"
     )
     parser.add_argument("--nice", type=int, default=0, help="(%(default)s)")
@@ -215,8 +242,9 @@ def main():
     lock = threading.Lock()
 
     def run(name):
-        done = Run(program, name, options.seconds, options.nice)
+        done = Run(program, name, options.seconds, options.nice, options.executions)
         with lock:
+            done.in_all = added(done)
             print(done.line(), flush=True)
         return done
 

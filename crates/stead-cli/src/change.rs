@@ -232,8 +232,8 @@ impl Change {
         })?)
     }
 
-    /// Returns the names of the lost nodes. A word is the name of a node, or a label of nodes of the
-    /// map before, such as `zone=a`.
+    /// Returns the names of the lost nodes. A word is the name of a node, or a label of nodes of
+    /// the map before, such as `zone=a`.
     fn lost(&self, words: &[String]) -> Result<Vec<String>> {
         let map = self.old.as_ref().unwrap_or(&self.new);
         let mut names: Vec<String> = Vec::new();

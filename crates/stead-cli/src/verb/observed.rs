@@ -271,9 +271,9 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
     rings
 }
 
-/// Tries every ring of a kind, with the members in the order of the map's nodes. If the keys show that
-/// the servers stand in another order, it tries that one, too: rules such as the remainder depend on
-/// the order.
+/// Tries every ring of a kind, with the members in the order of the map's nodes. If the keys show
+/// that the servers stand in another order, it tries that one, too: rules such as the remainder
+/// depend on the order.
 fn of_kind(
     kind: &Kind,
     members: &[Member],

@@ -110,8 +110,8 @@ impl Function {
     pub fn value(self, key: &[u8]) -> u64 {
         match self {
             Md5 => md5(key),
-            Sha1 => first_8(&Sha1::digest(key)),
-            Xxh3 => twox_hash::XxHash3_64::oneshot(key),
+            Sha1 => sha1(key),
+            Xxh3 => xxh3(key),
             // MD5's words are little-endian, so the first four bytes read that way are the first
             // word
             Md5Le32 => match short_md5::words_of(key) {
@@ -216,6 +216,18 @@ pub(super) fn md5(key: &[u8]) -> u64 {
         Some([a, b, _, _]) => u64::from(a.swap_bytes()) << 32 | u64::from(b.swap_bytes()),
         None => first_8(&Md5::digest(key)),
     }
+}
+
+/// The first 8 bytes of SHA-1, big-endian.
+#[inline]
+pub(super) fn sha1(key: &[u8]) -> u64 {
+    first_8(&Sha1::digest(key))
+}
+
+/// XXH3, 64 bits, seed 0.
+#[inline]
+pub(super) fn xxh3(key: &[u8]) -> u64 {
+    twox_hash::XxHash3_64::oneshot(key)
 }
 
 /// The part of a key that Redis Cluster hashes: the text between the first `{` and the first `}`

@@ -191,8 +191,8 @@ impl Hash {
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
             Hash::Md5 => Point(function::md5(key)),
-            Hash::Sha1 => Point(Function::Sha1.value(key)),
-            Hash::Xxh3 => Point(Function::Xxh3.value(key)),
+            Hash::Sha1 => Point(function::sha1(key)),
+            Hash::Xxh3 => Point(function::xxh3(key)),
             Hash::SipHash(secret) => {
                 let mut hasher = siphasher::sip::SipHasher24::new_with_key(&secret.0);
                 hasher.write(key);

@@ -139,8 +139,8 @@ impl Root {
         Ok(format!("{} {} {}", machine.trim(), meta.dev(), meta.ino()))
     }
 
-    /// Remembers that this is the root of a node. While the root is not there, a write fails, and so
-    /// does a look at an item that is not found.
+    /// Remembers that this is the root of a node. While the root is not there, a write fails, and
+    /// so does a look at an item that is not found.
     pub fn expect(&self, node: &str) {
         if self.ready(node).is_err() {
             // no directory has this number
