@@ -72,8 +72,13 @@ impl Hash {
         if cells == Cells::FINEST && !self.is_modulo() {
             return self.point(rule.of(key));
         }
-        // all points of a cell have the same value of the hash, so the first point of the cell
-        // stands for all
+        self.first_point_of(rule, cells, key)
+    }
+
+    /// Returns the first point of a key's cell. All points of a cell have the same value of the
+    /// hash, so its first point stands for all.
+    #[inline(never)]
+    fn first_point_of(&self, rule: KeyRule, cells: Cells, key: &[u8]) -> Point {
         Point(cells.bound(self.cell(rule.of(key), cells)) as u64)
     }
 
@@ -191,8 +196,18 @@ impl Hash {
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
             Hash::Md5 => Point(function::md5(key)),
-            Hash::Sha1 => Point(function::sha1(key)),
             Hash::Xxh3 => Point(function::xxh3(key)),
+            _ => self.point_of_others(key),
+        }
+    }
+
+    /// The point of a key by one of the other hashes. Inlined, they would need so many registers
+    /// that each of the two above took longer.
+    #[inline(never)]
+    fn point_of_others(&self, key: &[u8]) -> Point {
+        match self {
+            Hash::Md5 | Hash::Xxh3 => self.point(key),
+            Hash::Sha1 => Point(function::sha1(key)),
             Hash::SipHash(secret) => {
                 let mut hasher = siphasher::sip::SipHasher24::new_with_key(&secret.0);
                 hasher.write(key);

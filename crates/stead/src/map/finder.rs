@@ -118,6 +118,7 @@ fn first(bytes: &[u8], points: usize, slice: usize) -> u64 {
 
 /// Among these slices, returns the number of the last one that starts at or before the point; if
 /// none does, that of the slice in front of them.
+#[inline]
 pub(super) fn last_not_after(
     bytes: &[u8],
     points: usize,
