@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from answers import passed
-from locales import locales
+from locales import locales, part
 from report import TESTS, report
 
 MODULE = runpy.run_path(os.path.join(os.path.dirname(TESTS), "scripts", "perl-module"))
@@ -26,6 +26,7 @@ def run(locale, files):
     with tempfile.TemporaryDirectory() as scratch:
         if locale:
             os.environ.update(locales(scratch, [locale])[locale], ANSWER_LOCALE=locale)
+            files = part(files)
         return passed("Perl", command(MODULE["build"]()), files, scratch)
 
 

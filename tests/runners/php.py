@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from answers import passed
-from locales import locales
+from locales import locales, part
 from report import TESTS, report
 
 # isort: split
@@ -32,6 +32,7 @@ def run(backend, locale, files):
         os.environ["STEAD_LIBRARY"] = os.path.join(built.libraries(), "libstead.so")
         if locale:
             os.environ.update(locales(scratch, [locale])[locale], ANSWER_LOCALE=locale)
+            files = part(files)
         return passed("PHP", command(backend), files, scratch)
 
 

@@ -49,7 +49,8 @@ pub fn lists(data: &[u8]) {
                 .and_then(|at| ring.members.get(at as usize));
             assert_eq!(member.map(|m| m.name.as_str()), Some(name));
         }
-        let text = ring.fleet("ring");
-        Fleet::parse(&text, "fleet.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        for text in [ring.fleet("ring"), map.fleet().to_toml()] {
+            Fleet::parse(&text, "fleet.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        }
     }
 }

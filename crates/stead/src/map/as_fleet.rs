@@ -11,6 +11,7 @@ use crate::hash::Hash;
 use crate::memory::{self, Room};
 use crate::point::Point;
 use crate::policy::NodeId;
+use crate::weight::Weight;
 
 impl Map {
     /// Returns the fleet of this map: its nodes, policies and pins, with everything that placement
@@ -29,9 +30,16 @@ impl Map {
             .map(|first| self.stated_first(first))
             .collect();
         firsts.sort_by(|a, b| a.what.cmp(&b.what));
+        let nodes = self.stated_nodes();
+        // a ring may list one node twice for a key, where a fleet wants as many nodes as copies
+        let holding = nodes.iter().filter(|node| node.weight != Weight::ZERO);
+        let replicas = match self.may_list_twice() {
+            true => self.replicas().min(holding.count().max(1) as u32),
+            false => self.replicas(),
+        };
         Fleet {
             name: self.name().to_owned(),
-            replicas: self.replicas(),
+            replicas,
             spread: self.spread().map(str::to_owned).collect(),
             hash: Some(self.hash()).filter(named),
             key_rule: Some(self.key_rule()),
@@ -39,7 +47,7 @@ impl Map {
             max_slices_line: 0,
             tolerance: self.tolerance(),
             move_limit: None,
-            nodes: self.stated_nodes(),
+            nodes,
             policies: self
                 .policies()
                 .filter_map(|policy| self.stated_policy(policy))

@@ -232,8 +232,11 @@ impl Ring {
              # To give a node a name that lasts: write the new name, and its old one as formerly = \"...\"; nothing moves.\n\n",
         );
         text.push_str(&format!("name = {}\n", quoted(name)));
-        if self.replicas > 1 {
-            text.push_str(&format!("replicas = {}\n", self.replicas));
+        // a ring may list one server twice for a key, where stead wants as many servers as copies
+        let holding = self.members.iter().filter(|m| m.weight != Weight::ZERO);
+        let replicas = self.replicas.min(holding.count() as u32);
+        if replicas > 1 {
+            text.push_str(&format!("replicas = {replicas}\n"));
         }
         for member in &self.members {
             text.push_str(&format!("\n[[node]]\nname = {}\n", quoted(&member.name)));
@@ -261,4 +264,33 @@ impl Ring {
 /// occur: names have no control characters.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::Fleet;
+    use crate::hash::{Affixes, Function};
+
+    #[test]
+    fn a_server_that_is_listed_twice_is_one_copy_in_the_fleet() {
+        let member = |name: &str| Member::new(name.to_owned(), Weight::ONE);
+        let ring = Ring {
+            hash: Hash::of(Function::Md5, false, Affixes::default()),
+            cells: Cells::FINEST,
+            replicas: 2,
+            members: vec![member("a"), member("b"), member("c")],
+            table: vec![(0, vec![1, 1])],
+        };
+        let replicas = |weights| {
+            let ring = ring.clone().with(weights);
+            let of_map = ring.map("ring").unwrap().fleet().to_toml();
+            let [own, of_map] = [ring.fleet("ring"), of_map]
+                .map(|text| Fleet::parse(&text, "fleet.toml").unwrap().replicas);
+            assert_eq!(own, of_map);
+            own
+        };
+        // of the shares, b has all
+        assert_eq!((replicas(Weights::Shares), replicas(Weights::Ring)), (1, 2));
+    }
 }
