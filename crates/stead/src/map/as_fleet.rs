@@ -31,12 +31,10 @@ impl Map {
             .collect();
         firsts.sort_by(|a, b| a.what.cmp(&b.what));
         let nodes = self.stated_nodes();
-        // a ring may list one node twice for a key, where a fleet wants as many nodes as copies
+        // the map of a ring may have more copies than nodes with a weight: it lists one node twice,
+        // or gives others so little that their weight is 0
         let holding = nodes.iter().filter(|node| node.weight != Weight::ZERO);
-        let replicas = match self.may_list_twice() {
-            true => self.replicas().min(holding.count().max(1) as u32),
-            false => self.replicas(),
-        };
+        let replicas = self.replicas().min(holding.count().max(1) as u32);
         Fleet {
             name: self.name().to_owned(),
             replicas,

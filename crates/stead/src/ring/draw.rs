@@ -232,7 +232,8 @@ impl Ring {
              # To give a node a name that lasts: write the new name, and its old one as formerly = \"...\"; nothing moves.\n\n",
         );
         text.push_str(&format!("name = {}\n", quoted(name)));
-        // a ring may list one server twice for a key, where stead wants as many servers as copies
+        // a ring may list one server twice for a key, or give others so little that their weight is
+        // 0; a fleet has as many nodes with a weight as copies
         let holding = self.members.iter().filter(|m| m.weight != Weight::ZERO);
         let replicas = self.replicas.min(holding.count() as u32);
         if replicas > 1 {
