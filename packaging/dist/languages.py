@@ -34,7 +34,6 @@ def wheel():
     tree.run(
         [sys.executable, "scripts/python-module", "--portable"],
         CARGO_TARGET_DIR=objects,
-        CARGO_PROFILE_RELEASE_LTO="thin",
         RUSTFLAGS=flags(objects),
         PYTHONDONTWRITEBYTECODE="1",
     )
