@@ -469,7 +469,7 @@ def finish(command, out):
     it and the processes that it waited for have used.
     """
     env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    # it would make a system call of each line that a test writes to a pipe, and some write 100,000
+    # With it, Python makes a system call for each line that it prints, and some tests print 100,000.
     env.pop("PYTHONUNBUFFERED", None)
     child = subprocess.Popen(
         command,
@@ -701,8 +701,11 @@ def main():
                 lanes.submit(go, *suite)
         for suite in (suite for suite in suites if suite[0] == LAST):
             go(*suite)
+    lines = [done.get(name, f"{name:<30} did not end") for name, *_ in suites]
+    if len(done) < len(suites):
+        total.failed += 1
     print()
-    print("\n".join([done[name] for name, *_ in suites] + named))
+    print("\n".join(lines + named))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 

@@ -38,8 +38,8 @@ COVERAGE = [
     "-Ccodegen-units=1",
 ]
 
-# One input may take this long and this much memory (the program itself takes 60 MiB). The
-# engine measures by the clock, so a run that gives way to others has more time.
+# One input may take this long and this much memory (the program itself takes 60 MiB). libFuzzer
+# also counts the time in which other programs compute, so a run with --nice gets more of it.
 SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
 # The control is found within some 100,000 executions.

@@ -25,8 +25,8 @@ def wait_for(condition, what):
             return found
         now = time.monotonic()
         assert now < end, f"waited {LIMIT} s for {what}"
-        # Many conditions run a program. The pause is longer than the condition takes, so that
-        # asking does not slow down what is waited for.
+        # Many conditions run a program. The pause is longer than the condition takes, so that the
+        # servers under test keep most of the processor.
         time.sleep(min(max(0.02, 8 * (now - begin)), 0.2))
 
 

@@ -229,8 +229,8 @@ def test_a_check_under_load_raises_no_false_alarm(
     """Few files get many updates each; many files get some each."""
     filled.stop_router()
     filled.start_router("--check-every", "0", "--log-level", "debug")
-    # A check reads every row, so the files have no more than they need: a Hammer sends updates of
-    # up to 99,000 seconds, a Feed of far fewer.
+    # A check reads every row, so the files have no more rows than they need. The updates of a Hammer
+    # cover up to 99,000 seconds, and those of a Feed far fewer.
     create_feed(filled, fed_names(files), rows=100_000 if feeder is Hammer else 20_000)
     with feeder(filled, fed_names(files)) as feed:
         wait_for(lambda: feed.count() > 500, "the load")

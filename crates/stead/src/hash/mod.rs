@@ -201,8 +201,9 @@ impl Hash {
         }
     }
 
-    /// The point of a key by one of the other hashes. Inlined, they would need so many registers
-    /// that each of the two above took longer.
+    /// The point of a key by one of the hashes that [`Hash::point`] does not compute itself. If
+    /// they were inlined there, md5 and xxh3 would take longer, since more registers would be saved
+    /// at each call.
     #[inline(never)]
     fn point_of_others(&self, key: &[u8]) -> Point {
         match self {

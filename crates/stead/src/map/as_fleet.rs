@@ -19,8 +19,9 @@ impl Map {
     ///
     /// Building the fleet on this map changes nothing ([`Map::same`]), with two exceptions. A
     /// gradual change that is under way is completed. The map of an adopted ring gets exact shares,
-    /// as with every fleet. Nodes that are leaving are not part of the fleet. The hash is part of
-    /// it only if a fleet can name it and it has no secret; a build keeps the hash of the map.
+    /// as with every fleet, and has no more copies than nodes with a weight. Nodes that are leaving
+    /// are not part of the fleet. The hash is part of it only if a fleet can name it and it has no
+    /// secret; a build keeps the hash of the map.
     pub fn fleet(&self) -> Fleet {
         let named = |hash: &Hash| matches!(hash, Hash::Md5 | Hash::Sha1 | Hash::Xxh3);
         let mut pins: Vec<fleet::Pin> = self.pins().map(|pin| self.stated_pin(pin)).collect();
