@@ -45,7 +45,7 @@ help-all:
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
 	@echo 'make book          makes the pages of docs a book with search, target/book/index.html (the first time, it builds mdbook for some minutes)'
-	@echo 'make build         builds the programs and the C library (target/release/stead, stead-sync, stead-rrd, libstead.so, libstead.a), the manual and the completions'
+	@echo 'make build         builds the programs and the C library (target/release/stead, stead-sync, stead-rrd and libstead.so, and target/libstead.a), the manual and the completions'
 	@echo 'make wheel         builds the Python module and the program as a wheel, for pip install target/wheels/*.whl (PORTABLE=1: for glibc 2.17 and newer)'
 	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
 	@echo 'make php-extension builds the PHP extension, target/php/stead.so, with phpize'
@@ -109,6 +109,7 @@ build: setup
 	@echo '== building stead, stead-sync, stead-rrd, libstead, manual and completions (release)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-sync -p stead-rrd -p stead-capi
+	@scripts/static-library $(TARGET)/release $(TARGET)/libstead.a
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
 	@# The system's libraries that libstead.a needs. rustc is asked about an empty library, since it would build ours again to

@@ -180,11 +180,7 @@ def expected(lib="lib"):
     ):
         own = verbs_of(program, verb)
         verbs += [f"{program}-{verb}-{below}" for below in own]
-    functions = re.findall(
-        r"^(?!typedef)[a-z].*?\b(stead_\w+)\(",
-        read(ROOT, "include", "stead.h"),
-        re.MULTILINE,
-    )
+    functions = in_header()
     types = re.findall(
         r"^(?:\} |typedef struct stead_\w+ )(stead_\w+);$",
         read(ROOT, "include", "stead.h"),
@@ -277,6 +273,11 @@ def check_tree(prefix, lib="lib"):
         [n for n in library["NEEDED"] if not of_the_system.match(n)],
         [],
     )
+    TALLY.equal(
+        "the archive defines the functions of the header, and no other name",
+        defined(os.path.join(prefix, lib, "libstead.a")),
+        sorted(set(in_header())),
+    )
     for program in PROGRAMS:
         TALLY.that(
             f"{program} does not need the library",
@@ -298,6 +299,15 @@ def check_tree(prefix, lib="lib"):
     return None
 
 
+def in_header():
+    """Returns the names of the functions of stead.h."""
+    return re.findall(
+        r"^(?!typedef)[a-z].*?\b(stead_\w+)\(",
+        read(ROOT, "include", "stead.h"),
+        re.MULTILINE,
+    )
+
+
 def dynamic(path):
     """Returns SONAME, NEEDED and so on of a binary."""
     entries = {"SONAME": [], "NEEDED": []}
@@ -306,6 +316,16 @@ def dynamic(path):
     ):
         entries.setdefault(tag, []).append(value)
     return entries
+
+
+def defined(archive):
+    """Returns the names that an archive defines for the programs that it is linked with."""
+    names = re.findall(
+        r"(?:GLOBAL|WEAK|UNIQUE) +\w+ +(?!UND)\w+ +(\S+)$",
+        Done(["readelf", "-sW", archive]).good(),
+        re.MULTILINE,
+    )
+    return sorted(set(names))
 
 
 def check_pages(prefix):
