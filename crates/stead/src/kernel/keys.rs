@@ -37,11 +37,13 @@ impl<'a> Keys<'a> {
     /// is the quickest form. Spans may touch, overlap and leave gaps. Returns `None` if one is not
     /// inside the buffer.
     pub fn spans(bytes: &'a [u8], spans: &'a [Span]) -> Option<Keys<'a>> {
-        let inside =
-            |span: &Span| span.start <= bytes.len() && span.length <= bytes.len() - span.start;
-        // not `all`: looking at every span without leaving early is quicker
-        let outside = spans.iter().filter(|span| !inside(span)).count();
-        (outside == 0).then_some(Keys(Form::Spans(bytes, spans)))
+        // No buffer is longer than isize::MAX. So one of these four numbers has its first bit set
+        // exactly where a span is not inside. The loop never leaves early, which makes it quicker.
+        let numbers = spans.iter().fold(0, |numbers, &Span { start, length }| {
+            let behind = bytes.len().wrapping_sub(start);
+            numbers | start | behind | length | behind.wrapping_sub(length)
+        });
+        (numbers <= isize::MAX as usize).then_some(Keys(Form::Spans(bytes, spans)))
     }
 
     /// Returns how many keys there are.

@@ -195,8 +195,15 @@ fn keys_too_long_for_lanes_and_keys_at_the_end() {
 
 #[test]
 fn spans_outside_of_the_bytes_are_refused() {
-    for (start, length) in [(0, 4), (4, 0), (3, 1), (usize::MAX, 2), (1, usize::MAX)] {
-        assert!(Keys::spans(b"abc", &[Span { start, length }]).is_none());
+    let half = isize::MAX as usize;
+    let numbers = [0, 1, 3, 4, half - 3, half, half + 1, usize::MAX - 3, usize::MAX];
+    for start in numbers {
+        for length in numbers {
+            let is_inside = start.checked_add(length).is_some_and(|end| end <= 3);
+            let span = Span { start, length };
+            let between = [Span::default(), span, Span::default()];
+            assert_eq!(Keys::spans(b"abc", &between).is_some(), is_inside, "{span:?}");
+        }
     }
     let inside = [(0, 3), (3, 0), (1, 2)].map(|(start, length)| Span { start, length });
     let keys = Keys::spans(b"abc", &inside).unwrap();
