@@ -203,8 +203,8 @@ SUITES = [
     ("headers are current", rust("header"), cargo_counts, None),
     (
         "lints (clippy)",
-        [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"],
-        whole,
+        [PYTHON, "scripts/lints"],
+        None,
         ((CARGO, "clippy", "--version"), "cargo clippy is not installed"),
     ),
     (
@@ -532,8 +532,7 @@ def run(name, command, counter, needs, log_dir):
 LANES = (os.cpu_count() or 1) + 2
 
 # The first suites need neither the Python module nor anything else of the release build, which
-# runs beside them. Clippy keeps cargo's directory for itself, so it comes after those that ask
-# cargo for the tests.
+# runs beside them.
 FIRST = (
     "RRD router before rrdcached",
     *(
@@ -543,7 +542,6 @@ FIRST = (
         )
     ),
     "maps to every host (etcd, nginx)",
-    "lints (clippy)",
     "reference (Python)",
     "every file is formatted",
 )
@@ -562,6 +560,7 @@ NEXT = (
 LONGEST_FIRST = (
     "rings against their programs",
     "vectors through every runner",
+    "lints (clippy)",
     "site in a box (PHP, Perl, Python)",
     "PHP under php-fpm",
     "Python module",
@@ -627,6 +626,15 @@ def build_module():
         )
 
 
+def keep_commands():
+    """Has every cargo that starts from here keep how it compiles our crates, for the suite of
+    the lints.
+    """
+    if "RUSTC_WRAPPER" not in os.environ:
+        os.environ["RUSTC_WRAPPER"] = os.path.join(ROOT, "scripts", "rustc-kept")
+        os.environ["STEAD_COMMANDS"] = built.COMMANDS
+
+
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
@@ -635,6 +643,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="only print the names")
     parser.add_argument("--set-up", action="store_true", help="only prepare their run")
     asked = parser.parse_args()
+    keep_commands()
     if asked.set_up:
         return set_up()
     wanted = asked.suites

@@ -44,6 +44,12 @@ TESTS = [
     "--no-run",
 ]
 
+# where scripts/rustc-kept keeps how cargo compiles each crate, for scripts/lints
+COMMANDS = os.path.join(
+    os.path.abspath(os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")),
+    "commands",
+)
+
 # The variable that names the directory in which a run of all suites keeps cargo's messages.
 # Without it, each suite starts cargo again, and cargo first waits until nobody else builds.
 KEPT = "STEAD_BUILT_KEPT"

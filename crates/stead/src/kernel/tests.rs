@@ -196,13 +196,27 @@ fn keys_too_long_for_lanes_and_keys_at_the_end() {
 #[test]
 fn spans_outside_of_the_bytes_are_refused() {
     let half = isize::MAX as usize;
-    let numbers = [0, 1, 3, 4, half - 3, half, half + 1, usize::MAX - 3, usize::MAX];
+    let numbers = [
+        0,
+        1,
+        3,
+        4,
+        half - 3,
+        half,
+        half + 1,
+        usize::MAX - 3,
+        usize::MAX,
+    ];
     for start in numbers {
         for length in numbers {
             let is_inside = start.checked_add(length).is_some_and(|end| end <= 3);
             let span = Span { start, length };
             let between = [Span::default(), span, Span::default()];
-            assert_eq!(Keys::spans(b"abc", &between).is_some(), is_inside, "{span:?}");
+            assert_eq!(
+                Keys::spans(b"abc", &between).is_some(),
+                is_inside,
+                "{span:?}"
+            );
         }
     }
     let inside = [(0, 3), (3, 0), (1, 2)].map(|(start, length)| Span { start, length });
