@@ -7,10 +7,12 @@ and the last lines say how to see it again. Exit 1 when anything failed.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,6 +99,29 @@ def begins(path, wanted):
         return file.read(len(wanted)) == wanted
 
 
+# The engines at work, and whether they were told to end. Told by SIGINT, an engine still says what
+# it did, and ends with this code.
+WORKING, STOPPING, INTERRUPTED = set(), threading.Event(), 72
+
+
+def stop(number=None, frame=None):
+    """Ends all engines; what they have done counts."""
+    STOPPING.set()
+    for child in list(WORKING):
+        child.send_signal(signal.SIGINT)
+
+
+def give_way(child):
+    """Lets every other session have the processor first. Linux shares it out between sessions,
+    and `nice` is a matter within one.
+    """
+    with (
+        contextlib.suppress(OSError),
+        open(f"/proc/{child.pid}/autogroup", "w", encoding="ascii") as file,
+    ):
+        file.write("19")
+
+
 class Run:
     """One run of one target."""
 
@@ -125,16 +150,25 @@ class Run:
                 env={**os.environ, "STEAD_FUZZ": name, "RUST_BACKTRACE": "1"},
                 stdout=subprocess.DEVNULL,
                 stderr=said,
+                # a terminal's ^C is for this program, which then ends the engines
+                start_new_session=True,
             )
+            WORKING.add(child)
+            if nice:
+                give_way(child)
+            if STOPPING.is_set():
+                child.send_signal(signal.SIGINT)
             # how long it computed; on a busy machine that is less than the time that passed
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
+            WORKING.discard(child)
             said.seek(0)
             self.said = said.read().decode("utf-8", "replace")
         self.seconds = time.monotonic() - began
         self.processor = used.ru_utime + used.ru_stime
         self.failed = sorted(set(files(found)) - before)
-        self.ended_well = child.returncode == 0
+        interrupted = STOPPING.is_set() and child.returncode == INTERRUPTED
+        self.ended_well = child.returncode == 0 or interrupted
         last = re.findall(r"^#(\d+)\s.* cov: (\d+) ft: (\d+)", self.said, re.MULTILINE)
         self.reached = int(last[-1][1]) if last else 0
         stat = re.findall(r"^stat::(\w+):\s+(\d+)", self.said, re.MULTILINE)
@@ -148,8 +182,8 @@ class Run:
         """What it did, in a line."""
         each = self.executions / max(self.seconds, 0.001)
         text = (
-            f"{self.name:16}{self.executions:>11,} executions {each:>8,.0f}/s "
-            f"{self.reached:>6,} edges {self.memory:>4} MiB, in all {self.in_all:>12,}"
+            f"{self.name:16}{self.executions:>12,}{each:>10,.0f}{self.reached:>8,}"
+            f"{self.memory:>6}{self.in_all:>14,}"
         )
         return text if self.ended_well else text + "  FAILED"
 
@@ -239,9 +273,16 @@ def main():
     word = "fails, as it must" if guided else "DOES NOT FAIL: the engine is not guided"
     print(f"control: {word}, after {control.executions:,} executions", flush=True)
     print(f"{len(names)} targets, {options.seconds} s each, {options.jobs} at once")
+    print(
+        "target           executions  a second   edges   MiB        in all", flush=True
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     lock = threading.Lock()
 
     def run(name):
+        if STOPPING.is_set():
+            return None
         done = Run(program, name, options.seconds, options.nice, options.executions)
         with lock:
             done.in_all = added(done)
@@ -249,7 +290,7 @@ def main():
         return done
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        runs = list(pool.map(run, names))
+        runs = [run for run in pool.map(run, names) if run]
     bad = [run for run in runs if not run.ended_well]
     for one in bad:
         print(f"\n== {one.name}")

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::redis::{Cmd, Connection, FromRedisValue};
 
-use stead_sync::carry::kind::{Added, Item, Kind};
+use stead_sync::carry::kind::{Added, Fault, Item, Kind, Node};
 use stead_sync::carry::redis::Redis;
 
 use crate::carrier::{copy, items, kind, node};
@@ -242,6 +242,18 @@ fn only_the_version_that_was_seen_is_removed_while_it_is_overwritten() {
     assert_eq!(lost, 0);
 }
 
+/// Why servers are refused. A carry asks again after a fault that passes, such as a system call that
+/// was interrupted because the whole process stood still; so does this.
+fn refusal(kind: &Redis, nodes: &[&Node]) -> Fault {
+    let mut fault = kind.ready(nodes).unwrap_err();
+    for _ in 0..10 {
+        if fault.passes {
+            fault = kind.ready(nodes).unwrap_err();
+        }
+    }
+    fault
+}
+
 #[test]
 fn passwords_databases_and_wrong_servers() {
     let Some(server) = servers::redis(&["--requirepass", "geheim"]) else {
@@ -251,11 +263,11 @@ fn passwords_databases_and_wrong_servers() {
     let with = |password| Redis::new("{server}".into(), None, password, false);
     let (zero, one) = (&server.address, format!("{}?db=1", server.address));
     let (source, target) = (node(0, zero), node(1, &one));
-    let fault = with(None).ready(&[&source]).unwrap_err();
+    let fault = refusal(&with(None), &[&source]);
     assert!(!fault.passes, "{fault:?}");
     let kind = with(Some(secret));
     kind.ready(&[&source, &target]).unwrap();
-    let fault = kind.ready(&[&source, &node(2, zero)]).unwrap_err();
+    let fault = refusal(&kind, &[&source, &node(2, zero)]);
     assert!(fault.line.contains("same Redis"), "{fault:?}");
     let login = |url: &str| url.replace("?db", "?pass=geheim&db");
     let mut zero = Patient::open(&format!("{zero}?pass=geheim"));
@@ -269,11 +281,11 @@ fn passwords_databases_and_wrong_servers() {
     assert!(matches!(added, Added::Copied { .. }));
     assert_eq!(one.get("k"), [7]);
     let wrong = with(Some("falsch".to_owned().into()));
-    let fault = wrong.ready(&[&source]).unwrap_err();
+    let fault = refusal(&wrong, &[&source]);
     assert!(!fault.passes && !fault.line.contains("falsch"), "{fault:?}");
     let Some(cluster) = servers::redis_cluster() else {
         return;
     };
-    let fault = with(None).ready(&[&node(0, &cluster.address)]).unwrap_err();
+    let fault = refusal(&with(None), &[&node(0, &cluster.address)]);
     assert!(fault.line.contains("cluster"), "{fault:?}");
 }
