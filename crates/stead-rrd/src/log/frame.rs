@@ -83,3 +83,39 @@ pub(super) fn header_size(bytes: &[u8], id: u64) -> Option<u64> {
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
+
+/// Returns how many bytes there are up to the last one that is not zero. Most of a segment is zeros,
+/// and comparing blocks of them is quick.
+pub(super) fn used(bytes: &[u8]) -> usize {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut end = bytes.len();
+    while end > 0 {
+        let start = end.saturating_sub(ZEROS.len());
+        let block = &bytes[start..end];
+        if block != &ZEROS[..block.len()] {
+            let last = block.iter().rposition(|byte| *byte != 0);
+            return start + last.map_or(0, |last| last + 1);
+        }
+        end = start;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::used;
+
+    #[test]
+    fn what_is_used_ends_behind_the_last_byte_that_is_not_zero() {
+        for length in [0, 1, 4095, 4096, 4097, 10_000] {
+            let mut bytes = vec![0; length];
+            assert_eq!(used(&bytes), 0);
+            for at in [0, 1, 4095, 4096, 5000, 9999] {
+                if at < length {
+                    bytes[at] = 1;
+                    assert_eq!(used(&bytes), at + 1);
+                }
+            }
+        }
+    }
+}

@@ -116,7 +116,8 @@ impl Segment {
         }
         // records lie at multiples of 8; checking the number first is cheap
         let numbers = scan.next..=scan.next + (rest.len() / HEAD) as u64;
-        let proof = (0..rest.len())
+        let used = frame::used(rest);
+        let proof = (0..used)
             .step_by(8)
             .filter_map(|at| rest.get(at..))
             .find_map(|at| {
@@ -130,7 +131,7 @@ impl Segment {
             );
             return Err(damaged(&self.path, scan.end, scan.next, &why));
         }
-        scan.torn = rest.iter().any(|byte| *byte != 0);
+        scan.torn = used > 0;
         Ok(scan)
     }
 
