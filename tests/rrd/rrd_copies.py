@@ -5,6 +5,7 @@ rrdcached.
 import os
 import re
 import subprocess
+import time
 
 
 class Tool:
@@ -19,7 +20,19 @@ class Tool:
         )
 
     def run(self, *words):
-        """Returns the output of a command. The words contain no quotes."""
+        """Returns the output of a command. The words contain no quotes. A file that a server
+        writes at that moment is locked for an instant.
+        """
+        for _ in range(100):
+            lines, error = self.once(words)
+            if error != b"ERROR: could not lock RRD\n":
+                break
+            time.sleep(0.01)
+        assert error is None, (words, error)
+        return b"".join(lines)
+
+    def once(self, words):
+        """Returns the lines of the output, and the line of an error."""
         line = b" ".join(b'"%b"' % word for word in words)
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
@@ -28,8 +41,9 @@ class Tool:
             line = self.process.stdout.readline()
             assert line, f"rrdtool ended at {words}"
             if line.startswith(b"OK u:"):
-                return b"".join(lines)
-            assert not line.startswith(b"ERROR"), (words, line)
+                return lines, None
+            if line.startswith(b"ERROR"):
+                return lines, line
             lines.append(line)
 
 

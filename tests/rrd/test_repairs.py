@@ -144,6 +144,11 @@ def test_a_hole_that_another_router_left_is_filled(cluster, record_property):
     with Client(cluster.unix) as client:
         for name in names():
             assert create(client, name).startswith(b"0 ")
+    # an answer means one copy, and what makes the other one is in A's log
+    wait_for(
+        lambda: all(len(copies(cluster, name)) == 2 for name in names()),
+        "both copies of every file",
+    )
     away = cluster.backends["b2"]
     away.stop(signal.SIGKILL)
     wait_for(lambda: cluster.router_said(r"backend b2 \(\S+ is down"), "b2 to be down")
