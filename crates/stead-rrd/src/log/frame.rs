@@ -84,8 +84,8 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Returns how many bytes there are up to the last one that is not zero. Most of a segment is zeros,
-/// and comparing blocks of them is quick.
+/// Returns how many bytes there are up to the last one that is not zero. Most of a segment is
+/// zeros, and comparing blocks of them is quick.
 pub(super) fn used(bytes: &[u8]) -> usize {
     const ZEROS: [u8; 4096] = [0; 4096];
     let mut end = bytes.len();

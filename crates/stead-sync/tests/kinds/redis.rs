@@ -242,8 +242,8 @@ fn only_the_version_that_was_seen_is_removed_while_it_is_overwritten() {
     assert_eq!(lost, 0);
 }
 
-/// Why servers are refused. A carry asks again after a fault that passes, such as a system call that
-/// was interrupted because the whole process stood still; so does this.
+/// Why servers are refused. A carry asks again after a fault that passes, such as a system call
+/// that was interrupted because the whole process stood still; so does this.
 fn refusal(kind: &Redis, nodes: &[&Node]) -> Fault {
     let mut fault = kind.ready(nodes).unwrap_err();
     for _ in 0..10 {
