@@ -149,9 +149,10 @@ fn flags_the_time_left_and_every_byte_travel() {
     ] {
         let (there, here) = (old.look(key).unwrap(), new.look(key).unwrap());
         assert_eq!((there.0, &there.2), (here.0, &here.2), "{key}");
-        // the clock of a memcached is up to a second late, so an instant can seem further away
+        // The clock of a memcached is a second late, and more where it waits for a processor. So an
+        // instant can seem further away.
         assert!(
-            here.1 <= life + 1 && (here.1 == life || here.1 > life - 60),
+            here.1 <= life + 10 && (here.1 == life || here.1 > life - 60),
             "{key}: {}",
             here.1
         );
