@@ -627,8 +627,8 @@ def build_module():
 
 
 def keep_commands():
-    """Has every cargo that starts from here keep how it compiles our crates, for the suite of
-    the lints.
+    """Makes every cargo that is started from here write down how it compiles our crates.
+    scripts/lints reads it.
     """
     if "RUSTC_WRAPPER" not in os.environ:
         os.environ["RUSTC_WRAPPER"] = os.path.join(ROOT, "scripts", "rustc-kept")

@@ -667,6 +667,7 @@ def check_documented(scratch):
                 {"LD_LIBRARY_PATH": os.path.join(prefix, "lib")},
                 program != "where",
             )
+    check_beside_rust(scratch, prefix)
     if shutil.which("cmake") and not no_libc:
         out = os.path.join(scratch, "cmake all static")
         options = ["-DCMAKE_EXE_LINKER_FLAGS=-static"]
@@ -686,6 +687,50 @@ def check_documented(scratch):
             True,
         )
     make("uninstall", PREFIX=prefix).good()
+
+
+OTHER = """#[no_mangle]
+pub extern "C" fn digits(count: usize) -> usize {
+    let texts: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+    texts.concat().len()
+}
+"""
+
+BESIDE = """#include <stdio.h>
+#include "stead.h"
+size_t digits(size_t count);
+int main(void) {
+    stead_map *map = NULL;
+    stead_error error;
+    int status = stead_map_open("/none", 0, &map, &error);
+    printf("%zu %d\\n", digits(12), status != 0);
+    return 0;
+}
+"""
+
+
+def check_beside_rust(scratch, prefix):
+    """Checks that a program can link libstead.a beside another static library in Rust, in
+    either order: both have parts of Rust's standard library.
+    """
+    place = os.path.join(scratch, "beside")
+    os.makedirs(place)
+    for name, text in (("other.rs", OTHER), ("beside.c", BESIDE)):
+        with open(os.path.join(place, name), "w", encoding="ascii") as file:
+            file.write(text)
+    rustc = [os.environ.get("RUSTC", "rustc"), "--crate-type", "staticlib"]
+    Done([*rustc, "-o", "libother.a", "other.rs"], cwd=place).good()
+    for libraries in ("-lother -l:libstead.a", "-l:libstead.a -lother"):
+        line = (
+            f"cc beside.c -I{prefix}/include -L. -L{prefix}/lib {libraries} -lm "
+            "-o beside && ./beside"
+        )
+        done = Done(["sh", "-c", line], cwd=place)
+        TALLY.that(
+            f"{libraries} links beside a library in Rust, and both answer",
+            done.out == "14 1\n",
+            done.out + done.said,
+        )
 
 
 def with_cmake(sentence, prefix, out, *options, target="all"):

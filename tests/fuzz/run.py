@@ -112,8 +112,8 @@ def stop(number=None, frame=None):
 
 
 def give_way(child):
-    """Lets every other session have the processor first. Linux shares it out between sessions,
-    and `nice` is a matter within one.
+    """Lets every other session have the processor first. Linux divides the processor between
+    sessions, and `nice` only says who goes first within one.
     """
     with (
         contextlib.suppress(OSError),
@@ -150,7 +150,7 @@ class Run:
                 env={**os.environ, "STEAD_FUZZ": name, "RUST_BACKTRACE": "1"},
                 stdout=subprocess.DEVNULL,
                 stderr=said,
-                # a terminal's ^C is for this program, which then ends the engines
+                # so ^C in a terminal reaches this program alone, which then ends the engines
                 start_new_session=True,
             )
             WORKING.add(child)
@@ -268,7 +268,11 @@ def main():
         return
     for place in (REACHED, FOUND):
         shutil.rmtree(os.path.join(place, "control"), ignore_errors=True)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     control = Run(program, "control", CONTROL_SECONDS, options.nice)
+    if STOPPING.is_set():
+        sys.exit("ended before any target began")
     guided = any(begins(path, b"stead!") for path in control.failed)
     word = "fails, as it must" if guided else "DOES NOT FAIL: the engine is not guided"
     print(f"control: {word}, after {control.executions:,} executions", flush=True)
@@ -276,8 +280,6 @@ def main():
     print(
         "target           executions  a second   edges   MiB        in all", flush=True
     )
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     lock = threading.Lock()
 
     def run(name):

@@ -114,7 +114,8 @@ impl Segment {
                 &format!("the next segment begins with {next}"),
             ));
         }
-        // records lie at multiples of 8; checking the number first is cheap
+        // Records lie at multiples of 8, and checking the number first is cheap. No number is 0, so
+        // none begins in the zeros at the end.
         let numbers = scan.next..=scan.next + (rest.len() / HEAD) as u64;
         let used = frame::used(rest);
         let proof = (0..used)
