@@ -6,9 +6,11 @@ tests that failed and the plain total. Exit 1 when anything failed.
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +24,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 sys.dont_write_bytecode = True
 
 import built
+import places
 
 CARGO = os.environ.get("CARGO", "cargo")
 PYTHON = os.environ.get("PYTHON", "python3")
@@ -461,6 +464,8 @@ LONGEST = 30 * 60
 
 # The process groups of the suites that are running.
 RUNNING = set()
+# The directory of the tests' files, when it is in memory.
+TEMPORARY = []
 
 
 def finish(command, out):
@@ -496,6 +501,8 @@ def stop(number, _):
     """Ends every suite that is running, and then this program."""
     for group in list(RUNNING):
         os.killpg(group, signal.SIGTERM)
+    for directory in TEMPORARY:
+        shutil.rmtree(directory, ignore_errors=True)
     os._exit(128 + number)
 
 
@@ -635,6 +642,24 @@ def keep_commands():
         os.environ["STEAD_COMMANDS"] = built.COMMANDS
 
 
+@contextlib.contextmanager
+def files_of_tests():
+    """Makes the directory for the temporary files of the tests, in memory where that is possible,
+    unless the caller has chosen one. Removes it at the end.
+    """
+    memory = None if "TMPDIR" in os.environ else places.in_memory()
+    if memory is None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="stead-", dir=memory, ignore_cleanup_errors=True
+    ) as made:
+        TEMPORARY.append(made)
+        os.chmod(made, 0o1777)  # as /tmp, since not all servers run as root
+        os.environ["TMPDIR"] = made
+        yield
+
+
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
@@ -660,7 +685,7 @@ def main():
     done = {}
     named = []
     speaking = threading.Lock()
-    with tempfile.TemporaryDirectory() as log_dir:
+    with tempfile.TemporaryDirectory() as log_dir, files_of_tests():
         os.environ[built.KEPT] = log_dir
 
         def go(name, command, counter, needs):

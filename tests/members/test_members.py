@@ -25,6 +25,7 @@ import built
 os.environ["STEAD_BUILT"] = built.libraries()
 
 import languages
+import places
 
 PROGRAMS = built.programs()
 COUNT = 6000
@@ -156,7 +157,9 @@ class Members(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory(prefix="stead-members-", dir="/tmp")
+        temporary = tempfile.TemporaryDirectory(
+            prefix="stead-members-", dir=places.short()
+        )
         # cleanups run in reverse order: processes stop before their files are removed
         cls.addClassCleanup(temporary.cleanup)
         cls.children = []

@@ -10,6 +10,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import built
+import places
 from rrd_copies import dumped
 from rrd_servers import Cluster
 from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
@@ -29,7 +30,7 @@ def place():
     """Makes a directory with a short name: the path of a unix socket has at most 107
     bytes.
     """
-    path = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir="/tmp"))
+    path = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=places.short()))
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

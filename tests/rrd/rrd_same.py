@@ -459,6 +459,7 @@ def main():
 
     sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
     import built
+    import places
     from rrd_copies import differing, dumped
     from rrd_servers import Cluster, resident
 
@@ -482,7 +483,7 @@ def main():
     # exit in a way that also stops all processes that it has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     with (
-        tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place,
+        tempfile.TemporaryDirectory(prefix="stead-rrd-", dir=places.short()) as place,
         Cluster(built.programs(), Path(place), quiet=True) as cluster,
     ):
         same = Same(cluster, asked.seed)

@@ -23,6 +23,7 @@ sys.path[:0] = [str(EXAMPLE), str(ROOT / "tests")]
 import browser
 import built
 import parts
+import places
 
 # generous, because the machine may be very busy; nothing is measured by it
 LIMIT = 400
@@ -78,7 +79,7 @@ def room():
     """Makes a directory for the directories of demos, with a short name: the paths of
     their sockets have at most 107 bytes.
     """
-    with tempfile.TemporaryDirectory(prefix="stead-", dir="/tmp") as made:
+    with tempfile.TemporaryDirectory(prefix="stead-", dir=places.short()) as made:
         os.chmod(made, 0o755)  # PostgreSQL does not run as root
         yield Path(made)
 

@@ -11,6 +11,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import built
+import places
 from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 from sync_servers import Etcd
 from sync_site import Site
@@ -30,7 +31,7 @@ def programs():
 @pytest.fixture
 def place():
     """Makes a directory."""
-    path = Path(tempfile.mkdtemp(prefix="stead-sync-", dir="/tmp"))
+    path = Path(tempfile.mkdtemp(prefix="stead-sync-", dir=places.short()))
     yield path
     shutil.rmtree(path, ignore_errors=True)
 
@@ -40,7 +41,7 @@ def cluster():
     """Starts one etcd for all tests that do not harm it; each test has its own keys."""
     if not shutil.which("etcd"):
         pytest.skip("etcd is not installed")
-    directory = Path(tempfile.mkdtemp(prefix="stead-etcd-", dir="/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="stead-etcd-", dir=places.short()))
     with Etcd(directory) as made:
         yield made
     shutil.rmtree(directory, ignore_errors=True)
