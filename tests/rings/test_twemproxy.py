@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-import places
 import rings
+from places import short
 from ports import free_port
 from redis_client import Client
 
@@ -117,7 +117,7 @@ def pool(tmp_path):
                 for i, (port, weight, name) in enumerate(listed):
                     place = f"127.77.{net}.{i + 1}:{port}"
                     if port is None:
-                        place = f"{places.short()}/stead-{net}-{i}-{tmp_path.name}"
+                        place = f"{short()}/stead-{net}-{i}-{tmp_path.name}"
                     entries.append(f"{place}:{weight} {name}".rstrip())
                     nodes.append(name or place)
                     places.append(place)
