@@ -71,7 +71,7 @@ def program_of_tests():
     sys.path.insert(0, os.path.join(ROOT, "tests"))
     import built
 
-    return built.programs()["stead"]
+    return built.program()
 
 
 def main():

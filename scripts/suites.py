@@ -541,14 +541,12 @@ LANES = (os.cpu_count() or 1) + 2
 # The first suites need neither the Python module nor anything else of the release build, which
 # runs beside them.
 FIRST = (
-    "RRD router before rrdcached",
     *(
         name
         for name, *_ in itertools.takewhile(
             lambda suite: suite[0].endswith("(Rust)"), SUITES
         )
     ),
-    "maps to every host (etcd, nginx)",
     "reference (Python)",
     "every file is formatted",
 )
@@ -556,6 +554,8 @@ FIRST = (
 # These need what the release build makes, but not the Python module, which is built after it and
 # leaves a processor idle for a part of its time.
 NEXT = (
+    "RRD router before rrdcached",
+    "maps to every host (etcd, nginx)",
     "C library",
     "install",
     "PHP package",

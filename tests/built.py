@@ -91,22 +91,28 @@ def messages(arguments):
     return found
 
 
-def program():
-    """Returns the path of the program `stead`, built as it is shipped."""
-    return next(
-        m["executable"]
-        for m in messages(RELEASE)
-        if m.get("executable") and m["target"]["name"] == "stead"
-    )
+def executables(arguments):
+    """Returns {name: path} of the programs that cargo builds with these arguments, without tests."""
+    return {
+        m["target"]["name"]: m["executable"]
+        for m in messages(arguments)
+        if m.get("executable") and not m.get("profile", {}).get("test")
+    }
 
 
 def programs():
-    """Returns {name: path} of the programs, built as for the tests of their packages."""
-    return {
-        m["target"]["name"]: m["executable"]
-        for m in messages(TESTS)
-        if m.get("executable") and not m.get("profile", {}).get("test")
-    }
+    """Returns {name: path} of `stead`, `stead-sync` and `stead-rrd`, built as they are shipped."""
+    return executables(RELEASE)
+
+
+def program():
+    """Returns the path of the program `stead`, built as it is shipped."""
+    return programs()["stead"]
+
+
+def tool(name):
+    """Returns the path of a program of the directory tools, built as for its tests."""
+    return executables(TESTS)[name]
 
 
 def libraries():

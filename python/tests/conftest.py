@@ -102,4 +102,4 @@ def program():
     sys.path.append(os.path.join(ROOT, "tests"))
     import built
 
-    return built.programs()["stead"]
+    return built.program()

@@ -59,7 +59,7 @@ def valgrind(part, scratch, suite, forks, controls):
         done.text,
     )
     done = Done([*VALGRIND, suite, new_directory(scratch, "valgrind"), MAPS, ONCE])
-    part.that("the suite under valgrind", done.code == 0, done.text)
+    part.that("the suite under valgrind", done.code == 0, done.told)
     tell(part, "suite", done.text)
     # a child exits with memory of threads that only its parent has, so only its accesses
     # are judged
@@ -191,5 +191,5 @@ def told(part, compiler, name, done):
     part.that(
         f"the {name} under the sanitizers of {compiler}",
         done.code == 0 and not reports,
-        done.text,
+        done.told,
     )

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import built
 
 PICTURES = built.script("pictures.py")
-PROGRAM = built.programs()["stead"]
+PROGRAM = built.program()
 KEYS = [
     "host01.example.com:cpu",
     "host01.example.com:memory",

@@ -39,7 +39,7 @@ def output(command, **more):
 
 def rust():
     """Methods of the types above, and the free functions above."""
-    names = output([built.programs()["surface"], "crates/stead/src"]).split()
+    names = output([built.tool("surface"), "crates/stead/src"]).split()
     return {
         name
         for name in names

@@ -54,7 +54,7 @@ class Stead:
 
 @pytest.fixture(scope="session")
 def program():
-    return os.environ.get("STEAD") or built.programs()["stead"]
+    return os.environ.get("STEAD") or built.program()
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ SIZE = (1160, 1040)
 
 
 def draw(file):
-    stead = os.environ.get("STEAD") or built.programs()["stead"]
+    stead = os.environ.get("STEAD") or built.program()
     with (
         tempfile.TemporaryDirectory() as place,
         browser.Browser(*SIZE) as page,

@@ -142,6 +142,6 @@ def run(program, files, scratch):
 if __name__ == "__main__":
     if not browser.find():
         sys.exit("page.py: there is no Chromium (Debian's chromium-headless-shell)")
-    stead = os.environ.get("STEAD") or built.programs()["stead"]
+    stead = os.environ.get("STEAD") or built.program()
     with tempfile.TemporaryDirectory() as made:
         report("page", lambda files: run(stead, files, made))

@@ -515,13 +515,17 @@ impl Store {
         if new.parent() == base.digest() {
             return Ok(());
         }
-        let was_built = match new.parent() {
-            parent if parent == [0; 32] => "on no map".to_owned(),
-            parent => format!("on the map with the digest {}", short(&parent)),
+        let (was_built, give) = match new.parent() {
+            parent if parent == [0; 32] => ("no map".to_owned(), ""),
+            parent => (
+                format!("the map with the digest {}", short(&parent)),
+                "give that one, or ",
+            ),
         };
+        // short, since C's record cuts the middle out of what has more than 255 bytes with the path
         Err(self.wrong_base(format!(
-            "the new map (epoch {}) was not built on the previous map that was given ({}), but \
-             {was_built}; give the map that it was built on, or build it again",
+            "the new map (epoch {}) was not built on the previous map ({}), but on {was_built}; \
+             {give}build it again",
             new.epoch(),
             name_in_full(base)
         )))

@@ -126,17 +126,17 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let on_second = format!("but on the map with the digest {digest};");
+    let on_second = format!("but on the map with the digest {digest}; give that one, or build");
     for (map, built) in [
-        (&first, "but on no map;"),
+        (&first, "but on no map; build"),
         (&third, &on_second),
-        (&alien, "but on no map;"),
+        (&alien, "but on no map; build"),
     ] {
         let error = store.publish(Some(&first), map).unwrap_err();
         assert_eq!(error.status(), Status::Invalid);
         let text = error.to_string();
         assert!(
-            text.contains("was not built on the previous map that was given (epoch 1 with"),
+            text.contains("was not built on the previous map (epoch 1 with"),
             "{text}"
         );
         assert!(text.contains(built), "{text}");
