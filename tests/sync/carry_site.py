@@ -197,12 +197,15 @@ class Carry:
             app.stop()
         self.apps = []
 
-    def begin(self, *nodes):
+    def begin(self, *nodes, options=()):
         """Makes the next map, with a carry, and the roots of new nodes."""
         self.make_roots(nodes)
         self.nodes = list(nodes)
         self.anna.apply(
-            *nodes, options=("--carry",), more=self.more, attributes=self.attributes
+            *nodes,
+            options=("--carry", *options),
+            more=self.more,
+            attributes=self.attributes,
         )
 
     def run(self, *options):
@@ -217,10 +220,14 @@ class Carry:
         found = reference.read_map(self.anna.bytes()).carry
         return found and found.state
 
-    def home(self, key):
-        """The node where the operator's map places a key."""
+    def homes(self, key):
+        """The nodes where the operator's map places a key."""
         now = reference.read_map(self.anna.bytes())
-        return comparison.both_lists(now, now, now.point(key.encode()))[1][0]
+        return comparison.both_lists(now, now, now.point(key.encode()))[1]
+
+    def home(self, key):
+        """The first of them."""
+        return self.homes(key)[0]
 
     def copies(self):
         """{key: {node: value}} of all files. An application may delete a file meanwhile."""

@@ -252,6 +252,90 @@ def test_the_new_node_loses_data_before_the_old_copies_are_removed(programs, pla
         carry.judge()
 
 
+def test_copies_that_the_first_old_node_lacks_are_not_removed(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, more="replicas = 2")
+        carry.fill()
+        carry.begin(*NEW)
+        # the disk of a was replaced by an empty one
+        shutil.rmtree(carry.roots / "a")
+        carry.make_roots(["a"])
+        before = {key: set(nodes) for key, nodes in carry.copies().items()}
+        assert set(before) == set(KEYS)
+        lost = carry.run()
+        assert (lost.returncode, carry.state()) == (69, "both_new_first"), lost.stderr
+        assert "the new place lacks" in lost.stderr
+        assert all(nodes <= set(carry.copies()[key]) for key, nodes in before.items())
+        # with a named as lost, the other copies are where the rest is copied from
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        assert carry.run().returncode == 0 and carry.state() is None
+        assert {key: set(nodes) for key, nodes in carry.copies().items()} == before
+        carry.begin(*NEW, options=["--allow=take-back"])
+        carry.write_file(top="lost = ['a']")
+        assert carry.run().returncode == 0
+        found = carry.copies()
+        for key in KEYS:
+            assert set(found[key]) == set(carry.homes(key)) - {"a"}, key
+
+
+def test_a_pattern_that_overlooks_much_ends_before_the_first_step(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        files = f"[files]\nroot='{carry.roots}/{{node}}'\npattern="
+        carry.write_file(kind=f"{files}'{{path}}'")
+        for options in ((), (), ("--dry-run",)):
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (66, "old"), done.stderr
+            assert "of 240 items are at nodes where neither map places" in done.stderr
+        carry.write_file(kind=f"{files}'{{path}}'", limits="overlooked = 100")
+        assert carry.run("--dry-run").returncode == 0
+        # half of the files have another ending
+        for n, path in enumerate(sorted(carry.roots.glob("*/*/key*"))):
+            path.rename(f"{path}.{'jpg' if n % 2 else 'png'}")
+        carry.write_file(kind=f"{files}'{{a}}/{{key}}.jpg'")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (66, "old"), done.stderr
+        assert "120 paths do not fit the pattern {a}/{key}.jpg" in done.stderr
+        assert "raise limits.overlooked" in done.stderr
+        for path in sorted(carry.roots.glob("*/*/key*")):
+            path.rename(path.with_suffix(""))
+        carry.write_file()
+        # a few that were forgotten long ago are counted, and left alone
+        (carry.roots / "a" / "xx").mkdir()
+        away = next(key for key in KEYS if carry.home(key) == "b")
+        shutil.copy(carry.path("b", away), carry.roots / "a" / "xx" / away)
+        dry = carry.run("--dry-run", "--json")
+        assert json.loads(dry.stdout)["work"][0]["misplaced"] == 1
+        (carry.roots / "a" / "xx" / away).unlink()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
+def test_a_carry_whose_new_node_lacks_an_attribute_can_be_taken_back(programs, place):
+    with local(programs, place) as site:
+        disk = lambda node: f"attributes = {{ disk = '{node}' }}\n"
+        lines = lambda node: disk(node) if node != "d" else ""
+        carry = Carry(site, KEYS[:20], attributes=lines)
+        carry.fill()
+        carry.begin(*NEW)
+        root = f"[files]\nroot='{carry.roots}/{{disk}}'\npattern='{PATTERN}'"
+        carry.write_file(kind=root)
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (66, "old")
+        assert 'the attribute "disk", which node d does not have' in done.stderr
+        assert "`stead-sync carry reverse` and `run`" in done.stderr
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        back = carry.run()
+        assert (back.returncode, carry.state()) == (0, None), back.stderr
+        carry.judge()
+        carry.attributes = disk
+        carry.begin(*NEW, options=["--allow=take-back"])
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 COMMANDS = """[command]
 list = 'cd ROOTS/$STEAD_FROM && find . -mindepth 2 -type f ! -name ".*" -printf "%f\\n"'
 copy = 'read -r k; d=${k#${k%??}}; mkdir -p ROOTS/$STEAD_TO/$d && cp -p ROOTS/$STEAD_FROM/$d/$k ROOTS/$STEAD_TO/$d/$k'

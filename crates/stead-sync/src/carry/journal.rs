@@ -177,6 +177,11 @@ impl Journal {
         self.write(&[format!("pass {pass} {epoch}")], true)
     }
 
+    /// Begins a pass from its start, also one that an earlier run began.
+    pub fn begin_pass_anew(&self, pass: &str, epoch: u64) -> Result {
+        self.write(&[format!("pass {pass} {epoch}")], true)
+    }
+
     /// Notes that a pass is done.
     pub fn end_pass(&self, pass: &str, epoch: u64) -> Result {
         self.write(&[format!("passed {pass} {epoch}")], true)

@@ -306,6 +306,11 @@ pub trait Kind: Send + Sync {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Returns how many of the things it has listed are no items, so that they are left alone.
+    fn left_alone(&self) -> u64 {
+        0
+    }
 }
 
 /// Does something with many items at once; when that fails, with one after the other, so that one

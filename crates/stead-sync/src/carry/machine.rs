@@ -17,7 +17,7 @@
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -123,9 +123,19 @@ impl<'a> Machine<'a> {
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            let ready = self.retry(|| self.kind.ready(&nodes));
-            ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
-            if carry.state == State::Old && !carry.reverse {
+            let is_first = carry.state == State::Old && !carry.reverse;
+            if !is_untouched(&map, &carry) {
+                let ready = self.retry(|| self.kind.ready(&nodes));
+                let way_out = match is_first {
+                    true => {
+                        "; while a carry is open, the fleet is not changed: go back first, with \
+                             `stead-sync carry reverse` and `run`"
+                    }
+                    false => "",
+                };
+                ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
+            }
+            if is_first {
                 refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
             }
             if !self.push(&map)? {
@@ -162,7 +172,7 @@ impl<'a> Machine<'a> {
                 true => Step::Close,
                 false => Step::Next,
             };
-            if last {
+            if last && !is_untouched(&map, &carry) {
                 nodes.iter().try_for_each(|node| self.clear(node, true))?;
             }
             self.step(&map, step)?;
@@ -284,6 +294,7 @@ impl<'a> Machine<'a> {
         journal: &Journal,
     ) -> Result<End> {
         let tasks: &[Task] = match (carry.state, carry.reverse) {
+            _ if is_untouched(map, carry) => &[],
             (State::Old, false) => &[Task::Count],
             (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
             (State::BothNewFirst, false) => &[Task::Check],
@@ -305,7 +316,11 @@ impl<'a> Machine<'a> {
     }
 
     fn pass(&mut self, task: Task, map: &Map, routes: &Routes, journal: &Journal) -> Result<End> {
-        journal.begin_pass(task.word(), map.epoch())?;
+        match task {
+            // what an earlier run has counted is not known
+            Task::Count => journal.begin_pass_anew(task.word(), map.epoch())?,
+            _ => journal.begin_pass(task.word(), map.epoch())?,
+        }
         for node in routes.touched() {
             // what a process left there that was killed
             self.clear(&routes.nodes[node], false)?;
@@ -343,6 +358,9 @@ impl<'a> Machine<'a> {
         self.report.work.push(work);
         self.report.failed(&journal.story());
         self.report.notes = self.kind.notes();
+        if task == Task::Count && matches!(end, Ok(End::Done)) {
+            refuse_blind(&tally, &*self.kind, self.settings)?;
+        }
         end
     }
 
@@ -386,6 +404,13 @@ fn none_open(file: &Path, map: &Map) -> Failure {
     )
 }
 
+/// Whether a carry was turned round in its first state: then nothing was copied, and no host has
+/// written to a new place. So it ends also where a new node cannot be reached.
+fn is_untouched(map: &Map, carry: &Carry) -> bool {
+    // one epoch began it, and the next one turned it round
+    carry.reverse && carry.state == State::Old && map.epoch() == carry.from_epoch + 2
+}
+
 /// Refuses to carry nothing while something is there: after the last step, applications would look
 /// for it at the new places.
 fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
@@ -393,6 +418,32 @@ fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
         Ok(None) => Ok(()),
         Ok(Some(line)) | Err(Fault { line, .. }) => Err(Failure::new(NO_INPUT, line)),
     }
+}
+
+/// Refuses to carry with a file that overlooks much of what is there: paths that do not fit, and
+/// items that are at nodes where neither map places their keys. Readers would not find them.
+fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
+    let (misplaced, left) = (tally.counts().misplaced, kind.left_alone());
+    let listed = tally.listed.load(Ordering::Relaxed);
+    let percent = settings.limits.overlooked;
+    let is_much = |part: u64, all: u64| part * 100 > all * percent;
+    let line = if is_much(misplaced, listed) {
+        format!(
+            "{misplaced} of {listed} items are at nodes where neither map places their keys, such \
+             as {}: they would not be carried, and readers would not find them; correct the \
+             pattern or whatever else takes the key out of a name, or the hash of the map",
+            tally.first_misplaced()
+        )
+    } else if is_much(left, left + listed) {
+        format!(
+            "{}: if they belong to keys, readers would not find them; correct the pattern",
+            kind.notes().join("; ")
+        )
+    } else {
+        return Ok(());
+    };
+    let line = line + "; if they do not matter, raise limits.overlooked (percent)";
+    Err(Failure::new(NO_INPUT, line))
 }
 
 /// Names a state: `both_old_first`, or `old, being reversed`.
@@ -457,5 +508,6 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .work
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
+    refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
 }

@@ -110,6 +110,7 @@ impl Work {
             (counts.gone, "deleted meanwhile"),
             (counts.absent, "lacking at the new place"),
             (counts.removed, "removed"),
+            (counts.misplaced, "at nodes where no map places them"),
             (counts.failed, "failed"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);

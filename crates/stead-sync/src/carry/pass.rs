@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! task     nodes listed          each item
-//! count    sources               is counted
+//! count    sources               is counted; so is what no map places there
 //! copy     sources               is copied to where it belongs
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
-//! check    sources               is compared; nothing is changed
+//! check    sources, those left   is compared, or looked for at its new place; nothing is changed
 //! remove   those that are left   is compared once more, and removed
 //! ```
 //!
@@ -129,6 +129,8 @@ enum Job {
     Bring { from: usize, to: Vec<usize> },
     /// It is at the target; is it at the source?
     Stray { from: usize, to: usize },
+    /// It will be removed at a node that nothing is copied from; do the others have it?
+    Keep { node: usize, keepers: Vec<usize> },
     /// It is removed at a node; the others keep it.
     Drop { node: usize, keepers: Vec<usize> },
 }
@@ -201,7 +203,11 @@ impl Pass<'_> {
 
     fn nodes(&self) -> BTreeSet<usize> {
         match self.task {
-            Task::Count | Task::Copy | Task::Check => self.routes.ends().0,
+            Task::Count | Task::Copy => self.routes.ends().0,
+            Task::Check => {
+                let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
+                from.union(&leaving).copied().collect()
+            }
             Task::Verify => {
                 let (from, to) = self.routes.ends();
                 from.union(&to).copied().collect()
@@ -216,7 +222,12 @@ impl Pass<'_> {
             let keepers = self.routes.keepers(&item.key, node, reverse)?;
             return Some(Job::Drop { node, keepers });
         }
-        let trip = self.routes.trip(&item.key)?;
+        let trip = self.routes.trip(&item.key);
+        if self.task == Task::Check && trip.as_ref().is_none_or(|trip| trip.from != node) {
+            let keepers = self.routes.keepers(&item.key, node, false)?;
+            return Some(Job::Keep { node, keepers });
+        }
+        let trip = trip?;
         if trip.from == node {
             return Some(Job::Bring {
                 from: node,
@@ -304,6 +315,8 @@ impl Pass<'_> {
             let most = BATCH.max(self.kind.at_once(&item) * self.limits.workers as usize);
             if let Some(job) = self.job(node.number, &item) {
                 batch.push((item, job));
+            } else if self.task == Task::Count && !self.routes.places(&item.key, node.number) {
+                self.tally.misplace(&node.name, &item);
             }
             if batch.len() < most && since < LISTED {
                 return true;
@@ -357,6 +370,7 @@ impl Pass<'_> {
                 Job::Stray { to, .. } => {
                     targets.insert(to);
                 }
+                Job::Keep { .. } => {}
                 Job::Drop { node, .. } => {
                     targets.insert(node);
                 }
@@ -497,6 +511,25 @@ impl Pass<'_> {
                     .done([*from, *to], items.len() as u64, 0, self.stop);
                 all
             }
+            Job::Keep { node: at, keepers } => {
+                let mut all: Vec<Done<Outcome>> = vec![Ok(Outcome::Present); items.len()];
+                for keeper in keepers {
+                    let keeper = &nodes[*keeper];
+                    let found = self.kind.version_all(keeper, items);
+                    for ((sum, found), item) in all.iter_mut().zip(found).zip(items) {
+                        if matches!(found, Ok(Some(_))) {
+                            continue;
+                        }
+                        let mut done = protocol.judge_all(node, keeper, &[*item]);
+                        let done = done.pop().unwrap_or(Ok(Outcome::Absent));
+                        join(sum, self.mended(node, keeper, item, done)?);
+                    }
+                    let items = items.len() as u64;
+                    self.throttle
+                        .done([*at, keeper.number], items, 0, self.stop);
+                }
+                Ok(all)
+            }
             Job::Drop { node: at, keepers } => {
                 let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
                 let all = protocol.drop_all(node, &keepers, items, false);
@@ -626,10 +659,10 @@ impl Pass<'_> {
             Task::Check if count > self.limits.absent => Err(Failure::new(
                 REFUSED,
                 format_args!(
-                    "the new place lacks {} of node {}, though all was copied: nothing was \
-                     removed, and hosts still write both places; look whether the new node has \
-                     lost data; `stead-sync carry reverse` goes back, and limits.absent = {count} \
-                     goes on all the same",
+                    "the new place lacks {} of node {}: nothing was removed, and hosts still write \
+                     both places; look whether a node has lost data, or the file of the carry was \
+                     changed; `stead-sync carry reverse` goes back; more than limits.absent such \
+                     items of a node end a run",
                     item.told(),
                     node.name
                 ),

@@ -86,6 +86,14 @@ impl Routes {
         self.trip_of_point(self.new.new_map().point(key))
     }
 
+    /// Whether the old map or the new one places a key at a node.
+    pub fn places(&self, key: &[u8], node: usize) -> bool {
+        let point = self.new.new_map().point(key);
+        [&self.old, &self.new]
+            .iter()
+            .any(|side| self.listed(side, point).contains(&node))
+    }
+
     fn keepers_of_point(&self, point: Point, node: usize, reverse: bool) -> Option<Vec<usize>> {
         let old = self.listed(&self.old, point);
         let new = self.listed(&self.new, point);

@@ -70,6 +70,9 @@ pub struct Limits {
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
     pub deleted: u64,
+    /// How many percent of the items that are counted may be at nodes where no map places them, and
+    /// how many percent of the paths may not fit the pattern.
+    pub overlooked: u64,
 }
 
 impl Default for Limits {
@@ -83,6 +86,7 @@ impl Default for Limits {
             failures: 1000,
             absent: 0,
             deleted: 1000,
+            overlooked: 10,
         }
     }
 }
@@ -121,6 +125,7 @@ impl Settings {
             ("failures", (limits.failures, 0, 1_000_000)),
             ("absent", (limits.absent, 0, 1_000_000)),
             ("deleted", (limits.deleted, 0, 1_000_000)),
+            ("overlooked", (limits.overlooked, 0, 100)),
         ]);
         for (name, (value, least, most)) in ranges {
             if !(least..=most).contains(&value) {

@@ -204,6 +204,10 @@ impl Kind for Several {
         let notes = self.kinds.iter().flat_map(|(_, kind)| kind.notes());
         notes.collect()
     }
+
+    fn left_alone(&self) -> u64 {
+        self.kinds.iter().map(|(_, kind)| kind.left_alone()).sum()
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::kind::Item;
 use super::protocol::Outcome;
 use crate::watch::say;
 
@@ -25,6 +26,8 @@ pub struct Tally {
     outcomes: Mutex<Counts>,
     /// How many items go from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
+    /// The first item that no map places where it is, with the name of its node.
+    misplaced: Mutex<Option<String>>,
 }
 
 /// How many items ended in each way.
@@ -48,6 +51,8 @@ pub struct Counts {
     pub absent: u64,
     /// Old copies that were removed.
     pub removed: u64,
+    /// Items that are at a node where neither map places their keys.
+    pub misplaced: u64,
     /// Items that failed.
     pub failed: u64,
 }
@@ -75,6 +80,26 @@ impl Tally {
         let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         counts.failed += 1;
         counts.failed
+    }
+
+    /// Counts an item that neither map places at the node where it is.
+    pub fn misplace(&self, node: &str, item: &Item) {
+        let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.misplaced += 1;
+        let mut first = self
+            .misplaced
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+    }
+
+    /// Returns the first item that neither map places at the node where it is.
+    pub fn first_misplaced(&self) -> String {
+        let first = self.misplaced.lock();
+        first
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .unwrap_or_default()
     }
 
     /// Counts an item of a way from one node to another.

@@ -294,9 +294,13 @@ impl Kind for Files {
         )))
     }
 
+    fn left_alone(&self) -> u64 {
+        lock(&self.left).values().map(|(count, _)| count).sum()
+    }
+
     fn notes(&self) -> Vec<String> {
+        let count = self.left_alone();
         let left = lock(&self.left);
-        let count: u64 = left.values().map(|(count, _)| count).sum();
         let Some((_, example)) = left.values().next() else {
             return Vec::new();
         };
