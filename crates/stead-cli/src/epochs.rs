@@ -13,6 +13,14 @@ use stead::{Error, Map, Status, Store};
 use crate::exit::{Failure, Result};
 use crate::input::hex;
 
+/// Says why no change can follow a map: its history has newer epochs, or is that of another map.
+pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
+    match store.check_history(map) {
+        Err(Error::Conflict { problem, .. }) => Some(problem),
+        _ => None,
+    }
+}
+
 /// An epoch of the history. A damaged epoch has an error and no figures.
 #[derive(Serialize)]
 pub struct Epoch {

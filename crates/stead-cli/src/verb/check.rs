@@ -14,6 +14,7 @@ use super::off::Off;
 use crate::carrying::{in_words, CarryJson};
 use crate::change::understood;
 use crate::checks::{checks, Checked};
+use crate::epochs::not_newest;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
@@ -28,7 +29,8 @@ const LISTED_JSON: usize = 10_000;
 ///
 /// Checks the digest, every rule of the file format, and every promise about placement: each point
 /// has R nodes, no domain exceeds its cap, every share and every node's number of primaries is
-/// exact, and every pin has its copies unless the fleet marks it as short. Everything is computed
+/// exact, and every pin has its copies unless the fleet marks it as short. Its history must have no
+/// newer epoch. Everything is computed
 /// again from the file alone, and what breaks a rule is listed. With --observed it compares the map
 /// with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best. With
 /// --off it says whether a drained node may be switched off.
@@ -42,7 +44,7 @@ ask whether a drained node may be switched off
 
 Exit codes:
   0   no rule is broken, every key is where the map says, or the node may go off
-  1   a rule is broken, a key is elsewhere, or the node still answers
+  1   a rule is broken, the history has a newer epoch, a key is elsewhere, or the node still answers
   64  wrong usage, or the map has no such node
   65  the map is damaged or not a map, or a line of KEYS is wrong
   66  a file is missing
@@ -136,14 +138,21 @@ impl Check {
         }
         understood(&map, &self.map)?;
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
-        let progress = Store::new(&self.map, KEEP).progress(&map);
-        let checks = checks(&map, &verdict, progress.as_ref());
+        let store = Store::new(&self.map, KEEP);
+        let progress = store.progress(&map);
+        let mut checks = checks(&map, &verdict, progress.as_ref());
+        let not_newest = not_newest(&store, &map);
+        checks.extend(not_newest.clone().map(|found| Checked {
+            check: "history",
+            ok: false,
+            found,
+        }));
         if self.json {
             out.json(&Checks {
                 name: map.name(),
                 epoch: map.epoch(),
                 digest: hex(&map.digest()),
-                ok: verdict.is_sound(),
+                ok: verdict.is_sound() && not_newest.is_none(),
                 violations: verdict.violations.count(),
                 pending_violations: verdict.pending_violations,
                 gradual: progress
@@ -192,6 +201,10 @@ impl Check {
             }
             warn(&map, &verdict.warnings, out)?;
             list(&map, &verdict, out)?;
+        }
+        if let (true, Some(problem)) = (verdict.is_sound(), not_newest) {
+            let line = format_args!("{}: {problem}", self.map.display());
+            return Err(Failure::new(VIOLATED, line));
         }
         if verdict.is_sound() {
             return Ok(());

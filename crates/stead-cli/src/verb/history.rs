@@ -8,11 +8,12 @@ use stead::store::KEEP;
 use stead::{Map, Store};
 
 use crate::carrying::{in_words, CarryJson};
-use crate::epochs::{epochs, visible, Epoch};
+use crate::epochs::{epochs, not_newest, visible, Epoch};
 use crate::exit::Result;
 use crate::input::hex;
-use crate::output::{Out, HEADING};
+use crate::output::{Out, BAD, HEADING};
 use crate::picture::columns;
+use crate::text;
 
 /// List the epochs of a map that are kept
 ///
@@ -47,6 +48,9 @@ struct Epochs<'a> {
     /// the carry that is open
     #[serde(skip_serializing_if = "Option::is_none")]
     carry: Option<CarryJson>,
+    /// why no change can follow this map
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
     epochs: Vec<Epoch>,
 }
 
@@ -61,6 +65,7 @@ impl History {
                 map_id: hex(&current.map_id()),
                 epoch: current.epoch(),
                 carry: CarryJson::of(&current),
+                problem: not_newest(&store, &current),
                 epochs,
             })?;
         } else {
@@ -74,6 +79,12 @@ impl History {
             ))?;
             if let Some(carry) = current.carry() {
                 out.line(format_args!("a carry is open: {}", in_words(&carry)))?;
+            }
+            if let Some(problem) = not_newest(&store, &current) {
+                let lines = text::wrapped(&problem, "", "");
+                lines
+                    .iter()
+                    .try_for_each(|line| out.line(out.paint(BAD, line)))?;
             }
             write(&epochs, out)?;
         }

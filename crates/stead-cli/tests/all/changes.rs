@@ -166,11 +166,17 @@ fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
     std::fs::rename(place.file("old"), place.file("m.map")).unwrap();
     for verb in ["plan", "apply"] {
         let ran = place.run(&[verb, "next.toml", "m.map"]);
-        ran.bad(
-            75,
-            &["an old map was put back; copy the newest one to another name"],
-        );
+        ran.bad(75, &["an old map was put back; copy "]);
     }
+    let checked = place.run(&["check", "m.map"]);
+    checked.failed(1, &["m.map.history has epoch 2: an old map was put back"]);
+    let told = String::from_utf8_lossy(&checked.out);
+    assert!(told.contains("\nBROKEN  history   "), "{told}");
+    let listed = place.good(&["history", "m.map"]);
+    assert!(listed.contains("an old map was put back"), "{listed}");
+    let listed = place.json(&["history", "m.map", "--json"]);
+    let problem = listed["problem"].as_str().unwrap_or_default();
+    assert!(problem.contains("has epoch 2: an old map"), "{problem}");
 }
 
 #[test]

@@ -577,11 +577,11 @@ impl Store {
         let newest = kept.iter().copied().max().unwrap_or(0);
         if newest > now.epoch() {
             return Err(self.conflict(format!(
-                "the map has epoch {}, and {} has epoch {newest}: an old map was put back; copy \
-                 the newest one to another name, rename it over the map and use `stead rollback`, \
-                 or move the newer ones away",
+                "the map has epoch {}, and {dir} has epoch {newest}: an old map was put back; copy \
+                 {dir}/{newest} to a name beside the map and rename that over it (`stead rollback` \
+                 goes back from there), or move the newer epochs away",
                 now.epoch(),
-                history.display()
+                dir = history.display()
             )));
         }
         // epochs that cannot be read are ignored here; `stead history` reports them
