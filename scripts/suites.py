@@ -651,13 +651,14 @@ def files_of_tests():
     if memory is None:
         yield
         return
-    with tempfile.TemporaryDirectory(
-        prefix="stead-", dir=memory, ignore_cleanup_errors=True
-    ) as made:
-        TEMPORARY.append(made)
-        os.chmod(made, 0o1777)  # as /tmp, since not all servers run as root
-        os.environ["TMPDIR"] = made
+    made = tempfile.mkdtemp(prefix="stead-", dir=memory)
+    TEMPORARY.append(made)
+    os.chmod(made, 0o1777)  # as /tmp, since not all servers run as root
+    os.environ["TMPDIR"] = made
+    try:
         yield
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def main():

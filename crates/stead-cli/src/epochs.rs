@@ -15,10 +15,13 @@ use crate::input::hex;
 
 /// Says why no change can follow a map: its history has newer epochs, or is that of another map.
 pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
-    match store.check_history(map) {
-        Err(Error::Conflict { problem, .. }) => Some(problem),
-        _ => None,
-    }
+    let Err(Error::Conflict { problem, .. }) = store.check_history(map) else {
+        return None;
+    };
+    // a map that was replaced since it was read has a newer history, too
+    let is_there = |now: &Map| now.digest() == map.digest();
+    let now = store.current().ok().flatten();
+    now.is_some_and(|now| is_there(&now)).then_some(problem)
 }
 
 /// An epoch of the history. A damaged epoch has an error and no figures.
