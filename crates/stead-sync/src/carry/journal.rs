@@ -174,10 +174,10 @@ impl Journal {
         if self.lock().story.pass == now {
             return Ok(());
         }
-        self.write(&[format!("pass {pass} {epoch}")], true)
+        self.begin_pass_anew(pass, epoch)
     }
 
-    /// Begins a pass from its start, also one that an earlier run began.
+    /// Begins a pass from its start, even if an earlier run has begun it.
     pub fn begin_pass_anew(&self, pass: &str, epoch: u64) -> Result {
         self.write(&[format!("pass {pass} {epoch}")], true)
     }

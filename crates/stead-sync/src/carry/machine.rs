@@ -128,7 +128,7 @@ impl<'a> Machine<'a> {
                 let ready = self.retry(|| self.kind.ready(&nodes));
                 let way_out = match is_first {
                     true => {
-                        "; while a carry is open, the fleet is not changed: go back first, with \
+                        "; if the fleet has to be changed for that, go back first, with \
                              `stead-sync carry reverse` and `run`"
                     }
                     false => "",

@@ -70,8 +70,8 @@ pub struct Limits {
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
     pub deleted: u64,
-    /// How many percent of the items that are counted may be at nodes where no map places them, and
-    /// how many percent of the paths may not fit the pattern.
+    /// The percentage of the counted items that may be at nodes where no map places them, and the
+    /// percentage of the paths that may not fit the pattern.
     pub overlooked: u64,
 }
 
