@@ -57,7 +57,9 @@ mod _stead {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::array::{_array, Array, Numbered};
+    use super::array::_array;
+    #[pymodule_export]
+    use super::array::{Array, Numbered};
     #[pymodule_export]
     use super::map::Map;
     #[pymodule_export]

@@ -477,6 +477,56 @@ def test_a_server_is_added_as_the_manual_says(cluster, place):
     ), out
 
 
+def test_a_map_that_is_not_taken_up_is_told(cluster, place):
+    first = cluster.map.read_bytes()
+    cluster.backends["a1"].files = f"127.0.0.1:{free_port()}"  # no file has to move
+    cluster.publish()
+    newest = cluster.map.read_bytes()
+    status_once(cluster, lambda _, page: "rrd, epoch 2" in page, "epoch 2")
+
+    def told(change, words):
+        change()
+        why = f"is not taken up, and epoch 2 stays in use: {words}"
+        status_once(cluster, lambda code, page: code == 1 and why in page, words)
+        code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
+        assert (code, out) == (75, "") and words in said, (code, out, said)
+
+    def put(data):
+        return lambda: replace(cluster.map, data)
+
+    told(put(first), "epoch 1 is not newer than 2")
+    told(cluster.map.unlink, "No such file")
+    told(put(newest[:-1]), str(cluster.map))
+    put(newest)()
+    status_once(cluster, lambda code, _: code == 0, "all to be well")
+
+    # a router that has served by no map does not begin with an old one
+    put(first)()
+    ran = subprocess.run(
+        [cluster.programs["stead-rrd"], "serve", "--map", cluster.map]
+        + [
+            "--base",
+            place / "db",
+            "--state",
+            place / "new",
+            "--listen",
+            f"unix:{place}/new.sock",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 65 and "an old map was put back" in ran.stderr, ran
+
+
+def replace(path, data):
+    """Puts a file in the place of another, as a whole."""
+    new = path.with_name("put")
+    new.write_bytes(data)
+    new.rename(path)
+
+
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
     """At 1 MiB a second the files, of 0.8 MB each, take half a minute; the client is
     stopped long before.

@@ -313,6 +313,25 @@ def test_a_pattern_that_overlooks_much_ends_before_the_first_step(programs, plac
         carry.judge()
 
 
+def test_a_dry_run_tells_that_the_hub_cannot_be_used(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        text = carry.file.read_text()
+        for url, code, named in (
+            ("http://127.0.0.1:1/m", 64, "http://127.0.0.1:1/m"),
+            (f"file://{place}/none/m", 68, f"{place}/none: "),
+            ("m.map", 64, "m.map"),
+        ):
+            carry.file.write_text(text.replace(site.url, url))
+            for options in (("--dry-run",), ()):
+                done = carry.run(*options)
+                (line,) = done.stderr.splitlines()
+                assert done.returncode == code and named in line, done
+                assert carry.state() == "old" and not (options and done.stdout)
+
+
 def test_a_carry_whose_new_node_lacks_an_attribute_can_be_taken_back(programs, place):
     with local(programs, place) as site:
         disk = lambda node: f"attributes = {{ disk = '{node}' }}\n"

@@ -16,6 +16,7 @@ use stead::plan::{same_nodes, Plan};
 use stead::Map;
 
 use crate::layout::Placement;
+use crate::lock::lock;
 use crate::router::Router;
 use crate::state::StateDir;
 
@@ -45,6 +46,8 @@ pub struct Epochs {
     path: PathBuf,
     /// whether a map could not be taken up because the standby is away
     unmade: AtomicBool,
+    /// why the map at the path was not taken up when the router last looked
+    refused: std::sync::Mutex<Option<String>>,
     /// notified when the router should look at the file again
     pub again: Arc<tokio::sync::Notify>,
 }
@@ -58,8 +61,14 @@ impl Epochs {
             state,
             path: path.to_owned(),
             unmade: AtomicBool::new(false),
+            refused: Default::default(),
             again: Arc::default(),
         }
+    }
+
+    /// Returns why the map at the path is not taken up, if it is not.
+    pub fn refused(&self) -> Option<String> {
+        lock(&self.refused).clone()
     }
 
     /// Continues a move that was going on when the router last stopped, and tells the log which
@@ -81,28 +90,24 @@ impl Epochs {
 
     /// Takes up a map. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
-        let _looking = crate::lock::lock(&self.looking);
+        let _looking = lock(&self.looking);
         let plan = {
             let layout = self.router.shared().layout();
             let settled = layout.settled().map();
-            if let Some(target) = layout.target() {
-                let known = target.map().digest() == map.digest();
-                return Ok(if known {
-                    Adopted::Known
-                } else {
-                    Adopted::Waits
-                });
-            }
-            if settled.digest() == map.digest() {
+            let newest = layout.target().map_or(settled, Placement::map);
+            if newest.digest() == map.digest() {
                 return Ok(Adopted::Known);
             }
-            if map.epoch() <= settled.epoch() {
-                let now = settled.epoch();
+            if map.epoch() <= newest.epoch() {
+                let now = newest.epoch();
                 return Err(format!(
                     "epoch {} is not newer than {now}, by which the router serves; \
                     publish a newer one",
                     map.epoch()
                 ));
+            }
+            if layout.target().is_some() {
+                return Ok(Adopted::Waits);
             }
             let same = same_nodes(settled, &map).map_err(|error| error.to_string())?;
             for (node, new) in settled.nodes().zip(same) {
@@ -165,20 +170,25 @@ impl Epochs {
     pub async fn watch(self: Arc<Self>) {
         let mut seen = None;
         loop {
-            let found = fs::metadata(&self.path).ok().map(|meta| {
-                (
-                    meta.dev(),
-                    meta.ino(),
-                    meta.size(),
-                    meta.mtime(),
-                    meta.mtime_nsec(),
-                )
-            });
-            if found.is_some() && found != seen {
-                seen = found;
-                self.look().await;
-                if self.unmade.swap(false, Ordering::Relaxed) {
-                    seen = None; // try again
+            match fs::metadata(&self.path) {
+                Ok(meta) => {
+                    let found = (
+                        meta.dev(),
+                        meta.ino(),
+                        meta.size(),
+                        meta.mtime(),
+                        meta.mtime_nsec(),
+                    );
+                    if seen.replace(found) != Some(found) {
+                        self.look().await;
+                        if self.unmade.swap(false, Ordering::Relaxed) {
+                            seen = None; // try again
+                        }
+                    }
+                }
+                Err(error) => {
+                    seen = None;
+                    *lock(&self.refused) = Some(error.to_string());
                 }
             }
             tokio::select! {
@@ -196,8 +206,14 @@ impl Epochs {
             let epoch = map.epoch();
             this.adopt(map).map(|adopted| (adopted, epoch))
         });
+        let looked = looked.await;
+        *lock(&self.refused) = match &looked {
+            Ok(Ok(_)) => None,
+            Ok(Err(error)) => Some(error.clone()),
+            Err(error) => Some(error.to_string()),
+        };
         let path = self.path.display();
-        match looked.await {
+        match looked {
             Ok(Ok((Adopted::Known, _))) => {}
             Ok(Ok((Adopted::Settled, epoch))) => tracing::info!(
                 epoch,

@@ -38,6 +38,9 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
+    /// Why the map at --map is not taken up, if it is not.
+    #[serde(default)]
+    pub map_refused: Option<String>,
     /// The state of the carry that is open in the newest of these maps, by the rules of `stead
     /// carry`: stead-rrd needs none.
     #[serde(default)]
@@ -84,6 +87,7 @@ impl Status {
             fleet: String::new(),
             epoch: 0,
             next_epoch: None,
+            map_refused: None,
             carry: None,
             known_files: 0,
             exposed: Exposed::default(),

@@ -175,10 +175,15 @@ fn run_carry(task: &CarryTask) -> Result {
     match task {
         CarryTask::Run(task) => {
             let settings = Settings::read(&task.file)?;
+            let hub = hub(&settings.url, &task.access)?;
             let (report, end) = match task.dry_run {
-                true => (count(&settings, &settings.map)?, Ok(())),
+                true => {
+                    // a hub that the carry could not use is told beforehand, too
+                    shared(&*hub, &settings.url)?;
+                    hub.head()?;
+                    (count(&settings, &settings.map)?, Ok(()))
+                }
                 false => {
-                    let hub = hub(&settings.url, &task.access)?;
                     let until = task.until.map(|until| match until {
                         Until::Old => State::Old,
                         Until::BothOldFirst => State::BothOldFirst,

@@ -203,8 +203,10 @@ impl Check {
             list(&map, &verdict, out)?;
         }
         if let (true, Some(problem)) = (verdict.is_sound(), not_newest) {
-            let line = format_args!("{}: {problem}", self.map.display());
-            return Err(Failure::new(VIOLATED, line));
+            return Err(Failure::new(
+                VIOLATED,
+                format_args!("{}: {problem}", self.map.display()),
+            ));
         }
         if verdict.is_sound() {
             return Ok(());

@@ -33,6 +33,9 @@ impl Mover {
     ) -> Result<watch::Receiver<Progress>, String> {
         // take up a map that was published a moment ago
         self.epochs.look().await;
+        if let (Some(why), None) = (self.map_refused(), self.target_epoch()) {
+            return Err(format!("the map at --map is not taken up: {why}"));
+        }
         if let Some(running) = self.running_move() {
             if !running.is_stopped() {
                 if rate.is_some() {
@@ -120,6 +123,11 @@ impl Mover {
             let progress = tell.sender.borrow();
             !progress.ended && progress.repair.is_none()
         })
+    }
+
+    /// Returns why the map at --map is not taken up, if it is not.
+    pub fn map_refused(&self) -> Option<String> {
+        self.epochs.refused()
     }
 
     fn target_epoch(&self) -> Option<u64> {

@@ -80,6 +80,13 @@ impl Status {
                 stead-rrd check names {them}"
             ));
         }
+        if let Some(why) = &self.map_refused {
+            problems.push(format!(
+                "the map at --map is not taken up, and epoch {} stays in use: {}",
+                self.next_epoch.unwrap_or(self.epoch),
+                printable(why)
+            ));
+        }
         if let (Some(next), false, true) = (self.next_epoch, self.is_moving(), self.move_goes_on) {
             let reason = self
                 .moving

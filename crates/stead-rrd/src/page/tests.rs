@@ -93,7 +93,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 15] = [
+    let changes: [(Change, &str); 16] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -145,6 +145,8 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (|s| s.next_epoch = Some(8), "not well: files have to be moved from epoch 7 to 8, and \
             nothing moves them: run stead-rrd move"),
+        (|s| s.map_refused = Some("b4 has no attribute".to_owned()), "not well: the map at --map \
+            is not taken up, and epoch 7 stays in use: b4 has no attribute"),
         (
             |s| s.moving = Some(Progress { to_epoch: 8, failed: 2, reasons: vec!["a.rrd: gone\n".to_owned()], ..Progress::default() }),
             "not well: move to epoch 8: 2 files failed; the first: a.rrd: gone\u{fffd}",

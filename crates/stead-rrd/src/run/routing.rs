@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
+use stead::store::KEEP;
+use stead::{Error, Map, Store};
 use tokio::sync::watch;
 
 use super::certificates;
@@ -37,6 +39,9 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
         .settled()
         .map_err(|error| Failure(DATA, error.to_string()))?;
     let first = settled.is_none();
+    if first {
+        is_newest(&serve, &map)?;
+    }
     let router = Router::new(settled.unwrap_or(map), log, options)
         .map(Arc::new)
         .map_err(|line| Failure(FLEET, line))?;
@@ -117,6 +122,16 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
         tracing::warn!("some clients have not taken their answers in time");
     }
     Ok(())
+}
+
+/// Refuses a map whose history has newer epochs. A router that has served by a map knows this from
+/// its state directory; before that, it would place files where an old map has them. A history that
+/// this user cannot read says nothing.
+fn is_newest(serve: &Serve, map: &Map) -> Result<(), Failure> {
+    match Store::new(&serve.map, KEEP).check_history(map) {
+        Err(error @ Error::Conflict { .. }) => Err(Failure(DATA, error.to_string())),
+        _ => Ok(()),
+    }
 }
 
 /// Loads the file of --create again. If it has a mistake, the templates stay as they were.
