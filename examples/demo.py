@@ -27,8 +27,10 @@ SIZES = [4, 7, 10, 13, 16]
 COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
-def say(text):
+def say(text, command=None):
     print(f"\n== {text}", flush=True)
+    if command:
+        print(f"$ {command}", flush=True)
 
 
 def stead(*arguments, names=None):
@@ -54,7 +56,7 @@ def write_fleet(size):
     return path
 
 
-def picture(path, width=96):
+def picture(path, width=64):
     """Returns one line that shows the space from 0 to 100 %, with a letter for the
     server that holds each part.
     """
@@ -99,12 +101,13 @@ def main():
         subprocess.run(make, check=True)
 
     say(
-        "how evenly do naming schemes spread them?   stead survey names.txt --members 1000000000"
+        "how evenly do naming schemes spread them?",
+        "stead survey names.txt --members 1000000000",
     )
     sys.stdout.buffer.write(stead("survey", NAMES, "--members", "1000000000"))
     sys.stdout.flush()
 
-    say("a fleet of 4 servers grows to 16   stead apply fleet.toml members.map")
+    say("a fleet of 4 servers grows to 16", "stead apply fleet.toml members.map")
     for name in os.listdir(HERE):
         if name.startswith("members-"):
             os.remove(os.path.join(HERE, name))
@@ -148,33 +151,31 @@ def main():
         print(f"   {size:>2} servers  {picture(path)}")
 
     say("what it cost, counted on the names")
-    print("              share of names that moved, by                 fullest server,")
-    print(
-        "  servers     stead     the optimum     md5 mod n           names / fair share     slices"
-    )
+    print("                  share of names that moved        fullest server,")
+    print("  servers      stead  the optimum  md5 mod n    names / fair share  slices")
     for old, row in zip([None] + rows, rows):
         if old is None:
             print(
-                f"        {row['size']:>2}         -               -             -    "
-                f"                   {row['fullest']:.4f} {row['slices']:>9}"
+                f"        {row['size']:>2}          -            -          -"
+                f"                {row['fullest']:.4f}{row['slices']:>8}"
             )
             continue
         step = f"{old['size']:>2} -> {row['size']:>2}"
         print(
-            f"  {step:>8}   {row['moved']:7.3%}         {row['bound']:7.3%}       "
-            f"{row['modulo']:7.3%}"
-            f"                       {row['fullest']:.4f} {row['slices']:>9}"
+            f"  {step:>8}   {row['moved']:8.3%}     {row['bound']:8.3%}   {row['modulo']:8.3%}"
+            f"                {row['fullest']:.4f}{row['slices']:>8}"
         )
     print(f"""
-  The optimum is what the new servers must get: no placement moves less. stead moved exactly that share of the hash space
-  at every step; on {len(names):,} names chance adds or takes a few hundredths of a per cent.""")
+  The optimum is what the new servers must get: no placement moves less. stead
+  moved exactly that share of the hash space at every step; on {len(names):,} names
+  chance adds or takes a few hundredths of a per cent.""")
     for row in rows[1:]:
         if row["points"] != row["bound"]:
             sys.exit("demo: more moved than the optimum")
 
     say(
-        "the same ten names on the 16 servers, in five languages   stead locate "
-        "members.map frank Frank ..."
+        "the same ten names on the 16 servers, in five languages",
+        "stead locate members.map frank Frank ...",
     )
     if not all(future.done() for future in ready.values()):
         print(
@@ -183,9 +184,11 @@ def main():
     if not languages.agree(store, ready):
         sys.exit("demo: the languages disagree, which must not be: please report it")
     print(f"""
-  Ask where a name lives:   target/quick/stead locate target/demo/store/members.map frank
-  Plan your own change:     edit target/demo/fleet-16.toml, then
-                            target/quick/stead plan target/demo/fleet-16.toml target/demo/store/members.map
+  Ask where a name lives:
+    target/quick/stead locate target/demo/store/members.map frank
+  Plan a change of your own: edit target/demo/fleet-16.toml, then
+    target/quick/stead plan target/demo/fleet-16.toml \\
+      target/demo/store/members.map
   ({time.monotonic() - start:.1f} s)""")
 
 

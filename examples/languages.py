@@ -197,8 +197,9 @@ def agree(path, ready):
             rows.append((language, why))
     expected = places(rows[0][1])
     good = [key for key, _ in expected] == names and len(whole) <= 1
-    widths = [max(len(name), 6) for name in NAMES]
-    print(" " * 17 + "  ".join(map(str.rjust, NAMES, widths)))
+    # so that a line has at most 80 letters
+    widths = [max(len(name), 3) for name in NAMES]
+    print(" " * 16 + " ".join(map(str.rjust, NAMES, widths)))
     for label, answer in rows:
         if isinstance(answer, NotHere):
             print(f"  {label:<13}  not here: {answer}")
@@ -206,8 +207,8 @@ def agree(path, ready):
             found = places(answer)
             good = good and found == expected
             print(
-                f"  {label:<13}  "
-                + "  ".join(
+                f"  {label:<13} "
+                + " ".join(
                     map(
                         str.rjust,
                         (node.decode("utf-8", "replace") for _, node in found),
@@ -220,6 +221,6 @@ def agree(path, ready):
             f"\n  {len(NAMES)} names, "
             f"{len([row for row in rows if isinstance(row[1], bytes)])} of "
             f"{len(rows)} asked, one answer. "
-            "How they ask: examples/where, examples/c/where.c"
+            "Their programs: examples/where, examples/c"
         )
     return good

@@ -13,10 +13,7 @@ import rings
 PYTHON = rings.ROOT / ".venv-rings-tests" / "bin" / "python"
 needs_carbon = pytest.mark.skipif(
     not rings.works(PYTHON, "-c", "import carbon.routers"),
-    reason=(
-        "carbon is not in .venv-rings-tests (scripts/rings-tests-venv makes it), or "
-        "this Python has no `imp`"
-    ),
+    reason="carbon is not in .venv-rings-tests; scripts/rings-tests-venv makes it",
 )
 needs_relay = pytest.mark.skipif(
     not shutil.which("carbon-c-relay"), reason="carbon-c-relay is not installed"

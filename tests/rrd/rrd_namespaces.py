@@ -34,8 +34,15 @@ def missing():
     name = f"stead-try-{os.getpid()}"
     try:
         ip("netns", "add", name)
-        ip("netns", "del", name)
-    except (OSError, subprocess.CalledProcessError) as error:
+        try:
+            # a command in it needs mounts of its own, which a chroot may not have
+            ip("-n", name, "link", "set", "lo", "up")
+        finally:
+            ip("netns", "del", name)
+    except subprocess.CalledProcessError as error:
+        why = error.stderr.decode(errors="replace").strip()
+        return f"this machine makes no network namespaces: {why}"
+    except OSError as error:
         return f"this machine makes no network namespaces: {error}"
     return None
 

@@ -71,7 +71,10 @@ $predis = static fn (string $ring): array => [
     },
     static function (array $servers) use ($ring): callable {
         $ring = "Predis\\Cluster\\Distributor\\$ring";
-        $client = new Predis\Connection\Aggregate\PredisCluster(new Predis\Cluster\PredisStrategy(new $ring()));
+        // its name in Predis 2, and in Predis 1
+        $cluster = 'Predis\Connection\Cluster\PredisCluster';
+        $cluster = class_exists($cluster) ? $cluster : 'Predis\Connection\Aggregate\PredisCluster';
+        $client = new $cluster(new Predis\Cluster\PredisStrategy(new $ring()));
         foreach ($servers as [$host, $port]) {
             $client->add(new Predis\Connection\StreamConnection(new Predis\Connection\Parameters(['host' => $host, 'port' => $port])));
         }

@@ -102,7 +102,7 @@ impl Projection {
             let [level, directories, entries, members, fullest] = cells;
             let _ = writeln!(
                 text,
-                "{level:>5} {directories:>20} {entries:>20} {members:>20} {fullest:>20}"
+                "{level:>5} {directories:>18} {entries:>17} {members:>17} {fullest:>18}"
             );
         };
         row([
@@ -123,7 +123,7 @@ impl Projection {
         }
         let _ = writeln!(
             text,
-            "\n{} members; in the fullest: at least as likely as not, no directory has more",
+            "\n{} members; at least as likely as not, no directory is fuller",
             self.members
         );
         text

@@ -17,7 +17,7 @@ const SCHEMES: [(&str, usize, &str); 8] = [
     ("D2", LETTERS * LETTERS, "first two letters"),
     ("D3", LETTERS * LETTERS * LETTERS, "first three letters"),
     ("N1", 31, "ASCII sum mod 31"),
-    ("N2", 31 * 33, "ASCII sum mod 31, rest mod 33"),
+    ("N2", 31 * 33, "sum mod 31, rest mod 33"),
     ("M1", 64, "MD5, 64"),
     ("M2", 64 * 64, "MD5, 64 x 64"),
     ("M3", 64 * 64 * 128, "MD5, 64 x 64 x 128"),
@@ -280,57 +280,85 @@ pub fn paper(scheme: &str) -> Option<PaperFigures> {
 }
 
 impl SurveyReport {
-    /// The figures as a table for people, with the paper's figures beside them and a newline at the
-    /// end.
+    /// The figures as a table for people, the paper's figures as another below it, with a newline
+    /// at the end. For as many names as the paper has, no line is longer than 80 letters.
     pub fn table(&self) -> String {
-        let mut text = String::new();
-        let mut row = |cells: [&str; 11]| {
-            let [scheme, what, buckets, mean, sd, ratio, random, fullest, skipped, paper_mean, paper_ratio] =
-                cells;
-            // writing to a String cannot fail
-            let _ = writeln!(
-                text,
-                "{scheme:<2}  {what:<29} {buckets:>7} {mean:>10} {sd:>10} {ratio:>8} {random:>8} {fullest:>8} {skipped:>8}  \
-                 {paper_mean:>12}  {paper_ratio:>11}"
-            );
-        };
-        row([
-            "", "", "", "", "", "sd/mean", "", "", "", "paper:", "paper:",
-        ]);
-        row([
-            "", "scheme", "buckets", "mean", "sd", "", "random", "fullest", "skipped", "mean",
-            "sd/mean",
-        ]);
-        for (scheme, (_, _, what)) in self.schemes.iter().zip(SCHEMES) {
-            let theirs = paper(scheme.scheme);
-            row([
-                scheme.scheme,
-                what,
-                &scheme.buckets.to_string(),
-                &digits(Some(scheme.mean)),
-                &digits(Some(scheme.sd)),
-                &digits(scheme.sd_over_mean),
-                &digits(scheme.random_sd_over_mean),
-                &scheme.fullest.to_string(),
-                &scheme.skipped.to_string(),
-                theirs.and_then(|figures| figures.mean).unwrap_or("-"),
-                theirs
-                    .and_then(|figures| figures.sd_over_mean)
-                    .unwrap_or("-"),
+        let mut ours = vec![[
+            "", "", "buckets", "mean", "sd", "sd/mean", "random", "fullest",
+        ]
+        .map(str::to_owned)];
+        let mut theirs =
+            vec![["", "in the paper", "mean", "sd", "sd/mean", "fullest"].map(str::to_owned)];
+        let or_none = |figure: Option<&str>| figure.unwrap_or("-").to_owned();
+        for (scheme, (name, _, what)) in self.schemes.iter().zip(SCHEMES) {
+            ours.push([
+                name.to_owned(),
+                what.to_owned(),
+                scheme.buckets.to_string(),
+                digits(Some(scheme.mean)),
+                digits(Some(scheme.sd)),
+                digits(scheme.sd_over_mean),
+                digits(scheme.random_sd_over_mean),
+                scheme.fullest.to_string(),
             ]);
+            if let Some(paper) = paper(name) {
+                theirs.push([
+                    name.to_owned(),
+                    String::new(),
+                    or_none(paper.mean),
+                    or_none(paper.sd),
+                    or_none(paper.sd_over_mean),
+                    or_none(paper.fullest),
+                ]);
+            }
         }
-        let _ = write!(
+        let mut text = aligned(&ours);
+        // writing to a String cannot fail
+        let _ = writeln!(
             text,
-            "\n{} names; the paper has {PAPER_NAMES}. random: the sd/mean of uniform random placement.\n\
-             The paper also says: D1 sd 30,504; D3 fullest almost 25,000. Its D1 mean cannot follow from its counts\n\
-             (1,188,968 / 37 = 32,134), nor can M3's \"almost half\" (2.27 a bucket give 0.664; 64 \
-                 x 64 x 64 buckets 0.470).\n",
+            "\n{} names; random: the sd/mean of uniform random placement",
             self.names
         );
-        text.lines()
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
+        let skipped: Vec<String> = self
+            .schemes
+            .iter()
+            .filter(|scheme| scheme.skipped > 0)
+            .map(|scheme| format!("{} by {}", scheme.skipped, scheme.scheme))
+            .collect();
+        if !skipped.is_empty() {
+            let _ = writeln!(text, "names that cannot be placed: {}", skipped.join(", "));
+        }
+        let _ = write!(text, "\n{}", aligned(&theirs));
+        let _ = writeln!(
+            text,
+            "\nThe paper has {PAPER_NAMES} names. Two of its figures cannot follow from its own\n\
+             counts: D1's mean (1188968 / 37 = 32,134), and M3's \"almost half\" (2.27 a bucket\n\
+             give 0.664; 64 x 64 x 64 buckets would give 0.470)."
+        );
+        text
     }
+}
+
+/// Lays out the rows of a table: the first two columns to the left, the figures to the right.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.len().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (n, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let _ = match n {
+                0 | 1 => write!(line, "{cell:<width$} "),
+                _ => write!(line, "{cell:>width$}  "),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
 }
 
 /// Formats a figure for people: no decimal places from 1,000 on, one or two down to 1, four below
@@ -503,30 +531,47 @@ mod tests {
         let first = r#"{"names":0,"schemes":[{"scheme":"D1","buckets":37,"mean":0.0,"sd":0.0,"sd_over_mean":null,"#;
         let second = r#""fullest":0,"random_sd_over_mean":null,"skipped":0},{"scheme":"D2","#;
         assert!(json.starts_with(&(first.to_owned() + second)), "{json}");
-        assert!(survey([]).table().contains("D1  first letter"));
+        assert!(survey([]).table().contains("D1 first letter"));
     }
 
     #[test]
-    fn the_table_sets_the_papers_figures_beside_ours() {
+    fn the_table_sets_the_papers_figures_below_ours_in_80_columns() {
         let table = survey(["bob", "anna"]).table();
         let row = |scheme: &str| {
-            table
-                .lines()
-                .find(|line| line.starts_with(scheme))
-                .unwrap()
-                .to_owned()
+            let rows = table.lines().filter(|line| line.starts_with(scheme));
+            rows.collect::<Vec<_>>()
         };
-        assert!(row("D1").ends_with("35,651        0.856"), "{table}");
+        let [ours, theirs] = row("D1")[..] else {
+            panic!("{table}")
+        };
+        assert!(ours.contains("   37  ") && theirs.contains(" 35,651  30,504        0.856 "));
         assert!(
-            row("M3").contains("524288") && row("M3").ends_with("2.27  almost half"),
-            "{table}"
+            row("M3")[0].contains("  524288  ")
+                && row("M3")[1].ends_with("almost half              -")
         );
+        assert!(table.contains("\n2 names; random: ") && !table.contains("placed"));
+        let skipped = survey(["bob", "2", "b.b"]).table();
         assert!(
-            table
-                .lines()
-                .all(|line| line.len() <= 130 && line.trim_end() == line),
-            "{table}"
+            skipped.contains("be placed: 1 by D1, 2 by D2, 2 by D3\n"),
+            "{skipped}"
         );
+        let mut many = survey(["bob", "anna"]);
+        many.names = PAPER_NAMES;
+        for scheme in &mut many.schemes {
+            // more than a scheme has for as many names
+            (scheme.mean, scheme.sd) = (99_999.0, 99_999.0);
+            scheme.fullest = 999_999;
+            let is_letters = scheme.scheme.starts_with('D');
+            scheme.skipped = if is_letters { 999_999 } else { 0 };
+        }
+        for table in [table, many.table()] {
+            assert!(
+                table
+                    .lines()
+                    .all(|line| line.len() <= 80 && line.trim_end() == line),
+                "{table}"
+            );
+        }
         for (scheme, ..) in SCHEMES {
             assert!(paper(scheme).is_some());
         }
