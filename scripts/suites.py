@@ -208,7 +208,10 @@ SUITES = [
         "lints (clippy)",
         [PYTHON, "scripts/lints"],
         None,
-        ((CARGO, "clippy", "--version"), "cargo clippy is not installed"),
+        (
+            (PYTHON, "scripts/lints", "--ready"),
+            "clippy is not installed, or too old: scripts/lints --ready says which is needed",
+        ),
     ),
     (
         "licences and origin of the crates",
