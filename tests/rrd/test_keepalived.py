@@ -46,7 +46,13 @@ class Keepalived:
     def __enter__(self):
         command = [*self.router.prefix, installed("keepalived"), "--dont-fork"]
         command += ["--log-console", "--log-detail", "-f", self.place / "conf"]
-        for option, name in (("-p", "pid"), ("-r", "vrrp-pid"), ("-c", "check-pid")):
+        pids = [
+            ("-p", "pid"),
+            ("-r", "vrrp-pid"),
+            ("-c", "check-pid"),
+            ("-b", "bfd-pid"),
+        ]
+        for option, name in pids:
             command += [option, self.place / name]
         with open(self.place / "said", "wb") as said:
             self.process = subprocess.Popen(
@@ -85,6 +91,9 @@ def test_the_network_between_the_machines_breaks(programs, place, record_propert
             wait_for(one.has_address, "the primary's machine to have the address")
             with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
                 old.more(300, "updates")
+                assert not re.search("[Dd]isabling", one.said() + two.said()), (
+                    one.said()
+                )
                 assert not two.has_address(), two.said()
                 assert pair.b.status()["pair"]["role"] == "standby"
                 pair.cut(pair.a)
