@@ -527,6 +527,66 @@ def replace(path, data):
     new.rename(path)
 
 
+def added(cluster, place):
+    """Starts one more server, which no map has yet."""
+    cluster.backends["b3"] = server = Rrdcached(
+        place / "b3", f"127.0.0.1:{free_port()}"
+    )
+    server.start()
+    return server
+
+
+def test_what_a_move_needs_can_be_put_right_while_it_waits(cluster, place):
+    names = created(cluster, 40)
+    server = added(cluster, place)
+    server.files = None  # forgotten in the fleet
+    cluster.publish()
+    status_once(cluster, lambda _, page: "epoch 1 -> 2" in page, "epoch 2")
+    server.files = server.base
+    cluster.publish()
+    wait_for(lambda: cluster.router_said("epoch 3 waits"), "the router to see it")
+    restart(cluster)
+    code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
+    assert code == 0 and "move to epoch 2" in out, (code, out, said)
+    status_once(
+        cluster,
+        lambda code, page: code == 0 and "rrd, epoch 3, " in page,
+        "all to be well in epoch 3",
+    )
+    assert any("b3" in nodes for nodes in cluster.located(names).values())
+
+
+def test_two_nodes_at_one_address_are_refused(cluster, place):
+    created(cluster, 4)
+    server = added(cluster, place)
+    server.reached = cluster.backends["a1"].reached
+    cluster.publish()
+    why = "the nodes a1 and b3 have the same address"
+    status_once(cluster, lambda code, page: code == 1 and why in page, why)
+    cluster.stop_router()
+    (place / "none").mkdir()
+    ran = subprocess.run(
+        [cluster.programs["stead-rrd"], "serve", "--map", cluster.map]
+        + [
+            "--base",
+            place / "db",
+            "--state",
+            place / "none",
+            "--listen",
+            "127.0.0.1:0",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 78 and why in ran.stderr, ran
+    server.reached = server.address
+    cluster.publish()
+    cluster.start_router()
+    status_once(cluster, lambda _, page: "epoch 1 -> 3" in page, "epoch 3")
+
+
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
     """At 1 MiB a second the files, of 0.8 MB each, take half a minute; the client is
     stopped long before.

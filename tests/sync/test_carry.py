@@ -307,8 +307,31 @@ def test_a_pattern_that_overlooks_much_ends_before_the_first_step(programs, plac
         away = next(key for key in KEYS if carry.home(key) == "b")
         shutil.copy(carry.path("b", away), carry.roots / "a" / "xx" / away)
         dry = carry.run("--dry-run", "--json")
-        assert json.loads(dry.stdout)["work"][0]["misplaced"] == 1
+        found = json.loads(dry.stdout)
+        assert found["work"][0]["misplaced"] == 1
+        assert f"such as xx/{away} at node a" in found["notes"][0], found["notes"]
         (carry.roots / "a" / "xx" / away).unlink()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
+def test_what_is_written_to_an_old_place_after_the_check_is_not_removed(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60])
+        carry.fill()
+        first = {key: carry.home(key) for key in KEYS[:60]}
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        # a program that does not follow the map: the old place has it, and no other
+        late = next(key for key in KEYS[:60] if carry.home(key) == "d")
+        carry.path("d", late).unlink()
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (69, "both_new_first"), done
+        assert late in done.stderr and carry.path(first[late], late).exists()
+        carry.path("d", late).write_bytes(carry.path(first[late], late).read_bytes())
+        assert carry.run("--until", "both_new_first").returncode == 0
         assert carry.run().returncode == 0
         carry.judge()
 

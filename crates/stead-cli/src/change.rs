@@ -37,6 +37,13 @@ pub const TO_BE_CARRIED: &str =
 pub const NOT_CARRIED: &str =
     "readers now look for moved data in its new places: copy it, or see apply --carry";
 
+/// The same two for a rollback.
+pub const TO_BE_CARRIED_BACK: &str =
+    "data is to be carried back; rollback --carry serves it from where it is until then";
+pub const NOT_CARRIED_BACK: &str =
+    "readers now look for moved data in the places of that epoch: copy back what is not there, or \
+     see rollback --carry";
+
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
 pub struct Show {
@@ -266,9 +273,13 @@ impl Change {
 
     /// Whether the change that a fleet asks for brings data to other nodes, and no carry does so.
     pub fn is_to_be_carried(&self, report: &Report) -> bool {
+        self.fleet.is_some() && self.moves_data(report)
+    }
+
+    /// Returns whether data moves and no carry serves it from its old places meanwhile.
+    pub fn moves_data(&self, report: &Report) -> bool {
         let copied = report.copies.as_ref();
         self.needed
-            && self.fleet.is_some()
             && self.new.carry().is_none()
             && copied.is_some_and(|copies| copies.copied.count() > 0 || copies.pinned.count() > 0)
     }

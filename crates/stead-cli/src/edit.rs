@@ -146,34 +146,31 @@ impl Edited {
         self.with_node(name, |node| set(node, "weight", number(weight)));
     }
 
-    /// Sets a label of a node, or with `None` removes it.
-    pub fn set_label(&mut self, name: &str, label: &str, value: Option<&str>) {
+    /// Sets a label or an attribute of a node, or with `None` removes it. `texts` says which of the
+    /// two: `labels` or `attributes`.
+    pub fn set_text(&mut self, name: &str, texts: &str, key: &str, value: Option<&str>) {
         self.with_node(name, |node| {
-            let labels = node.get("labels").and_then(Item::as_table_like);
-            let before = labels.map_or(0, |labels| labels.len());
-            match node.get_mut("labels").and_then(Item::as_table_like_mut) {
-                Some(labels) => match value {
-                    Some(value) => set(labels, label, Value::from(value)),
+            let before = node.get(texts).and_then(Item::as_table_like);
+            let before = before.map_or(0, |before| before.len());
+            match node.get_mut(texts).and_then(Item::as_table_like_mut) {
+                Some(pairs) => match value {
+                    Some(value) => set(pairs, key, Value::from(value)),
                     None => {
-                        labels.remove(label);
+                        pairs.remove(key);
                     }
                 },
                 None => {
                     if let Some(value) = value {
-                        set(
-                            node,
-                            "labels",
-                            Value::InlineTable(inline(&[(label, value)])),
-                        );
+                        set(node, texts, Value::InlineTable(inline(&[(key, value)])));
                     }
                 }
             }
-            let labels = node.get_mut("labels");
-            let some = labels.as_ref().and_then(|labels| labels.as_table_like());
-            if some.is_some_and(|labels| labels.is_empty()) {
-                node.remove("labels");
-            } else if let Some(Item::Value(Value::InlineTable(labels))) = labels {
-                tidy(labels, before);
+            let pairs = node.get_mut(texts);
+            let some = pairs.as_ref().and_then(|pairs| pairs.as_table_like());
+            if some.is_some_and(|pairs| pairs.is_empty()) {
+                node.remove(texts);
+            } else if let Some(Item::Value(Value::InlineTable(pairs))) = pairs {
+                tidy(pairs, before);
             }
         });
     }
@@ -368,15 +365,15 @@ nodes = ["db1"]
             FLEET.replace("weight = 2\n", "weight = 0.000001\n")
         );
         assert_eq!(
-            edited(FLEET, |it| it.set_label("db1", "rack", Some("1"))),
+            edited(FLEET, |it| it.set_text("db1", "labels", "rack", Some("1"))),
             FLEET.replace("zone = \"a\" }", "zone = \"a\", rack = \"1\" }")
         );
         assert_eq!(
-            edited(FLEET, |it| it.set_label("db2", "zone", Some("c"))),
+            edited(FLEET, |it| it.set_text("db2", "labels", "zone", Some("c"))),
             FLEET.replace("\"b\"   #", "\"c\"   #")
         );
         assert_eq!(
-            edited(FLEET, |it| it.set_label("db1", "zone", None)),
+            edited(FLEET, |it| it.set_text("db1", "labels", "zone", None)),
             FLEET.replace("labels = { zone = \"a\" }\n", "")
         );
         assert_eq!(

@@ -29,7 +29,7 @@ pub enum Adopted {
     Settled,
     /// It is the target: files have to move.
     Target,
-    /// It waits: files still move to the places of the map before it.
+    /// It waits: files still move to the places of the map before it. Only its addresses count.
     Waits,
 }
 
@@ -107,6 +107,8 @@ impl Epochs {
                 ));
             }
             if layout.target().is_some() {
+                drop(layout);
+                self.router.backends.reach_by(&map)?;
                 return Ok(Adopted::Waits);
             }
             let same = same_nodes(settled, &map).map_err(|error| error.to_string())?;

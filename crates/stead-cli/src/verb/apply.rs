@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use stead::plan::Amounts;
 use stead::store::{Planned, SavedPlan, KEEP};
-use stead::{Error, Store};
+use stead::{Error, Map, Store};
 
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED};
@@ -106,7 +107,12 @@ impl Apply {
             change
         };
         let store = self.why.on(store)?;
-        publish(&store, change, &self.permit, &self.show, out)
+        let moved = match self.begin.is_given() && !change.needed && !self.show.json() {
+            true => moved_without_carry(&store, &change.new),
+            false => None,
+        };
+        publish(&store, change, &self.permit, &self.show, NOT_CARRIED, out)?;
+        moved.map_or(Ok(()), |line| out.line(line))
     }
 
     /// Returns the change of a saved plan. When it was carried out already, says so and returns
@@ -155,6 +161,22 @@ impl Apply {
     }
 }
 
+/// Says that the last change moved data and no carry was asked for, where that is so: a carry that
+/// is asked for now comes too late.
+fn moved_without_carry(store: &Store, newest: &Map) -> Option<String> {
+    let before = store.open_epoch(newest.epoch().checked_sub(1)?).ok()?;
+    let moved = Amounts::between(&before, newest).ok()?.moved.0;
+    let is_carried = newest.carry().is_some() || before.carry().is_some();
+    (moved > 0 && !is_carried).then(|| {
+        format!(
+            "epoch {} moved data without a carry; `stead rollback` goes back to epoch {}, and then \
+             apply --carry begins one",
+            newest.epoch(),
+            before.epoch()
+        )
+    })
+}
+
 /// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused
 /// here, since its bytes would read as a text with an odd first character.
 fn is_plan(path: &Path) -> Result<bool> {
@@ -179,12 +201,14 @@ fn is_plan(path: &Path) -> Result<bool> {
     Ok(SavedPlan::is_one(&start))
 }
 
-/// Publishes a change if it is needed and permitted, and reports it.
+/// Publishes a change if it is needed and permitted, and reports it. Where data moves and no carry
+/// was asked for, `not_carried` is the last line.
 pub fn publish(
     store: &Store,
     mut change: Change,
     permit: &Permit,
     show: &Show,
+    not_carried: &str,
     out: &mut Out,
 ) -> Result {
     permit.check_readers(&change.new, &store.path().display().to_string())?;
@@ -194,11 +218,11 @@ pub fn publish(
         let store = store.clone().allowing(store.allow().with(permit.allow()));
         store.publish(change.old.as_ref(), &change.new)?;
     }
-    let to_be_carried = change.is_to_be_carried(&report) && !show.json();
+    let to_be_carried = change.moves_data(&report) && !show.json();
     let written = change
         .write(&report, show, out)
         .and_then(|()| match to_be_carried {
-            true => out.line(format_args!("\n{NOT_CARRIED}")),
+            true => out.line(format_args!("\n{not_carried}")),
             false => Ok(()),
         })
         .and_then(|()| out.flush());

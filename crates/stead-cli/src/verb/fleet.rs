@@ -1,5 +1,6 @@
 //! `stead fleet EDIT FLEET ...`: edits a fleet file in place.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -45,6 +46,7 @@ enum Edit {
     SetWeight(SetWeight),
     Drain(Drained),
     SetLabel(SetLabel),
+    SetAttribute(SetAttribute),
 }
 
 /// Add nodes
@@ -121,6 +123,20 @@ struct SetLabel {
     print: Print,
 }
 
+/// Set attributes of a node, such as its address, or with NAME= remove them
+#[derive(Args)]
+struct SetAttribute {
+    /// The fleet file, in TOML
+    fleet: PathBuf,
+    /// The name of the node
+    node: String,
+    /// The attributes
+    #[arg(required = true, value_name = "NAME=VALUE", value_parser = pair)]
+    attributes: Vec<(String, String)>,
+    #[command(flatten)]
+    print: Print,
+}
+
 #[derive(Args)]
 struct Print {
     /// Print the edited fleet, and write nothing
@@ -151,6 +167,7 @@ impl Fleet {
             Edit::SetWeight(edit) => edit.run(out),
             Edit::Drain(edit) => edit.nodes.drain(out),
             Edit::SetLabel(edit) => edit.run(out),
+            Edit::SetAttribute(edit) => edit.run(out),
         }
     }
 }
@@ -257,25 +274,55 @@ impl SetLabel {
     fn run(self, out: &mut Out) -> Result {
         let mut file = FleetFile::read(&self.fleet)?;
         let before = file.node(&self.node)?.labels.clone();
-        let mut said = Vec::new();
-        for (label, value) in &self.labels {
-            let value = Some(value.as_str()).filter(|value| !value.is_empty());
-            let old = before.get(label).map(String::as_str);
-            if old == value {
-                continue;
-            }
-            file.edited.set_label(&self.node, label, value);
-            let [old, new] = [old, value].map(|value| value.unwrap_or("none"));
-            said.push(format!("{label} of {}: {old} -> {new}", self.node));
-        }
-        match said.is_empty() {
-            true => file.nothing(&format!("{} has these labels", self.node), &self.print, out),
-            false => file.write(&said.join(", "), &self.print, out),
-        }
+        file.set_texts(
+            &self.node,
+            "labels",
+            &before,
+            &self.labels,
+            &self.print,
+            out,
+        )
+    }
+}
+
+impl SetAttribute {
+    fn run(self, out: &mut Out) -> Result {
+        let mut file = FleetFile::read(&self.fleet)?;
+        let before = file.node(&self.node)?.attributes.clone();
+        let (node, print) = (&self.node, &self.print);
+        file.set_texts(node, "attributes", &before, &self.attributes, print, out)
     }
 }
 
 impl FleetFile {
+    /// Sets the labels or the attributes of a node, and says what that changes. An empty value
+    /// removes one.
+    fn set_texts(
+        &mut self,
+        node: &str,
+        texts: &str,
+        before: &BTreeMap<String, String>,
+        pairs: &[(String, String)],
+        print: &Print,
+        out: &mut Out,
+    ) -> Result {
+        let mut said = Vec::new();
+        for (key, value) in pairs {
+            let value = Some(value.as_str()).filter(|value| !value.is_empty());
+            let old = before.get(key).map(String::as_str);
+            if old == value {
+                continue;
+            }
+            self.edited.set_text(node, texts, key, value);
+            let [old, new] = [old, value].map(|value| value.unwrap_or("none"));
+            said.push(format!("{key} of {node}: {old} -> {new}"));
+        }
+        match said.is_empty() {
+            true => self.nothing(&format!("{node} has these {texts}"), print, out),
+            false => self.write(&said.join(", "), print, out),
+        }
+    }
+
     /// Writes the edited fleet if it breaks no rule, or only prints it.
     fn write(&self, said: &str, print: &Print, out: &mut Out) -> Result {
         let edited = self.read_again()?;

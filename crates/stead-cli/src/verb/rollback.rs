@@ -10,7 +10,7 @@ use stead::{Allow, Error, Map, Store};
 
 use super::apply::{publish, Why};
 use crate::carrying::Begin;
-use crate::change::{understood, Change, Pace, Show};
+use crate::change::{understood, Change, Pace, Show, NOT_CARRIED_BACK, TO_BE_CARRIED_BACK};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::input::whole;
@@ -93,9 +93,14 @@ impl Rollback {
         let needed = change.needed;
         if self.dry_run {
             change.judge(&store)?;
-            change.write(&change.report(&self.show)?, &self.show, out)?;
+            let report = change.report(&self.show)?;
+            change.write(&report, &self.show, out)?;
+            if change.moves_data(&report) && !self.show.json() {
+                out.line(format_args!("\n{TO_BE_CARRIED_BACK}"))?;
+            }
         } else {
-            publish(&store, change, &self.permit, &self.show, out)?;
+            let said = NOT_CARRIED_BACK;
+            publish(&store, change, &self.permit, &self.show, said, out)?;
         }
         // only a dry run has lines here, so that a failure to write them means nothing for the map
         if !both.is_empty() && needed {

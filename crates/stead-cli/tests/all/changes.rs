@@ -159,6 +159,37 @@ fn plan_writes_nothing_and_says_what_apply_says() {
 }
 
 #[test]
+fn a_change_that_moves_data_without_a_carry_is_told_however_it_is_made() {
+    let place = Place::with_map();
+    place.good(&["plan", "next.toml", "m.map", "-o", "p.plan"]);
+    let said = place.good(&["apply", "p.plan", "m.map"]);
+    assert!(said.ends_with("copy it, or see apply --carry\n"), "{said}");
+    // a carry that is asked for now comes too late
+    let said = place.good(&["apply", "next.toml", "m.map", "--carry"]);
+    let hint = "\nepoch 2 moved data without a carry; `stead rollback` goes back to epoch 1, and \
+                then apply --carry begins one\n";
+    assert!(said.ends_with(hint), "{said}");
+    let said = place.good(&["apply", "next.toml", "m.map"]);
+    assert!(!said.contains("without a carry"), "{said}");
+    let said = place.good(&["rollback", "m.map", "1", "--exact", "--dry-run"]);
+    assert!(said.contains("\ndata is to be carried back; rollback --carry serves it"));
+    let said = place.good(&["rollback", "m.map", "1", "--exact"]);
+    let line = "copy back what is not there, or see rollback --carry\n";
+    assert!(said.ends_with(line), "{said}");
+    let words = [
+        "apply",
+        "next.toml",
+        "m.map",
+        "--carry",
+        "--allow=take-back",
+    ];
+    assert!(place.good(&words).contains("a carry begins"));
+    // while it is open, it is the carry that serves the data
+    let said = place.good(&["apply", "next.toml", "m.map", "--carry"]);
+    assert!(!said.contains("without a carry"), "{said}");
+}
+
+#[test]
 fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
     let place = Place::with_map();
     place.good(&["apply", "next.toml", "m.map"]);

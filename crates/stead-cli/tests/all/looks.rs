@@ -397,6 +397,22 @@ fn an_edit_keeps_comments_mode_and_links() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o640);
+    // attributes are set and removed as labels are
+    let said = fleet(&["set-attribute", "f.toml", "a2", "at=10.0.0.9", "dc=x"]);
+    assert!(
+        said.contains("at of a2: none -> 10.0.0.9, dc of a2: none -> x; now "),
+        "{said}"
+    );
+    let text = std::fs::read_to_string(dir.path("f.toml")).unwrap();
+    assert!(text.contains("{ at = \"10.0.0.9\", dc = \"x\" }"), "{text}");
+    let said = fleet(&["set-attribute", "f.toml", "a2", "at=", "dc=y"]);
+    assert!(
+        said.contains("at of a2: 10.0.0.9 -> none, dc of a2: x -> y"),
+        "{said}"
+    );
+    fleet(&["set-attribute", "f.toml", "a2", "dc="]);
+    let text = std::fs::read_to_string(dir.path("f.toml")).unwrap();
+    assert!(!text.contains("dc ="), "{text}");
     // an edit that changes nothing does not touch the file
     let before = std::fs::metadata(dir.path("f.toml"))
         .unwrap()
@@ -404,6 +420,7 @@ fn an_edit_keeps_comments_mode_and_links() {
         .unwrap();
     assert!(fleet(&["set-weight", "f.toml", "a2", "2.0"]).contains("nothing to do"));
     assert!(fleet(&["set-label", "f.toml", "a2", "zone=a"]).contains("nothing to do"));
+    assert!(fleet(&["set-attribute", "f.toml", "a2", "rack="]).contains("nothing to do"));
     assert_eq!(
         std::fs::metadata(dir.path("f.toml"))
             .unwrap()

@@ -80,19 +80,7 @@ impl Backends {
     /// Returns a map with the backends of its nodes. Backends whose names are known get the
     /// addresses of the map; the others are new.
     pub fn place(&self, map: Map) -> Result<Placement, String> {
-        let pair = self.shared.options.pair.as_ref();
-        let claimed = |node| {
-            let Access { address, files } = access(node)?;
-            let files = files.map(|files| match pair {
-                Some(pair) => files.claiming(pair.claim()),
-                None => files,
-            });
-            Ok(Access { address, files })
-        };
-        let accesses = map
-            .nodes()
-            .map(claimed)
-            .collect::<Result<Vec<_>, String>>()?;
+        let accesses = self.accesses(&map)?;
         let known = self.shared.layout().all();
         let mut backends = self.list.write().unwrap_or_else(PoisonError::into_inner);
         let mut ids = Vec::new();
@@ -120,6 +108,49 @@ impl Backends {
         }
         drop(backends);
         Ok(Placement::new(map, ids))
+    }
+
+    /// Gives the backends that are known the addresses of a map that does not place files yet. So a
+    /// server that has to be reached for the move, and got another address or its agent meanwhile,
+    /// is found there.
+    pub fn reach_by(&self, map: &Map) -> Result<(), String> {
+        let accesses = self.accesses(map)?;
+        let known = self.shared.layout().all();
+        let backends = self.list.read().unwrap_or_else(PoisonError::into_inner);
+        for (node, access) in map.nodes().zip(accesses) {
+            let found = backends
+                .iter()
+                .find(|backend| backend.name() == node.name() && known.contains(&backend.id()));
+            if let Some(backend) = found {
+                backend.move_to(access);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns how each node of a map is reached. No two may be at one address: their copies would
+    /// be one file.
+    fn accesses(&self, map: &Map) -> Result<Vec<Access>, String> {
+        let pair = self.shared.options.pair.as_ref();
+        let mut accesses: Vec<Access> = Vec::new();
+        for node in map.nodes() {
+            let Access { address, files } = access(node)?;
+            let same = accesses.iter().position(|other| other.address == address);
+            if let Some(other) = same.and_then(|same| map.nodes().nth(same)) {
+                return Err(format!(
+                    "the nodes {} and {} have the same address, {address}: two copies would be one \
+                     file",
+                    other.name(),
+                    node.name()
+                ));
+            }
+            let files = files.map(|files| match pair {
+                Some(pair) => files.claiming(pair.claim()),
+                None => files,
+            });
+            accesses.push(Access { address, files });
+        }
+        Ok(accesses)
     }
 
     /// Tells the log which backends to keep records for.

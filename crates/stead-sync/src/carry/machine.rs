@@ -61,6 +61,10 @@ pub struct Machine<'a> {
     /// the state before whose next step to stop
     until: Option<State>,
     report: Report,
+    /// whether this run has taken a step
+    has_stepped: bool,
+    /// what the passes have found, for the notes of the report
+    told: Vec<String>,
     /// what this process reports as, and how it waits for the other hosts
     pub(super) host: String,
     pub(super) wait: Box<Wait<'a>>,
@@ -93,6 +97,8 @@ impl<'a> Machine<'a> {
             hub,
             store,
             until,
+            has_stepped: false,
+            told: Vec::new(),
         })
     }
 
@@ -184,6 +190,7 @@ impl<'a> Machine<'a> {
     fn step(&mut self, map: &Map, step: Step) -> Result {
         match self.store.carry(map, step) {
             Ok(map) => {
+                self.has_stepped = true;
                 self.report.at(&map);
                 match map.carry() {
                     Some(carry) => say(&format!(
@@ -303,7 +310,10 @@ impl<'a> Machine<'a> {
             (State::BothOldFirst | State::BothNewFirst, true) => &[],
         };
         for task in tasks {
-            if journal.is_passed(task.word(), map.epoch()) {
+            // What an earlier run has checked may have changed since: a program that still writes
+            // by the old map has written to an old place only.
+            let again = *task == Task::Check && !self.has_stepped;
+            if journal.is_passed(task.word(), map.epoch()) && !again {
                 continue;
             }
             let end = self.pass(*task, map, routes, journal)?;
@@ -319,6 +329,9 @@ impl<'a> Machine<'a> {
         match task {
             // what an earlier run has counted is not known
             Task::Count => journal.begin_pass_anew(task.word(), map.epoch())?,
+            Task::Check if journal.is_passed(task.word(), map.epoch()) => {
+                journal.begin_pass_anew(task.word(), map.epoch())?;
+            }
             _ => journal.begin_pass(task.word(), map.epoch())?,
         }
         for node in routes.touched() {
@@ -357,7 +370,9 @@ impl<'a> Machine<'a> {
         work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
         self.report.failed(&journal.story());
+        self.told.extend(noted(task, &tally));
         self.report.notes = self.kind.notes();
+        self.report.notes.extend(self.told.iter().cloned());
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             refuse_blind(&tally, &*self.kind, self.settings)?;
         }
@@ -446,6 +461,31 @@ fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
     Err(Failure::new(NO_INPUT, line))
 }
 
+/// What a pass has found that nobody may have expected, with an example.
+fn noted(task: Task, tally: &Tally) -> Option<String> {
+    let counts = tally.counts();
+    match task {
+        Task::Count if counts.misplaced > 0 => Some(format!(
+            "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
+             readers do not find them",
+            items(counts.misplaced),
+            tally.first_misplaced()
+        )),
+        Task::Remove { reverse: false } if counts.absent > 0 => Some(format!(
+            "removed without a copy at the new place: {}, such as {}; applications have deleted \
+             them there, or a program that does not follow the map has written them to the old \
+             place since the check",
+            items(counts.absent),
+            tally.first_lacking()
+        )),
+        _ => None,
+    }
+}
+
+fn items(count: u64) -> String {
+    format!("{count} item{}", if count == 1 { "" } else { "s" })
+}
+
 /// Names a state: `both_old_first`, or `old, being reversed`.
 pub fn told(carry: &Carry) -> String {
     match carry.reverse {
@@ -508,6 +548,33 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .work
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
+    report.notes.extend(noted(Task::Count, &tally));
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::Item;
+    use super::*;
+
+    #[test]
+    fn what_a_pass_has_found_is_named() {
+        let tally = Tally::default();
+        let remove = Task::Remove { reverse: false };
+        assert_eq!(
+            (noted(Task::Count, &tally), noted(remove, &tally)),
+            (None, None)
+        );
+        for key in ["anna", "bob"] {
+            tally.misplace("n1", &Item::of_key(key));
+            tally.lack("n2", &Item::of_key(key));
+        }
+        let found = noted(Task::Count, &tally).unwrap_or_default();
+        assert!(found.contains("keys: 2 items, such as anna at node n1;"));
+        let found = noted(remove, &tally).unwrap_or_default();
+        assert!(found.contains("place: 2 items, such as anna at node n2;"));
+        assert_eq!(noted(Task::Remove { reverse: true }, &tally), None);
+        assert_eq!(noted(Task::Check, &tally), None);
+    }
 }

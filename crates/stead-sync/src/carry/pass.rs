@@ -650,7 +650,7 @@ impl Pass<'_> {
 
     /// Notes an item that its new place lacks, within the limit.
     fn set_aside(&self, node: &Node, item: &Item) -> Result {
-        self.tally.count(Outcome::Absent);
+        self.tally.lack(&node.name, item);
         let Some(journal) = self.journal else {
             return Ok(());
         };

@@ -28,6 +28,8 @@ pub struct Tally {
     pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
     /// The first item that no map places where it is, with the name of its node.
     misplaced: Mutex<Option<String>>,
+    /// the first item that the new place lacks
+    lacking: Mutex<Option<String>>,
 }
 
 /// How many items ended in each way.
@@ -93,13 +95,21 @@ impl Tally {
         first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
     }
 
+    /// Counts an item that the new place lacks.
+    pub fn lack(&self, node: &str, item: &Item) {
+        self.count(Outcome::Absent);
+        let mut first = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+    }
+
     /// Returns the first item that neither map places at the node where it is.
     pub fn first_misplaced(&self) -> String {
-        let first = self.misplaced.lock();
-        first
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-            .unwrap_or_default()
+        first(&self.misplaced)
+    }
+
+    /// Returns the first item that the new place lacks.
+    pub fn first_lacking(&self) -> String {
+        first(&self.lacking)
     }
 
     /// Counts an item of a way from one node to another.
@@ -116,6 +126,11 @@ impl Tally {
             ..*counts
         }
     }
+}
+
+fn first(noted: &Mutex<Option<String>>) -> String {
+    let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+    noted.clone().unwrap_or_default()
 }
 
 /// Shows the progress of a pass: on a terminal in one line that changes, else a line now and then.
