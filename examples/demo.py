@@ -166,8 +166,8 @@ def main():
             f"                {row['fullest']:.4f}{row['slices']:>8}"
         )
     print(f"""
-  The optimum is what the new servers must get: no placement moves less. stead
-  moved exactly that share of the hash space at every step; on {len(names):,} names
+  The optimum is the share that the new servers must get: no placement can move
+  less. stead moved exactly that share of the hash space at every step; on {len(names):,} names
   chance adds or takes a few hundredths of a per cent.""")
     for row in rows[1:]:
         if row["points"] != row["bound"]:

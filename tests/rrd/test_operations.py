@@ -502,22 +502,21 @@ def test_a_map_that_is_not_taken_up_is_told(cluster, place):
 
     # a router that has served by no map does not begin with an old one
     put(first)()
-    ran = subprocess.run(
-        [cluster.programs["stead-rrd"], "serve", "--map", cluster.map]
-        + [
-            "--base",
-            place / "db",
-            "--state",
-            place / "new",
-            "--listen",
-            f"unix:{place}/new.sock",
-        ],
+    ran = refused_at_the_start(cluster, place)
+    assert ran.returncode == 65 and "an old map was put back" in ran.stderr, ran
+
+
+def refused_at_the_start(cluster, place):
+    """Starts a router that has served by no map, and returns how it ended."""
+    command = [cluster.programs["stead-rrd"], "serve", "--map", cluster.map]
+    command += ["--base", place / "db", "--state", place / "new"]
+    return subprocess.run(
+        [*command, "--listen", f"unix:{place}/new.sock"],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    assert ran.returncode == 65 and "an old map was put back" in ran.stderr, ran
 
 
 def replace(path, data):
@@ -564,22 +563,7 @@ def test_two_nodes_at_one_address_are_refused(cluster, place):
     why = "the nodes a1 and b3 have the same address"
     status_once(cluster, lambda code, page: code == 1 and why in page, why)
     cluster.stop_router()
-    (place / "none").mkdir()
-    ran = subprocess.run(
-        [cluster.programs["stead-rrd"], "serve", "--map", cluster.map]
-        + [
-            "--base",
-            place / "db",
-            "--state",
-            place / "none",
-            "--listen",
-            "127.0.0.1:0",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    ran = refused_at_the_start(cluster, place)
     assert ran.returncode == 78 and why in ran.stderr, ran
     server.reached = server.address
     cluster.publish()

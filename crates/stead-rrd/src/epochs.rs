@@ -46,7 +46,7 @@ pub struct Epochs {
     path: PathBuf,
     /// whether a map could not be taken up because the standby is away
     unmade: AtomicBool,
-    /// why the map at the path was not taken up when the router last looked
+    /// the reason why the router did not take up the map when it last looked; `None` if it did
     refused: std::sync::Mutex<Option<String>>,
     /// notified when the router should look at the file again
     pub again: Arc<tokio::sync::Notify>,

@@ -161,8 +161,8 @@ impl Apply {
     }
 }
 
-/// Says that the last change moved data and no carry was asked for, where that is so: a carry that
-/// is asked for now comes too late.
+/// Returns a line if the last change moved data without a carry: one that is asked for now comes
+/// too late.
 fn moved_without_carry(store: &Store, newest: &Map) -> Option<String> {
     let before = store.open_epoch(newest.epoch().checked_sub(1)?).ok()?;
     let moved = Amounts::between(&before, newest).ok()?.moved.0;

@@ -295,8 +295,8 @@ impl SetAttribute {
 }
 
 impl FleetFile {
-    /// Sets the labels or the attributes of a node, and says what that changes. An empty value
-    /// removes one.
+    /// Sets the labels or the attributes of a node, and says what that changes. A pair
+    /// with an empty value removes its label or attribute.
     fn set_texts(
         &mut self,
         node: &str,

@@ -125,8 +125,8 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
 }
 
 /// Refuses a map whose history has newer epochs. A router that has served by a map knows this from
-/// its state directory; before that, it would place files where an old map has them. A history that
-/// this user cannot read says nothing.
+/// its state directory; before that, it would place files where an old map has them. Where this
+/// user cannot read the history, the map is taken as it is.
 fn is_newest(serve: &Serve, map: &Map) -> Result<(), Failure> {
     match Store::new(&serve.map, KEEP).check_history(map) {
         Err(error @ Error::Conflict { .. }) => Err(Failure(DATA, error.to_string())),
