@@ -35,7 +35,8 @@ fn main() {
     locating();
     looking_up();
     preferring();
-    preferring_all();
+    preferring_all("md5");
+    preferring_all("xxh3");
 }
 
 fn locating() {
@@ -178,17 +179,18 @@ fn preferring() {
 
 /// `prefer` against `locate_all`, which lists the nodes that hold the key: with as many nodes as
 /// there are copies, with one more, and with all nodes of the map.
-fn preferring_all() {
+fn preferring_all(hash: &str) {
     println!(
-        "\nprefer_into against locate_all, xxh3\n\n{:>6} {:>6} {:>6} {:>13} {:>12} {:>6} {:>14} \
-         {:>13}",
+        "\nprefer_into against locate_all, {hash}\n\n{:>6} {:>6} {:>6} {:>13} {:>11} {:>6} \
+         {:>11} {:>6} {:>13}",
         "nodes",
         "labels",
         "copies",
         "locate_all ns",
         "R nodes ns",
         "ratio",
-        "R + 1 nodes ns",
+        "R + 1 ns",
+        "ratio",
         "all nodes ns"
     );
     for (nodes, copies) in [
@@ -202,7 +204,7 @@ fn preferring_all() {
         (65_536, 3),
     ] {
         for labels in [0, 1, 4, 16] {
-            let Some(map) = labelled_map(nodes, copies, labels) else {
+            let Some(map) = labelled_map(hash, nodes, copies, labels) else {
                 continue; // the fleet is above the limits
             };
             let keys = keys();
@@ -236,11 +238,13 @@ fn preferring_all() {
                 }
             }
             println!(
-                "{nodes:>6} {labels:>6} {copies:>6} {:>13.1} {:>12.1} {:>6.2} {:>14.1} {:>13.1}",
+                "{nodes:>6} {labels:>6} {copies:>6} {:>13.1} {:>11.1} {:>6.2} {:>11.1} {:>6.2} \
+                 {:>13.1}",
                 times.of(0),
                 times.of(1),
                 times.ratio(1, 0),
                 times.of(2),
+                times.ratio(2, 0),
                 median(whole.into_iter())
             );
         }
@@ -249,7 +253,7 @@ fn preferring_all() {
 
 /// A first map of nodes with labels whose values do not follow each other; `None` if the limits of
 /// fleets do not allow it.
-fn labelled_map(nodes: usize, copies: usize, labels: usize) -> Option<Map> {
+fn labelled_map(hash: &str, nodes: usize, copies: usize, labels: usize) -> Option<Map> {
     let names: Vec<String> = (0..labels).map(|label| format!("\"l{label}\"")).collect();
     let list: String = (0..nodes)
         .map(|i| {
@@ -260,7 +264,7 @@ fn labelled_map(nodes: usize, copies: usize, labels: usize) -> Option<Map> {
         })
         .collect();
     let text = format!(
-        "name = \"bench\"\nhash = \"xxh3\"\nreplicas = {copies}\nspread = [{}]\n{list}",
+        "name = \"bench\"\nhash = \"{hash}\"\nreplicas = {copies}\nspread = [{}]\n{list}",
         names.join(", ")
     );
     let fleet = Fleet::parse(&text, "bench").ok()?;

@@ -25,8 +25,9 @@ pub fn mix(point: Point, j: u64) -> Point {
     Point(z ^ (z >> 31))
 }
 
-/// The longest list that is searched from its start. A longer one has sets beside it.
-const SHORT: usize = 64;
+/// How many nodes of a list are compared with others before it gets a set beside it: making one
+/// costs about as much.
+const COMPARED: usize = 1024;
 
 impl Map {
     /// Returns up to `n` distinct nodes for a key, best first: its own nodes, then those that take
@@ -52,32 +53,41 @@ impl Map {
     #[inline]
     pub(crate) fn prefer_point_into(&self, point: Point, nodes: &mut [NodeId]) -> usize {
         let room = nodes.len().min(self.nodes().len());
-        let mut list = List::new(nodes.get_mut(..room).unwrap_or_default());
+        let room = nodes.get_mut(..room).unwrap_or_default();
+        let mut list = List::new(room, self.nodes().len());
         let own = self.locate_all_point(point);
         if self.may_list_twice() {
-            own.for_each(|node| list.push(node));
+            for node in own {
+                if !list.full() {
+                    list.push(node);
+                }
+            }
         } else {
             list.begin(own);
         }
         if list.full() {
             return list.count;
         }
-        list.expect(self.nodes().len());
+        list.expect();
         if let Some(domains) = self.domains() {
             list.spread_over(domains);
         }
         for j in 1..=DRAWS {
+            list.make_set_if_worth_it();
             for node in self.policy(self.base_policy_of(mix(point, j))).members() {
                 if list.may_have(node) {
                     list.push(node);
+                    if list.full() {
+                        return list.count;
+                    }
                 }
-            }
-            if list.full() {
-                return list.count;
             }
         }
         for node in self.nodes() {
             list.push(node.id);
+            if list.full() {
+                break;
+            }
         }
         list.count
     }
@@ -131,28 +141,71 @@ impl Map {
     }
 }
 
-/// The list, and what a long list knows of itself without being searched.
+/// The list, and what it knows of itself without being searched.
 struct List<'a> {
     room: &'a mut [NodeId],
     count: usize,
-    /// the same nodes, if the list may become long
-    listed: Option<Marks>,
+    /// the number of the map's nodes
+    nodes: usize,
+    /// how many nodes were compared with others; above `COMPARED` there is a set of them
+    compared: usize,
+    set: Option<Marks>,
     /// the outermost domains, once they count
     domains: Option<&'a Domains>,
-    /// the domains of the listed nodes, if the list may become long
-    taken: Option<Marks>,
+    /// the domains of the listed nodes
+    taken: Taken,
     /// how many domains that hold points have no node in the list
     fresh: usize,
 }
 
+/// The domains that have a node in the list, of those that hold points.
+enum Taken {
+    /// a bit for each of up to 64
+    Few(u64),
+    Many(Marks),
+}
+
+impl Taken {
+    fn of(domains: usize) -> Taken {
+        match domains {
+            0..=64 => Taken::Few(0),
+            more => Taken::Many(Marks::new(more)),
+        }
+    }
+
+    #[inline]
+    fn has(&self, domain: u32) -> bool {
+        match self {
+            Taken::Few(bits) => bits >> (domain % 64) & 1 == 1,
+            Taken::Many(marks) => marks.has(domain),
+        }
+    }
+
+    /// Adds a domain. Returns whether it is new.
+    #[inline]
+    fn add(&mut self, domain: u32) -> bool {
+        match self {
+            Taken::Few(bits) => {
+                let before = *bits;
+                *bits |= 1 << (domain % 64);
+                *bits != before
+            }
+            Taken::Many(marks) => marks.mark(domain),
+        }
+    }
+}
+
 impl<'a> List<'a> {
-    fn new(room: &'a mut [NodeId]) -> List<'a> {
+    /// An empty list of a map with so many nodes.
+    fn new(room: &'a mut [NodeId], nodes: usize) -> List<'a> {
         List {
-            count: 0,
-            listed: None,
             room,
+            count: 0,
+            nodes,
+            compared: 0,
+            set: None,
             domains: None,
-            taken: None,
+            taken: Taken::Few(0),
             fresh: 0,
         }
     }
@@ -165,18 +218,13 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Prepares for more nodes, out of `nodes` in all.
-    fn expect(&mut self, nodes: usize) {
-        if self.room.len() > SHORT {
-            let mut listed = Marks::new(nodes);
-            self.nodes().iter().for_each(|node| {
-                listed.mark(node.0);
-            });
-            self.listed = Some(listed);
-        }
+    /// Expects to become full: at least so many nodes will be compared.
+    fn expect(&mut self) {
+        let missing = self.room.len() - self.count;
+        self.compared = missing * (self.count + self.room.len()) / 2;
     }
 
-    fn nodes(&self) -> &[NodeId] {
+    fn listed(&self) -> &[NodeId] {
         self.room.get(..self.count).unwrap_or_default()
     }
 
@@ -186,69 +234,58 @@ impl<'a> List<'a> {
 
     /// From now on the list prefers domains that have no node in it yet.
     fn spread_over(&mut self, domains: &'a Domains) {
-        self.fresh = domains.holding();
-        self.taken = self.listed.is_some().then(|| Marks::new(domains.holding()));
         self.domains = Some(domains);
-        let count = std::mem::take(&mut self.count);
-        for _ in 0..count {
-            if let Some(node) = self.room.get(self.count).copied() {
-                self.take_domain(node);
-            }
-            self.count += 1;
+        self.taken = Taken::of(domains.holding());
+        self.fresh = domains.holding();
+        for node in self.room.iter().take(self.count) {
+            let domain = domains.domain(*node);
+            self.fresh -= usize::from(domain < Domains::EMPTY && self.taken.add(domain));
         }
-    }
-
-    /// Whether the domain of a node holds points and has no node in the list yet.
-    fn is_fresh(&self, domain: u32) -> bool {
-        domain < Domains::EMPTY
-            && match (&self.taken, self.domains) {
-                (Some(taken), _) => !taken.has(domain),
-                (None, Some(domains)) => {
-                    (self.nodes().iter()).all(|other| domains.domain(*other) != domain)
-                }
-                (None, None) => false,
-            }
     }
 
     /// Whether a node may be listed: as long as there are fresh domains, only one that is in a
     /// fresh domain or in none.
     #[inline]
     fn may_have(&self, node: NodeId) -> bool {
-        match self.domains {
-            Some(domains) if self.fresh > 0 => {
-                let domain = domains.domain(node);
-                domain == Domains::NONE || self.is_fresh(domain)
-            }
-            _ => true,
-        }
-    }
-
-    /// Notes the domain of a node that is about to be listed.
-    fn take_domain(&mut self, node: NodeId) {
         let Some(domains) = self.domains.filter(|_| self.fresh > 0) else {
-            return;
+            return true;
         };
-        let domain = domains.domain(node);
-        if self.is_fresh(domain) {
-            self.fresh -= 1;
-            if let Some(taken) = &mut self.taken {
-                taken.mark(domain);
-            }
+        match domains.domain(node) {
+            Domains::NONE => true,
+            Domains::EMPTY => false,
+            domain => !self.taken.has(domain),
         }
     }
 
-    /// Adds the node, unless it is already listed or the list is full.
+    /// Makes the set of the listed nodes once many were compared.
+    fn make_set_if_worth_it(&mut self) {
+        if self.set.is_some() || self.compared <= COMPARED {
+            return;
+        }
+        let mut set = Marks::new(self.nodes);
+        for node in self.listed() {
+            set.mark(node.0);
+        }
+        self.set = Some(set);
+    }
+
+    /// Adds the node, unless it is already listed. The list must not be full.
     #[inline]
     fn push(&mut self, node: NodeId) {
-        let add = !self.full()
-            && match &mut self.listed {
-                Some(listed) => listed.mark(node.0),
-                None => !self.nodes().contains(&node),
-            };
-        if !add {
+        let is_new = match &mut self.set {
+            Some(set) => set.mark(node.0),
+            None => {
+                self.compared += self.count;
+                !self.listed().contains(&node)
+            }
+        };
+        if !is_new {
             return;
         }
-        self.take_domain(node);
+        if let Some(domains) = self.domains.filter(|_| self.fresh > 0) {
+            let domain = domains.domain(node);
+            self.fresh -= usize::from(domain < Domains::EMPTY && self.taken.add(domain));
+        }
         if let Some(place) = self.room.get_mut(self.count) {
             *place = node;
             self.count += 1;

@@ -343,14 +343,17 @@ fn the_list_is_that_of_the_page_on_random_maps() {
 
 #[test]
 fn a_long_list_begins_as_a_short_one() {
-    // up to 64 nodes are searched from the start of the list, and beyond it has sets beside it
-    for (replicas, zones) in [(1, 100), (3, 7), (70, 90), (70, 200)] {
+    // a short list is searched, and a longer one has a set beside it; up to 64 domains are bits
+    for (replicas, zones) in [(1, 64), (1, 65), (3, 7), (70, 90), (70, 200)] {
         let map = fleet(replicas, "\"zone\"", nodes(200, zones, |i| 1 + i % 3));
-        for key in keys().take(200) {
+        for (number, key) in keys().take(200).enumerate() {
             let long = map.prefer(&key, 200);
+            if number < 10 {
+                assert_eq!(long, plainly(&map, &key, 200), "{replicas} {zones}");
+            }
             let distinct: BTreeSet<NodeId> = long.iter().copied().collect();
             assert_eq!((long.len(), distinct.len()), (200, 200));
-            for short in [1, 2, 10, 63, 64] {
+            for short in [1, 2, 10, 63, 64, 71] {
                 assert_eq!(map.prefer(&key, short), long[..short], "{replicas} {zones}");
             }
         }
