@@ -42,6 +42,7 @@ PARTS = {
         ["--test", "all"],
         ["batches::keys_on_several_threads"],
     ),
+    "RRD router": ("stead-rrd", ["--lib", "--bins", "--tests"], []),
 }
 
 

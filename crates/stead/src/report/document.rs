@@ -412,12 +412,14 @@ fn need_of(map: &Map) -> u64 {
         all as u64
     });
     let by_hand = map.pins().len() + map.firsts().len();
+    let attributes: usize = map.nodes().map(|node| node.attributes().count()).sum();
     let named = map.policies().filter(|policy| policy.name().is_some());
     let listed = named.map(|policy| policy.members().len()).sum::<usize>();
     8 * paths.sum::<u64>()
         + (map.nodes().len() * (1 + spread.len())) as u64 * 1024
         + 900 * by_hand as u64
         + 80 * listed as u64
+        + 80 * attributes as u64
 }
 
 /// Checks that this stead knows all features of the maps: a report judges both.

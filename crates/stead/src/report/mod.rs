@@ -8,10 +8,11 @@
 //! [`Report`] is the whole. Its parts have a module each: `edits` (what changed in the fleet),
 //! `turnover` (what happens to the copies), `holders` (shares), `losses` (fault domains, and what
 //! losing one costs), `capacity` (how much of the disks can be used), `moves`, `alike` (labels that
-//! look alike), and `warnings`, which gathers what a person has to know first.
+//! look alike), `attributes` (slips of the hand in them), and `warnings`, which gathers what a person has to know first.
 
 mod alike;
 mod amount;
+mod attributes;
 mod capacity;
 mod document;
 mod edits;

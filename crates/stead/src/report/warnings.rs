@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::alike::alike;
 use super::amount::{part, size};
+use super::attributes::{slips, Slips};
 use super::holders::Words;
 use super::losses::{DomainName, Loss};
 use crate::map::Map;
@@ -48,6 +49,7 @@ pub(super) struct Facts<'f, 'a> {
 
 /// Gathers the warnings.
 pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
+    let slips = facts.attribute_slips();
     let lists = [
         ("no-survivor", facts.without_survivor()),
         ("drop-copies", facts.drop_copies()),
@@ -57,6 +59,9 @@ pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
         ("spread", facts.spread_less()),
         ("lost-node", facts.lost_nodes()),
         ("drained-node", facts.drained_nodes()),
+        ("attribute-taken", slips.taken.in_all("more node")),
+        ("attribute-shared", slips.shared.in_all("more value")),
+        ("attribute-missing", slips.missing.in_all("more attribute")),
         ("labels-alike", facts.labels_alike()),
         ("few-cells", facts.few_cells()),
         ("many-slices", facts.many_slices()),
@@ -242,12 +247,9 @@ impl Facts<'_, '_> {
             let pins = count(pins, "pin");
             format!("{name} has weight 0 and still answers for {pins}")
         };
-        let more = pins.len().saturating_sub(NAMED);
-        let mut texts: Vec<String> = pins.into_iter().take(NAMED).map(told).collect();
-        if more > 0 {
-            texts.push(format!("{} like these", count(more, "more node")));
-        }
-        texts
+        let mut texts = Texts::default();
+        pins.into_iter().for_each(|pin| texts.add(|| told(pin)));
+        texts.in_all("more node")
     }
 
     /// Labels that look alike, of which one is new: side by side they make two domains.
@@ -265,7 +267,7 @@ impl Facts<'_, '_> {
             let known = known.as_ref();
             known.is_none_or(|known| !known.contains(&(label, value)))
         };
-        let mut texts = Vec::new();
+        let mut texts = Texts::default();
         for (parent, values) in &siblings {
             let level = domains.get(*parent).map_or(0, |parent| parent.level);
             let label = self.words.spread.get(level).copied().unwrap_or("domain");
@@ -274,23 +276,28 @@ impl Facts<'_, '_> {
                     continue;
                 }
                 let nodes = |value| count(values.get(value).copied().unwrap_or(0), "node");
-                texts.push(format!(
-                    "{label} {one:?} ({}) and {label} {other:?} ({}) are two domains and look \
-                     alike: is one a slip?",
-                    nodes(one),
-                    nodes(other)
-                ));
+                texts.add(|| {
+                    format!(
+                        "{label} {one:?} ({}) and {label} {other:?} ({}) are two domains and \
+                         look alike: is one a slip?",
+                        nodes(one),
+                        nodes(other)
+                    )
+                });
             }
         }
-        let more = texts.len().saturating_sub(NAMED);
-        texts.truncate(NAMED);
-        if more > 0 {
-            texts.push(format!(
-                "{} of labels that look alike",
-                count(more, "more pair")
-            ));
-        }
-        texts
+        texts.in_all("more pair")
+    }
+
+    /// Attributes of nodes that were forgotten, copied or exchanged.
+    fn attribute_slips(&self) -> Slips {
+        let Some((old, same)) = self
+            .old
+            .and_then(|old| Some((old, same_nodes(old, self.new).ok()?)))
+        else {
+            return Slips::default();
+        };
+        slips(old, self.new, &same, self.dead)
     }
 
     /// Nodes that can hold nothing, since an adopted rule has fewer cells than there are nodes.
@@ -340,8 +347,35 @@ fn values_of(map: &Map) -> HashSet<(&str, &str)> {
     nodes.flat_map(|node| node.labels()).collect()
 }
 
+/// Texts about one thing each. Only the first are made, so that a large map does not take much
+/// memory; the others are counted.
+#[derive(Default)]
+pub(super) struct Texts {
+    made: Vec<String>,
+    more: usize,
+}
+
+impl Texts {
+    pub(super) fn add(&mut self, text: impl FnOnce() -> String) {
+        if self.made.len() < NAMED {
+            self.made.push(text());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Returns the texts, and one for the others: `2 more nodes like these`.
+    pub(super) fn in_all(mut self, what: &str) -> Vec<String> {
+        if self.more > 0 {
+            self.made
+                .push(format!("{} like these", count(self.more, what)));
+        }
+        self.made
+    }
+}
+
 /// Lists names: `a, b and 3 more`.
-fn listed(names: Vec<String>) -> String {
+pub(super) fn listed(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let said = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
     match more {

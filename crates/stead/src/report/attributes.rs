@@ -1,0 +1,262 @@
+//! Attributes that a slip of the hand leaves: a new node without the address that every other node
+//! has, two nodes with one address, nodes that exchange their mount points.
+//!
+//! stead does not know what an attribute means. An attribute is taken for the own place of each
+//! node if, in the old map, at least two nodes have it, and all with different values.
+
+use std::collections::HashSet;
+
+use super::warnings::{listed, Texts};
+use crate::map::Map;
+use crate::policy::NodeId;
+
+/// The most letters of a value that a text repeats.
+const LONG: usize = 40;
+
+/// What was found, in words.
+#[derive(Default)]
+pub(super) struct Slips {
+    /// of nodes without an attribute that every node had
+    pub missing: Texts,
+    /// of nodes with the same value of what was each node's own
+    pub shared: Texts,
+    /// of nodes with a value that another node had
+    pub taken: Texts,
+}
+
+/// An attribute, its value, and the node that has it.
+type Has<'a> = (&'a str, &'a str, NodeId);
+
+/// Looks for slips in a change; `same` has the new number of each old node. What `dead` nodes had
+/// may be taken.
+///
+/// Cost: O(a log a) for a attributes of all nodes.
+pub(super) fn slips(
+    old: &Map,
+    new: &Map,
+    same: &[Option<NodeId>],
+    dead: &HashSet<NodeId>,
+) -> Slips {
+    let (before, after) = (attributes(old), attributes(new));
+    let mut before = by_name(&before).peekable();
+    let mut found = Slips::default();
+    for now in by_name(&after) {
+        let Some(name) = name_of(now) else { continue };
+        while before.next_if(|was| name_of(was) < Some(name)).is_some() {}
+        let Some(was) = before.next_if(|was| name_of(was) == Some(name)) else {
+            continue;
+        };
+        if was.len() < 2 {
+            continue;
+        }
+        if was.len() == old.nodes().len() && now.len() < new.nodes().len() {
+            found.missing.add(|| missing(name, now, new));
+        }
+        let is_own = was.windows(2).all(|pair| match pair {
+            [one, other] => one.1 != other.1,
+            _ => true,
+        });
+        if is_own {
+            let alike = now.chunk_by(|one, other| one.1 == other.1);
+            for nodes in alike.filter(|nodes| nodes.len() > 1) {
+                found.shared.add(|| shared(nodes, new));
+            }
+            taken(was, now, (old, new), same, dead, &mut found.taken);
+        }
+    }
+    found
+}
+
+/// The attributes of all nodes by their names, then by their values.
+fn attributes(map: &Map) -> Vec<Has<'_>> {
+    let of_node = |id: NodeId| {
+        let attributes = map.node(id).attributes();
+        attributes.map(move |(name, value)| (name, value, id))
+    };
+    let mut all: Vec<Has> = map.nodes().flat_map(|node| of_node(node.id)).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The parts of a list that have the same name.
+fn by_name<'l, 'a>(all: &'l [Has<'a>]) -> impl Iterator<Item = &'l [Has<'a>]> {
+    all.chunk_by(|one, other| one.0 == other.0)
+}
+
+fn name_of<'a>(part: &[Has<'a>]) -> Option<&'a str> {
+    part.first().map(|has| has.0)
+}
+
+fn missing(attribute: &str, now: &[Has], new: &Map) -> String {
+    let have: HashSet<NodeId> = now.iter().map(|has| has.2).collect();
+    let without = new.nodes().filter(|node| !have.contains(&node.id));
+    let without: Vec<String> = without.map(|node| node.name().to_owned()).collect();
+    let verb = if without.len() == 1 { "has" } else { "have" };
+    let names = listed(without);
+    format!("{names} {verb} no attribute {attribute:?}, which every node had before")
+}
+
+fn shared(nodes: &[Has], new: &Map) -> String {
+    let names = nodes.iter().map(|has| new.node(has.2).name().to_owned());
+    let (name, value) = nodes.first().map_or(("", ""), |has| (has.0, has.1));
+    let names = listed(names.collect());
+    format!(
+        "{names} have the same {name}, {}: is it a slip?",
+        quoted(value)
+    )
+}
+
+/// Gathers the nodes that have what was another node's own.
+fn taken(
+    was: &[Has],
+    now: &[Has],
+    (old, new): (&Map, &Map),
+    same: &[Option<NodeId>],
+    dead: &HashSet<NodeId>,
+    texts: &mut Texts,
+) {
+    let kept: HashSet<NodeId> = same.iter().copied().flatten().collect();
+    for (name, value, node) in now {
+        let place = was.binary_search_by_key(value, |has| has.1);
+        let Some((_, _, owner)) = place.ok().and_then(|place| was.get(place)) else {
+            continue;
+        };
+        let owner_now = same.get(owner.index()).copied().flatten();
+        // two that have it now share it
+        let shares = |owner| now.binary_search(&(*name, *value, owner)).is_ok();
+        if owner_now == Some(*node) || owner_now.is_some_and(shares) || dead.contains(owner) {
+            continue;
+        }
+        let before = old.node(*owner).name();
+        let hint = || match owner_now.is_none() && !kept.contains(node) {
+            true => format!("if it is the same node, say formerly = {before:?}"),
+            false => format!("what is there is data of {before}"),
+        };
+        let (has, value) = (new.node(*node).name(), quoted(value));
+        texts.add(|| {
+            format!(
+                "{has} has the {name} that {before} had, {value}: {}",
+                hint()
+            )
+        });
+    }
+}
+
+/// The value in quotes, if it is short enough to be read.
+fn quoted(value: &str) -> String {
+    match value.char_indices().nth(LONG) {
+        None => format!("{value:?}"),
+        Some((end, _)) => format!("{:?}...", value.get(..end).unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::same_nodes;
+    use crate::{build, Fleet};
+
+    fn map(nodes: &str, old: Option<&Map>) -> Map {
+        let nodes: String = nodes
+            .split_whitespace()
+            .map(|node| {
+                let mut parts = node.split(',');
+                let name = parts.next().unwrap();
+                let mut text = format!("[[node]]\nname = '{name}'\n");
+                let mut attributes = String::new();
+                for part in parts {
+                    let (key, value) = part.split_once('=').unwrap();
+                    match key {
+                        "formerly" => text += &format!("formerly = '{value}'\n"),
+                        _ => attributes += &format!("{key} = '{value}'\n"),
+                    }
+                }
+                text + "[node.attributes]\n" + &attributes
+            })
+            .collect();
+        let fleet = Fleet::parse(&format!("name = 'm'\n{nodes}"), "fleet").unwrap();
+        build(&fleet, old).unwrap()
+    }
+
+    /// The texts about a change from some nodes to others; `dead` are the first so many old nodes.
+    fn told(before: &str, after: &str, dead: u32) -> Vec<String> {
+        let old = map(before, None);
+        let new = map(after, Some(&old));
+        let dead = (0..dead).map(NodeId).collect();
+        let found = slips(&old, &new, &same_nodes(&old, &new).unwrap(), &dead);
+        [found.taken, found.shared, found.missing]
+            .into_iter()
+            .flat_map(|texts| texts.in_all("more node"))
+            .collect()
+    }
+
+    #[test]
+    fn what_a_new_node_lacks_is_told_if_every_node_had_it() {
+        let before = "a,address=1,mount=/a b,address=2";
+        assert_eq!(
+            told(before, "a,address=1,mount=/a b,address=2 c d,mount=/d", 0),
+            ["c, d have no attribute \"address\", which every node had before"]
+        );
+        assert_eq!(
+            told(before, "a,address=1 b,address=2 c", 0),
+            ["c has no attribute \"address\", which every node had before"]
+        );
+        // one that is taken from all nodes, or is new, is meant
+        assert!(told(before, "a,port=1 b c", 0).is_empty());
+        assert!(told("a,address=1", "a,address=1 b", 0).is_empty());
+    }
+
+    #[test]
+    fn a_value_that_two_nodes_share_is_told_if_all_were_different() {
+        let before = "a,address=1,class=fast b,address=2,class=fast";
+        assert_eq!(
+            told(before, &format!("{before} c,address=2,class=fast"), 0),
+            ["b, c have the same address, \"2\": is it a slip?"]
+        );
+        assert_eq!(
+            told(
+                before,
+                &format!("{before} c,address=3,class=new d,address=3,class=old"),
+                0
+            ),
+            ["c, d have the same address, \"3\": is it a slip?"]
+        );
+        assert!(told(before, &format!("{before} c,address=3,class=fast"), 0).is_empty());
+    }
+
+    #[test]
+    fn nodes_that_exchange_or_take_a_value_are_told() {
+        let before = "a,mount=/a b,mount=/b c,mount=/c";
+        assert_eq!(
+            told(before, "a,mount=/b b,mount=/a c,mount=/c", 0),
+            [
+                "b has the mount that a had, \"/a\": what is there is data of a",
+                "a has the mount that b had, \"/b\": what is there is data of b",
+            ]
+        );
+        assert_eq!(
+            told(before, "b,mount=/b c,mount=/c d,mount=/a", 0),
+            ["d has the mount that a had, \"/a\": if it is the same node, say formerly = \"a\""]
+        );
+        // under a new name, at a new place, or after a loss
+        assert!(told(before, "b,mount=/b c,mount=/c d,mount=/a,formerly=a", 0).is_empty());
+        assert!(told(before, "a,mount=/n b,mount=/b c,mount=/c", 0).is_empty());
+        assert!(told(before, "b,mount=/b c,mount=/c d,mount=/a", 1).is_empty());
+    }
+
+    #[test]
+    fn many_slips_are_counted_and_long_values_are_cut() {
+        let long = "x".repeat(50);
+        let before = format!("a,mount={long} b,mount=/b c,mount=/c d,mount=/d e,mount=/e");
+        let after = format!("a,mount=/b b,mount=/c c,mount=/d d,mount=/e e,mount={long}");
+        let texts = told(&before, &after, 0);
+        assert_eq!(texts.len(), 4);
+        assert_eq!(texts[3], "2 more nodes like these");
+        let cut = format!(
+            "e has the mount that a had, \"{}\"...: what",
+            "x".repeat(40)
+        );
+        let texts = told(&before, &format!("z,mount=/z e,mount={long}"), 0);
+        assert!(texts[0].starts_with(&cut), "{texts:?}");
+    }
+}
