@@ -42,7 +42,8 @@ PARTS = {
         ["--test", "all"],
         ["batches::keys_on_several_threads"],
     ),
-    "RRD router": ("stead-rrd", ["--lib", "--bins", "--tests"], []),
+    # not the programs: under the sanitizer, a thread that waits for a futex takes no signal
+    "RRD router": ("stead-rrd", ["--lib"], []),
 }
 
 

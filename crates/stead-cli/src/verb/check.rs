@@ -134,7 +134,8 @@ impl Check {
             return Observed::of(&map, pairs)?.report(self.json, out);
         }
         if let Some(node) = &self.off {
-            return Off::of(&map, node)?.report(&self.map, self.json, out);
+            let store = Store::new(&self.map, KEEP);
+            return Off::of(&store, &map, node)?.report(&self.map, self.json, out);
         }
         understood(&map, &self.map)?;
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });

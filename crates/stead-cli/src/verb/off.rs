@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use stead::verdict::Answers;
-use stead::Map;
+use stead::{Map, Store};
 
 use crate::carrying::{in_words, CarryJson};
 use crate::exit::{Failure, Result, USAGE, VIOLATED};
@@ -22,6 +22,30 @@ pub struct Off<'a> {
     answers: Answers,
     /// the state of the carry that is open
     carry: Option<String>,
+    moved: Option<Moved>,
+}
+
+/// The change that took the last keys from the node.
+struct Moved {
+    epoch: u64,
+    /// whether it began a carry
+    carried: bool,
+}
+
+impl Moved {
+    /// Returns the change, if the history still has the epoch before it.
+    fn of(store: &Store, map: &Map, name: &str) -> Option<Moved> {
+        let (mut epoch, mut carried) = (map.epoch(), map.carry().is_some());
+        loop {
+            let before = store.open_epoch(epoch.checked_sub(1)?).ok()?;
+            let node = before.node_named(name)?;
+            let answers = Answers::of_all(&before).into_iter().nth(node.id.index())?;
+            if !answers.is_nothing() {
+                return Some(Moved { epoch, carried });
+            }
+            (epoch, carried) = (before.epoch(), before.carry().is_some());
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -38,11 +62,15 @@ struct OffJson<'a> {
     /// the carry that is open
     #[serde(skip_serializing_if = "Option::is_none")]
     carry: Option<CarryJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_by_epoch: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carried: Option<bool>,
 }
 
 impl<'a> Off<'a> {
-    /// Returns what a node of the map answers for.
-    pub fn of(map: &'a Map, name: &str) -> Result<Off<'a>> {
+    /// Returns what a node of the newest map of a store answers for.
+    pub fn of(store: &Store, map: &'a Map, name: &str) -> Result<Off<'a>> {
         let Some(node) = map.node_named(name) else {
             if let Some(carry) = map.carry() {
                 let problem = format!(
@@ -66,6 +94,7 @@ impl<'a> Off<'a> {
         let answers = all.nth(node.id.index()).unwrap_or_default();
         let name = node.name();
         Ok(Off {
+            moved: (answers.is_nothing().then(|| Moved::of(store, map, name))).flatten(),
             map,
             name,
             answers,
@@ -80,6 +109,7 @@ impl<'a> Off<'a> {
             name,
             answers,
             carry,
+            moved,
         } = self;
         // the map where the data was may still send keys to the node
         let may = answers.is_nothing() && carry.is_none();
@@ -95,15 +125,31 @@ impl<'a> Off<'a> {
                 policies: &answers.policies,
                 target_slices: answers.target_slices,
                 carry: CarryJson::of(map),
+                moved_by_epoch: moved.as_ref().map(|moved| moved.epoch),
+                carried: moved.as_ref().map(|moved| moved.carried),
             })?;
         } else if may {
             out.line(format_args!(
                 "{name} answers for nothing: it may be switched off when every reader has"
             ))?;
-            out.line(format_args!(
-                "epoch {} or a later one, and its data is copied",
-                map.epoch()
-            ))?;
+            let epoch = map.epoch();
+            match moved {
+                Some(Moved { carried: true, .. }) => out.line(format_args!(
+                    "epoch {epoch} or a later one; a carry has moved its data"
+                ))?,
+                _ => out.line(format_args!(
+                    "epoch {epoch} or a later one, and its data is copied"
+                ))?,
+            }
+            if let Some(Moved {
+                epoch,
+                carried: false,
+            }) = moved
+            {
+                out.line(format_args!(
+                    "epoch {epoch} took its last keys, without a carry"
+                ))?;
+            }
         } else if let Some(carry) = carry {
             out.line(format_args!("a carry is open: {carry}"))?;
             out.line(format_args!(

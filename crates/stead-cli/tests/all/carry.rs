@@ -149,7 +149,16 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
     let answer = place.run(&["check", "m.map", "--off", "b", "--json"]);
     answer.failed(1, &["may not be switched off"]);
     step(&place, "close");
-    place.good(&["check", "m.map", "--off", "b"]);
+    let said = place.good(&["check", "m.map", "--off", "b"]);
+    assert!(
+        said.ends_with("or a later one; a carry has moved its data\n"),
+        "{said}"
+    );
+    let json = place.good(&["check", "m.map", "--off", "b", "--json"]);
+    assert!(
+        json.contains("\"moved_by_epoch\": 2,\n  \"carried\": true"),
+        "{json}"
+    );
     // a node that only the old map has
     place.write(
         "two.toml",
@@ -163,6 +172,31 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
     place
         .run(&["check", "m.map", "--off", "d"])
         .failed(1, &["a carry is open"]);
+}
+
+#[test]
+fn a_node_that_was_emptied_without_a_carry_is_said_to_be() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    place.write(
+        "one.toml",
+        "name = 'm'\nnode = [{name = 'a'}, {name = 'b', weight = 0}]\n",
+    );
+    place.write(
+        "more.toml",
+        "name = 'm'\nnode = [{name = 'a'}, {name = 'b', weight = 0}, {name = 'c'}]\n",
+    );
+    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "one.toml", "m.map"]);
+    place.good(&["apply", "more.toml", "m.map"]);
+    let said = place.good(&["check", "m.map", "--off", "b"]);
+    let lines = "epoch 3 or a later one, and its data is copied\n\
+                 epoch 2 took its last keys, without a carry\n";
+    assert!(said.ends_with(lines), "{said}");
+    // the history may be gone
+    std::fs::remove_dir_all(place.file("m.map.history")).unwrap();
+    let said = place.good(&["check", "m.map", "--off", "b"]);
+    assert!(said.ends_with("and its data is copied\n"), "{said}");
 }
 
 #[test]
