@@ -149,8 +149,6 @@ test-dist:
 # builds libstead, too, for the other languages
 demo:
 	@scripts/setup --languages
-	@echo '== building stead and libstead (the first time it takes a minute or two)'
-	@$(CARGO) build --profile quick --locked -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
 
 # its clients from PyPI and npm are installed into .venv-agree

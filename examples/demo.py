@@ -17,6 +17,7 @@ import time
 sys.dont_write_bytecode = True
 
 import languages
+import quick
 
 ROOT, TARGET = languages.ROOT, languages.TARGET
 STEAD = os.path.join(languages.BUILT, "stead")
@@ -88,6 +89,11 @@ def main():
     sys.stdout.reconfigure(errors="backslashreplace")
     os.makedirs(HERE, exist_ok=True)
     start = time.monotonic()
+    print(
+        "== building stead and libstead (the first time it takes a minute or two)",
+        flush=True,
+    )
+    quick.Build().wait_for("stead-cli", "stead-capi")
     ready = languages.prepare()
     if not os.path.exists(NAMES):
         say(f"making {COUNT:,} user names from US Census name frequencies (once)")

@@ -101,7 +101,7 @@ def c():
 
 def python():
     """Python, with the module in .venv if `make test` has built it of these sources;
-    otherwise cargo builds one for this Python.
+    otherwise with the one that cargo builds for this Python.
     """
     module = os.path.join(ROOT, "scripts", "python-module")
     try:
