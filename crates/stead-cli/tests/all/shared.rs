@@ -25,7 +25,11 @@ impl Place {
             return None;
         }
         fs::set_permissions(dir.path(""), Permissions::from_mode(0o755)).unwrap();
-        fs::copy(STEAD, dir.path("stead")).unwrap();
+        // copied by another process: a file that this one has open for writing, or a child of
+        // another test, cannot be run
+        let mut copy = Command::new("cp");
+        copy.args([STEAD, "stead"]).current_dir(dir.path(""));
+        assert!(copy.status().unwrap().success());
         for count in 1..=4 {
             let nodes = &["a", "b", "c", "d"][..count];
             dir.write(&format!("{count}.toml"), fleet(nodes));

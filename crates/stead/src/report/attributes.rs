@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::warnings::{listed, Texts};
+use super::texts::{listed, Texts};
 use crate::map::Map;
 use crate::policy::NodeId;
 

@@ -10,6 +10,7 @@ use super::amount::{part, size};
 use super::attributes::{slips, Slips};
 use super::holders::Words;
 use super::losses::{DomainName, Loss};
+use super::texts::{count, listed, Texts};
 use crate::map::Map;
 use crate::plan::same_nodes;
 use crate::policy::NodeId;
@@ -18,8 +19,6 @@ use crate::weight::Weight;
 
 /// The number of slices that a step must add before it is warned of; fewer make a small file.
 const MANY_SLICES: usize = 1_000;
-/// How many names a sentence lists.
-const NAMED: usize = 3;
 
 /// One warning.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -345,46 +344,4 @@ impl Facts<'_, '_> {
 fn values_of(map: &Map) -> HashSet<(&str, &str)> {
     let nodes = map.nodes().filter(|node| node.weight() > Weight::ZERO);
     nodes.flat_map(|node| node.labels()).collect()
-}
-
-/// Texts about one thing each. Only the first are made, so that a large map does not take much
-/// memory; the others are counted.
-#[derive(Default)]
-pub(super) struct Texts {
-    made: Vec<String>,
-    more: usize,
-}
-
-impl Texts {
-    pub(super) fn add(&mut self, text: impl FnOnce() -> String) {
-        if self.made.len() < NAMED {
-            self.made.push(text());
-        } else {
-            self.more += 1;
-        }
-    }
-
-    /// Returns the texts, and one for the others: `2 more nodes like these`.
-    pub(super) fn in_all(mut self, what: &str) -> Vec<String> {
-        if self.more > 0 {
-            self.made
-                .push(format!("{} like these", count(self.more, what)));
-        }
-        self.made
-    }
-}
-
-/// Lists names: `a, b and 3 more`.
-pub(super) fn listed(names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let said = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    match more {
-        0 => said,
-        more => format!("{said} and {more} more"),
-    }
-}
-
-/// Formats a number of things: `1 pin`, `2 pins`.
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
