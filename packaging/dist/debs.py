@@ -1,4 +1,4 @@
-"""The packages for Debian, built as Debian builds them: a source package, in a clean
+"""The packages for Debian and Ubuntu, built as Debian builds them: a source package, in a clean
 system, without a network, by the compilers of that release. lintian judges them.
 """
 
@@ -101,11 +101,11 @@ def judge(there, place=PLACE):
 
 
 def make(sources, suite=system.STABLE):
-    """Builds the packages into OUT/debian and judges them; returns their paths."""
+    """Builds the packages into a directory of OUT and judges them; returns their paths."""
     if why := system.why_not():
         tree.fail(f"{why}; 'make dist ARGS=--no-debs' makes everything else")
     there = build(sources, suite)
-    out = os.path.join(tree.OUT, "debian")
+    out = os.path.join(tree.OUT, system.folder(suite))
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     for path in sorted(glob.glob(f"{there.path(PLACE)}/*stead*")):

@@ -4,7 +4,7 @@
     run.py                makes all of them
     run.py --no-debs      all but the packages for Debian, which need root and debootstrap
     run.py --only NAME    only one kind: source, crates, languages, debs or bills
-    run.py --suite NAME   builds the packages for Debian for another release than the stable one
+    run.py --suite NAME   builds the packages for another release than Debian's stable one, such as Ubuntu's "resolute"
 
 docs/packages.md says what is made, and what is reproducible.
 """

@@ -1,4 +1,4 @@
-"""Clean systems of Debian below target/: made once by debootstrap, copied for
+"""Clean systems of Debian and Ubuntu below target/: made once by debootstrap, copied for
 each use, and entered in name spaces of their own, so that nothing that runs there
 remains, and builds have no network.
 """
@@ -11,6 +11,8 @@ import tree
 
 # Debian's stable release, and what builds and tries the packages by default
 STABLE = "trixie"
+# releases of Ubuntu with the rustc that stead needs
+UBUNTU = ("resolute",)
 
 
 def why_not():
@@ -23,6 +25,26 @@ def why_not():
     return None
 
 
+def folder(suite):
+    """Returns the directory below OUT for the packages of a release."""
+    return "debian" if suite == STABLE else suite
+
+
+def keys_of_ubuntu():
+    """Returns the file of the keys that Ubuntu's packages are signed with. It comes from
+    Debian, whose own keys this machine has.
+    """
+    kept = os.path.join(tree.WORK, "ubuntu-archive-keyring.gpg")
+    if not os.path.exists(kept):
+        debian = System(STABLE, "keys")
+        debian.install("ubuntu-keyring")
+        there = debian.path("usr/share/keyrings/ubuntu-archive-keyring.gpg")
+        shutil.copy(there, f"{kept}.new")
+        os.rename(f"{kept}.new", kept)
+        shutil.rmtree(debian.root)
+    return kept
+
+
 def base(suite):
     """Returns the directory of a minimal system, which is made if it is not there."""
     there = os.path.join(tree.WORK, suite, "base")
@@ -32,7 +54,14 @@ def base(suite):
     new = f"{there}.new"
     shutil.rmtree(new, ignore_errors=True)
     os.makedirs(os.path.dirname(new), exist_ok=True)
-    tree.run(["debootstrap", "--variant=minbase", suite, new])
+    command = ["debootstrap", "--variant=minbase"]
+    if suite in UBUNTU:
+        command += ["--components=main,universe", f"--keyring={keys_of_ubuntu()}"]
+        # Debian's debootstrap may be older than the release; "gutsy" makes every later one
+        command += [suite, new, "", "gutsy"]
+    else:
+        command += [suite, new]
+    tree.run(command)
     # no service may start in there: Debian's way to say so
     policy = os.path.join(new, "usr", "sbin", "policy-rc.d")
     with open(policy, "w", encoding="ascii") as file:

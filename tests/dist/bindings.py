@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 
+import system
 import tree
 from machines import COUNT, FLEET, NODES, PERL, PHP, PYTHON, copy_of, here, made
 
@@ -22,7 +23,7 @@ def write(text, *path):
 def prepared(suite):
     """Returns a clean system with libstead and its header, and the languages."""
     there = copy_of(suite, "languages")
-    for path in made("debian", "libstead*.deb"):
+    for path in made(system.folder(suite), "libstead*.deb"):
         there.put(path, "packages")
     there.install(
         *("php-cli", "php-dev", "php-pear", "composer", "perl-xs-dev", "libperl-dev"),

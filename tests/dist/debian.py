@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 
+import system
 import tree
 from machines import COUNT, ROOT, copy_of, made
 
@@ -58,7 +59,7 @@ def needs(there, packages):
 
 def test(suite):
     """Counts the checks of the packages of one release."""
-    packages = made("debian", "*.deb")
+    packages = made(system.folder(suite), "*.deb")
     there = copy_of(suite, "try")
     for path in packages:
         there.put(path, "packages")

@@ -3,7 +3,7 @@
 
     run.py                  debs, languages and sources in clean systems of Debian; sdist, crates and archives here
     run.py NAME...          only these: debs, languages, sources, sdist, crates, archives
-    run.py --suite NAME     in another release than Debian's stable one
+    run.py --suite NAME     in another release than Debian's stable one, such as Ubuntu's "resolute"
 
 Clean systems need root and debootstrap. They are made below target, and nothing outside
 of target is written. docs/packages.md says what is tried.
