@@ -12,6 +12,7 @@ mod summary;
 
 pub use summary::{copies as copies_lost, facts};
 
+use std::fs;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -28,6 +29,9 @@ use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
 use crate::text::{step_of, wrapped};
+
+/// How many files of a directory are looked at for another map of a cluster.
+const LOOKED_AT: usize = 32;
 
 /// What is said last, where copies move and no carry is asked for.
 pub const TO_BE_CARRIED: &str =
@@ -150,6 +154,8 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
+    /// That a first map stands beside another one of its cluster.
+    slip: Option<String>,
 }
 
 impl Change {
@@ -181,6 +187,7 @@ impl Change {
             progress: None,
             fleet: None,
             findings: Vec::new(),
+            slip: None,
         }
     }
 
@@ -201,6 +208,7 @@ impl Change {
             progress: None,
             fleet: None,
             findings: Vec::new(),
+            slip: None,
         }
     }
 
@@ -215,6 +223,7 @@ impl Change {
                 progress: None,
                 fleet: None,
                 findings: Vec::new(),
+                slip: None,
             },
         }
     }
@@ -228,6 +237,14 @@ impl Change {
                 .retain(|finding| !allowed.lifts(finding.guard));
         }
         Ok(())
+    }
+
+    /// Notes when this is a first map whose name may be a slip of the hand: another file beside it
+    /// is a map of the same cluster.
+    pub fn note_slip(&mut self, path: &Path) {
+        if self.needed && self.old.is_none() {
+            self.slip = beside(path, self.new.name());
+        }
     }
 
     /// Returns the report that the options ask for. Callers make it before they publish anything,
@@ -296,7 +313,8 @@ impl Change {
             code if refused(code) => allowed_by(&warning.text, code),
             _ => warning.text.clone(),
         });
-        found.chain(warnings).collect()
+        let slip = self.slip.clone().into_iter();
+        slip.chain(found).chain(warnings).collect()
     }
 
     /// Returns the headline in one sentence: which map, which epochs, and what moves.
@@ -383,6 +401,34 @@ impl Change {
             Some(Moves::Each) => copying::write_each(report, out),
         }
     }
+}
+
+/// Says which map of a cluster stands in the directory of a path, under another name that ends
+/// alike.
+fn beside(path: &Path, cluster: &str) -> Option<String> {
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let files = fs::read_dir(directory).ok()?.take(LOOKED_AT).flatten();
+    let alike = files
+        .map(|file| file.path())
+        .filter(|file| file.extension() == path.extension() && file.file_name() != path.file_name())
+        .filter(|file| file.is_file());
+    let mut maps = alike.filter_map(|file| Some((Map::open_uncached(&file).ok()?, file)));
+    let (map, file) = maps.find(|(map, _)| map.name() == cluster)?;
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    Some(format!(
+        "{} beside it is a map of {cluster}, at epoch {}: is the name {} a slip?",
+        name(&file),
+        map.epoch(),
+        name(path)
+    ))
 }
 
 /// Says which word lets a change pass.

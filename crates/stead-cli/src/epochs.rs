@@ -24,6 +24,23 @@ pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
     now.is_some_and(|now| is_there(&now)).then_some(problem)
 }
 
+/// Says which epoch of the history is damaged, the newest first: nothing can go back to it.
+pub fn damaged_epoch(store: &Store) -> Option<String> {
+    // a map may be shipped without its history
+    let numbers = store.history().unwrap_or_default();
+    let errors = numbers
+        .into_iter()
+        .rev()
+        .map(|number| store.open_epoch(number));
+    // whoever may not read the history does not know
+    let is_damage = |error: &Error| matches!(error.status(), Status::Format | Status::Digest);
+    let error = errors.filter_map(stead::Result::err).find(is_damage)?;
+    Some(format!(
+        "an epoch of the history is damaged, and no rollback goes back to it; remove the file, or \
+         restore it: {error}"
+    ))
+}
+
 /// An epoch of the history. A damaged epoch has an error and no figures.
 #[derive(Serialize)]
 pub struct Epoch {

@@ -14,7 +14,7 @@ use super::off::Off;
 use crate::carrying::{in_words, CarryJson};
 use crate::change::understood;
 use crate::checks::{checks, Checked};
-use crate::epochs::not_newest;
+use crate::epochs::{damaged_epoch, not_newest};
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
@@ -31,8 +31,7 @@ const LISTED_JSON: usize = 10_000;
 /// has R nodes, no domain exceeds its cap, every share and every node's number of primaries is
 /// exact, and every pin has its copies unless the fleet marks it as short. Everything is
 /// computed again from the file alone, and what breaks a rule is listed. The history beside the map
-/// must have no newer epoch. With --observed it compares the map
-/// with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best. With
+/// must have no newer epoch, and none that is damaged. With --observed it compares the map with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best. With
 /// --off it says whether a drained node may be switched off.
 #[derive(Args)]
 #[command(after_help = "\
@@ -44,7 +43,8 @@ ask whether a drained node may be switched off
 
 Exit codes:
   0   no rule is broken, every key is where the map says, or the node may go off
-  1   a rule is broken, the history has a newer epoch, a key is elsewhere, or the node still answers
+  1   a rule is broken, the history has a newer epoch or a damaged one, a key is elsewhere, or the
+      node still answers
   64  wrong usage, or the map has no such node
   65  the map is damaged or not a map, or a line of KEYS is wrong
   66  a file is missing
@@ -142,8 +142,8 @@ impl Check {
         let store = Store::new(&self.map, KEEP);
         let progress = store.progress(&map);
         let mut checks = checks(&map, &verdict, progress.as_ref());
-        let not_newest = not_newest(&store, &map);
-        checks.extend(not_newest.clone().map(|found| Checked {
+        let history = not_newest(&store, &map).or_else(|| damaged_epoch(&store));
+        checks.extend(history.clone().map(|found| Checked {
             check: "history",
             ok: false,
             found,
@@ -153,7 +153,7 @@ impl Check {
                 name: map.name(),
                 epoch: map.epoch(),
                 digest: hex(&map.digest()),
-                ok: verdict.is_sound() && not_newest.is_none(),
+                ok: verdict.is_sound() && history.is_none(),
                 violations: verdict.violations.count(),
                 pending_violations: verdict.pending_violations,
                 gradual: progress
@@ -203,7 +203,7 @@ impl Check {
             warn(&map, &verdict.warnings, out)?;
             list(&map, &verdict, out)?;
         }
-        if let (true, Some(problem)) = (verdict.is_sound(), not_newest) {
+        if let (true, Some(problem)) = (verdict.is_sound(), history) {
             return Err(Failure::new(
                 VIOLATED,
                 format_args!("{}: {problem}", self.map.display()),

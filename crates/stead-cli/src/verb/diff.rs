@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -102,6 +103,14 @@ impl Diff {
         // for each pair of policies: both lists of names if the sets of nodes differ
         let mut known: HashMap<(PolicyId, PolicyId), Option<(String, String)>> = HashMap::new();
         let (json, zero, fold) = (self.show.json(), self.zero, self.fold.fold);
+        if let [key] = self.list.as_slice() {
+            if Path::new(key).is_file() {
+                let file = Path::new(key).display();
+                let note = format!("stead: {file} is taken for a key; < {file} reads its lines\n");
+                // a note only, so it may be lost
+                let _ = std::io::stderr().write_all(note.as_bytes());
+            }
+        }
         let (mut folded, mut points, mut policies) = (Vec::new(), Vec::new(), [vec![], vec![]]);
         input::batches(self.list, zero, out, |out, batch| {
             points.resize(batch.len(), Point(0));

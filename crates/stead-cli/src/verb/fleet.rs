@@ -60,7 +60,7 @@ struct AddNode {
     #[arg(required = true, value_name = "NODE")]
     nodes: Vec<String>,
     /// The weight of each
-    #[arg(long, value_parser = weight)]
+    #[arg(long, value_parser = weight, allow_negative_numbers = true)]
     weight: Option<String>,
     /// A label of each; may be given more than once
     #[arg(long, value_name = "LABEL=VALUE", value_parser = pair)]
@@ -94,7 +94,7 @@ struct SetWeight {
     /// The name of the node
     node: String,
     /// The weight: 0 to 1000000 with at most 6 places
-    #[arg(value_parser = weight)]
+    #[arg(value_parser = weight, allow_negative_numbers = true)]
     weight: String,
     #[command(flatten)]
     print: Print,

@@ -108,12 +108,19 @@ impl<'a> Loaded<'a> {
             Reads::Spread => "all nodes of a key answer evenly",
         };
         out.line(format!(
-            "{} epoch {}: {} accesses of {}{} keys; {reads}",
+            "{} epoch {}: {} accesses of {}{}; {reads}",
             self.tally.map().name(),
             self.tally.map().epoch(),
             grouped(self.tally.accesses()),
             if exact { "" } else { "about " },
-            grouped(keys)
+            match proposed::things(self.tally.map()) {
+                "cell" => format!(
+                    "{} of {} cells",
+                    grouped(keys),
+                    self.tally.map().cells().count()
+                ),
+                _ => format!("{} keys", grouped(keys)),
+            }
         ))?;
         if let Some(fullest) = self.loads.fullest() {
             let line = format!(
@@ -190,7 +197,11 @@ impl<'a> Loaded<'a> {
     fn keys(&self, out: &mut Out) -> Result {
         out.line("")?;
         let map = self.tally.map();
-        let mut table = Table::new(&["hottest keys", "accesses", "part", "nodes"], &[1, 2]);
+        let hottest = match proposed::things(self.tally.map()) {
+            "cell" => "hottest cells, by a key",
+            _ => "hottest keys",
+        };
+        let mut table = Table::new(&[hottest, "accesses", "part", "nodes"], &[1, 2]);
         let hottest = self.tally.hottest(HOTTEST);
         for hot in &hottest {
             table.row([

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
+use stead::hash::Function;
 use stead::policy::NodeId;
-use stead::ring::{Kind, Member, KINDS};
+use stead::ring::{Member, Ring, Servers, KINDS};
 use stead::Map;
 
 use crate::exit::{Failure, Result, DATA, VIOLATED};
@@ -18,6 +19,8 @@ use crate::text::{count, Table};
 const LISTED: usize = 10;
 /// The largest number of keys that are tried on each ring.
 const TRIED: usize = 10_000;
+/// The kind of ring that lists the holders of each bucket.
+const EXPLICIT: &str = "explicit";
 /// The number of rings that are listed.
 const NAMED: usize = 5;
 
@@ -46,7 +49,7 @@ struct Elsewhere {
 #[derive(Serialize)]
 struct Agreement {
     ring: &'static str,
-    set: Vec<&'static str>,
+    set: Vec<String>,
     /// `map`: the weights of the map's nodes; `1`: equal weights
     weights: &'static str,
     /// the servers in the order with which it agrees, when that is not the order of their names
@@ -261,34 +264,65 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
         {
             let members = members(formerly, weighted);
             for kind in KINDS {
-                rings.extend(of_kind(kind, &members, weights, tried));
+                let guesses = |members: &[Member]| {
+                    let rings = kind.guesses(members).into_iter();
+                    let owned = |set: Vec<&str>| set.into_iter().map(str::to_owned).collect();
+                    rings.map(|(set, ring)| (owned(set), ring)).collect()
+                };
+                rings.extend(of_kind(kind.name, &guesses, &members, weights, tried));
             }
         }
     }
+    // the names count for nothing here, and neither do the weights
+    let members = members(false, false);
+    rings.extend(of_kind(EXPLICIT, &remainders, &members, "1", tried));
     // of two that agree with as many keys, the order of the names comes first
     rings.sort_by_key(|ring| std::cmp::Reverse(ring.agree));
     rings.truncate(NAMED);
     rings
 }
 
+/// A candidate for the rule of production: its choices, and its ring.
+type Guess = (Vec<String>, Ring);
+
+/// Returns the rules `hash % n`, for each hash that stead knows.
+fn remainders(members: &[Member]) -> Vec<Guess> {
+    // a name may have blanks in it, which such a list cannot have
+    let list: String = (0..members.len()).map(|i| format!("{i} {i}\n")).collect();
+    let servers = Servers {
+        bytes: list.as_bytes(),
+        file: "servers",
+    };
+    let kind = KINDS.iter().find(|kind| kind.name == EXPLICIT);
+    let drawn = |function: Function| {
+        let set = [
+            format!("modulo={}", members.len()),
+            format!("hash={}", function.name()),
+        ];
+        let ring = kind?.draw(&servers, &set).ok()?;
+        Some((set.to_vec(), ring))
+    };
+    Function::all().filter_map(drawn).collect()
+}
+
 /// Tries every ring of a kind, with the members in the order of the map's nodes. If the keys show
 /// that the servers stand in another order, it tries that one, too: rules such as the remainder
 /// depend on the order.
 fn of_kind(
-    kind: &Kind,
+    name: &'static str,
+    guesses: &dyn Fn(&[Member]) -> Vec<Guess>,
     members: &[Member],
     weights: &'static str,
     tried: &[(Vec<u8>, NodeId)],
 ) -> Vec<Agreement> {
     let located = |members: &[Member]| {
-        let rings = kind.guesses(members).into_iter();
-        rings.map(|(set, ring)| {
+        guesses(members).into_iter().map(|(set, ring)| {
             let found: Vec<_> = tried.iter().map(|(key, _)| ring.locate(key)).collect();
             (set, found)
         })
     };
     let agreement = |set, order, agree| Agreement {
-        ring: kind.name,
+        ring: name,
         set,
         weights,
         order,

@@ -62,6 +62,9 @@ impl Plan {
             Some(map) => change.map_err(|failure| failure.of_map(map))?,
             None => change?,
         };
+        if let Some(map) = &self.map {
+            change.note_slip(map);
+        }
         if let Some(store) = &store {
             // apply refuses these, too
             if let Some(old) = &change.old {

@@ -7,13 +7,25 @@ use std::path::Path;
 use serde::Serialize;
 use stead::load::{Loads, Proposal, Reads, Tally};
 use stead::point::SPACE;
-use stead::{Error, Fleet};
+use stead::{Error, Fleet, Map};
 
 use crate::exit::{Failure, Result, USAGE, VIOLATED};
 use crate::input::shown;
 use crate::output::{Out, BAD, GOOD};
 use crate::text::{count, over, Table};
 use crate::verb::fleet_file::FleetFile;
+
+/// The number of cells below which keys of a log commonly share one.
+const COARSE: u128 = 1 << 24;
+
+/// What an entry of a log stands for. Where an adopted rule has few cells, such as the buckets of
+/// `hash % n`, all keys of a cell live together, and count as one.
+pub fn things(map: &Map) -> &'static str {
+    match map.cells().count() < COARSE {
+        true => "cell",
+        false => "key",
+    }
+}
 
 /// A proposal with what it was made from.
 pub struct Proposed<'a> {
@@ -75,11 +87,21 @@ impl<'a> Proposed<'a> {
             part(proposal.reordered),
             part(proposal.reordered_points.0 as f64 / SPACE as f64),
         ]);
-        table.row([
-            "keys that are copied to other nodes".to_owned(),
-            part(proposal.copied),
-            count(proposal.pins, "key"),
-        ]);
+        let (what, points) = match things(self.tally.map()) {
+            "cell" => {
+                let pinned = proposal.pins as f64 / self.tally.map().cells().count() as f64;
+                let cells = count(proposal.pins, "cell");
+                (
+                    "cells that are copied to other nodes",
+                    format!("{cells}, {}", part(pinned)),
+                )
+            }
+            thing => (
+                "keys that are copied to other nodes",
+                count(proposal.pins, thing),
+            ),
+        };
+        table.row([what.to_owned(), part(proposal.copied), points]);
         table.write(out)
     }
 

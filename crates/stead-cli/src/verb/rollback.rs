@@ -44,7 +44,7 @@ pub struct Rollback {
     /// The map file
     map: PathBuf,
     /// The epoch to go back to; `stead history` lists the epochs
-    #[arg(value_parser = whole)]
+    #[arg(value_parser = whole, allow_negative_numbers = true)]
     epoch: u64,
     /// Go back to the slices of the epoch: every key lives where it lived then. This is the default
     /// for the epoch before the present one, whose data may still be where it was

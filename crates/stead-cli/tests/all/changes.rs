@@ -14,6 +14,65 @@ const CHANGE: &str = "old_epoch old_replicas old_slices old_bytes changes copies
 const HOLDER: &str =
     "name weight wanted_points target_points points primary_points pinned_points over_wanted";
 
+#[test]
+fn a_first_map_beside_another_of_its_cluster_may_be_a_slip() {
+    let place = Place::new();
+    place.write("fleet.toml", "name = 'users'\nnode = [{name = 'a'}]\n");
+    let first = place.good(&["apply", "fleet.toml", "users.map"]);
+    assert!(!first.contains("slip"), "{first}");
+    let slip = "! users.map beside it is a map of users, at epoch 1: is the name user.map a slip?";
+    for verb in ["plan", "apply"] {
+        let said = place.good(&[verb, "fleet.toml", "user.map"]);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        assert!(words.join(" ").contains(slip), "{said}");
+    }
+    // another cluster, and a change of the map
+    place.write("other.toml", "name = 'other'\nnode = [{name = 'a'}]\n");
+    let said = place.good(&["apply", "other.toml", "other.map"]);
+    assert!(!said.contains("slip"), "{said}");
+    place.write(
+        "fleet.toml",
+        "name = 'users'\nnode = [{name = 'a'}, {name = 'b'}]\n",
+    );
+    let said = place.good(&["apply", "fleet.toml", "users.map"]);
+    assert!(!said.contains("slip"), "{said}");
+}
+
+#[test]
+fn a_map_in_the_place_of_a_fleet_is_named() {
+    let place = Place::with_map();
+    place.write("saved.plan", b"\x89STP\r\n\x1a\n");
+    for (file, what) in [("m.map", "a map"), ("saved.plan", "a saved plan")] {
+        let words = format!("{file}:1: this is {what}; give a fleet file");
+        for arguments in [&["plan", file][..], &["fleet", "add-node", file, "x"]] {
+            place.run(arguments).bad(78, &[&words]);
+        }
+    }
+}
+
+#[test]
+fn a_number_below_zero_is_a_value_and_not_an_option() {
+    let place = Place::with_map();
+    place.write("fleet.toml", fleet(2));
+    for (arguments, words) in [
+        (
+            &["fleet", "add-node", "fleet.toml", "x", "--weight", "-1"][..],
+            "'-1' for '--weight",
+        ),
+        (&["rollback", "m.map", "-1"], "'-1' for '<EPOCH>'"),
+    ] {
+        place.run(arguments).bad(64, &[words]);
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_a_key_is_noted() {
+    let place = Place::with_map();
+    place.write("keys", "a\n");
+    let answer = place.run(&["diff", "m.map", "m.map", "--keys", "keys"]);
+    answer.failed(0, &["keys is taken for a key; < keys reads its lines"]);
+}
+
 /// Checks the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {
     let change = match report.get("old_epoch") {

@@ -78,6 +78,34 @@ fn a_part_is_of_the_map_with_more_copies_in_every_output() {
 }
 
 #[test]
+fn check_finds_a_damaged_epoch_of_the_history() {
+    let dir = Dir::new();
+    dir.apply(&["a"]);
+    dir.apply(&["a", "b"]);
+    dir.apply(&["a", "b", "c"]);
+    dir.run(&["check", "m.map"]).ok();
+    let [first, second] = ["m.map.history/1", "m.map.history/2"].map(|file| dir.path(file));
+    let kept = std::fs::read(&second).unwrap();
+    for (bytes, problem) in [
+        (b"garbage".to_vec(), "this is not a stead map"),
+        (std::fs::read(&first).unwrap(), "is named 2 but has epoch 1"),
+        (kept[..kept.len() - 1].to_vec(), "m.map.history/2"),
+    ] {
+        std::fs::write(&second, bytes).unwrap();
+        let said = dir.run(&["check", "m.map"]);
+        said.fails(1, &["an epoch of the history is damaged", problem]);
+        let json = dir.run(&["check", "m.map", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
+        assert_eq!(json["ok"], false, "{json}");
+    }
+    // an epoch that is not kept is no damage, and neither is a history that was not shipped
+    std::fs::remove_file(&second).unwrap();
+    dir.run(&["check", "m.map"]).ok();
+    std::fs::remove_dir_all(dir.path("m.map.history")).unwrap();
+    dir.run(&["check", "m.map"]).ok();
+}
+
+#[test]
 fn the_history_tells_when_who_what_and_why_within_80_columns() {
     let dir = Dir::new();
     dir.write("f.toml", weighted([1, 1, 1, 0, 0], ""));

@@ -177,6 +177,24 @@ fn a_proposal_that_falls_short_is_written_and_says_why() {
 }
 
 #[test]
+fn keys_that_share_a_bucket_are_counted_and_moved_as_one() {
+    let place = Place::new();
+    let list: String = (0..60).map(|i| format!("{i} db{}\n", i % 3)).collect();
+    place.write("list", list);
+    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
+    place.good(&[&ring[..], &["-o", "m.map", "--fleet", "fleet.toml"]].concat());
+    let keys = (0..3000).map(|i| format!("key{i}\n"));
+    place.write("log", keys.collect::<String>() + "hot\t900\n");
+    let said = place.good(&["load", "m.map", "log", "--within", "15%", "-o", "new.toml"]);
+    assert!(said.contains(" accesses of 60 of 60 cells; "), "{said}");
+    assert!(said.contains("hottest cells, by a key "), "{said}");
+    let pins = std::fs::read_to_string(place.file("new.toml")).unwrap();
+    let pins = pins.matches("[[pin]]").count();
+    let cells = format!("{pins} cells, {:.2} %", pins as f64 * 100.0 / 60.0);
+    assert!(pins > 1 && said.contains(&cells), "{cells}\n{said}");
+}
+
+#[test]
 fn a_proposal_goes_into_the_fleet_file_whose_comments_stay() {
     let place = Place::new();
     let nodes: String = (0..6)

@@ -325,6 +325,27 @@ fn what_production_does_is_compared_and_its_ring_found() {
         ),
         (Some("karger"), Some(1000), Some("map"))
     );
+    // and keys of `crc32 % 3`, of servers in another order than that of their names
+    let order = ["db3", "db1", "db2"];
+    let crc32 = stead::hash::Function::of_name("crc32").unwrap();
+    let modulo: String = (0..500)
+        .map(|i| format!("k{i}"))
+        .map(|key| {
+            format!(
+                "{key}\t{}\n",
+                order[crc32.value(key.as_bytes()) as usize % 3]
+            )
+        })
+        .collect();
+    let ran = dir.feed(&["check", "u.map", "--observed", "-"], modulo.as_bytes());
+    let said = String::from_utf8(ran.out).unwrap();
+    let ring = "explicit --set modulo=3 --set hash=crc32";
+    assert!(said.contains(&format!("100.000 %  {ring} ")), "{said}");
+    let servers = "db3, db1, db2";
+    assert!(
+        said.contains(&format!("{ring} with the servers in this order: {servers}")),
+        "{said}"
+    );
     // one key that is elsewhere, a node that the map does not have, and former names
     dir.write(
         "fleet.toml",

@@ -63,6 +63,13 @@ impl Fleet {
 
 fn parse_bytes(bytes: &[u8], file: &str, directory: &Path) -> Result<Fleet> {
     check_size(bytes.len(), file)?;
+    if let Some(what) = is_made_by_stead(bytes) {
+        return Err(Error::Fleet {
+            file: file.to_owned(),
+            line: 1,
+            problem: format!("this is {what}; give a fleet file, such as fleet.toml"),
+        });
+    }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         let byte = bytes.get(good.len()).copied().unwrap_or_default();
@@ -74,6 +81,15 @@ fn parse_bytes(bytes: &[u8], file: &str, directory: &Path) -> Result<Fleet> {
         }
     })?;
     parse_in(text, file, directory)
+}
+
+/// What a file is that stead made, and that is easily given in the place of a fleet.
+fn is_made_by_stead(bytes: &[u8]) -> Option<&'static str> {
+    match bytes.get(..4)? {
+        b"\x89STD" => Some("a map"),
+        b"\x89STP" => Some("a saved plan"),
+        _ => None,
+    }
 }
 
 fn check_size(size: usize, file: &str) -> Result<()> {

@@ -118,6 +118,10 @@ const TOML: &[Bad] = &[
         character U+007F; remove it"),
     ("name = 'm'\nNODE\n[[node]]\nname = 'a'", 6, "node name `a` is already used in line 3; names \
         must be unique"),
+    ("name = 'm'\n[[node]]\nnmae = 'a'", 3, "unknown key `nmae` in [[node]]; known keys: name, "),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnode = ['a']", 7, "unknown key `node` in [[policy]]"),
+    ("name = 'm'\nNODE\n[[pin]]\nkeys = 'p'\nnodes = ['a']", 6, "unknown key `keys` in [[pin]]"),
+    ("name = 'm'\nNODE\n[[first]]\nkey = 'p'\nnod = 'a'", 7, "unknown key `nod` in [[first]]"),
     (
         "name = 'm'\nNODE\nwieght = 2",
         5,
@@ -290,8 +294,7 @@ const TOML: &[Bad] = &[
         point"),
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '100.1%']\nnodes = ['a']", 6, "percentage \"100.1%\" is above 100%"),
     // several mistakes at once: the first in the file is reported, and syntax before all others
-    ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "required key `name` is \
-        missing in [[node]]"),
+    ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "unknown key `nam` in [[node]]; "),
     ("name = 'm'\npolicy = [{ name = 'p', nodes = ['b'] }]\nnode = [{ name = '' }]", 2, "node `b` is not in this fleet"),
     ("name = 'm'\nNODE\nformerly = 'b'\nx = 1\n[[node]]\nname = 'b'", 5, "formerly `b` is the name \
         of the node in line 8"),

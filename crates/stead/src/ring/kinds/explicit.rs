@@ -122,6 +122,17 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         }
         // a lower bound extends to the next one
         ranges.sort_by_key(|range| range.first);
+        let counted = (0u128..).zip(&ranges).all(|(n, range)| range.first == n);
+        if let Some(last) = ranges.last().filter(|_| counted && ranges.len() > 1) {
+            let problem = format!(
+                "the bounds are the numbers from 0 to {}: where a key's bucket is its hash modulo \
+                 {}, set modulo={}",
+                last.first,
+                last.first + 1,
+                last.first + 1
+            );
+            return Err(wrong(servers.file, last.line, problem));
+        }
         let ends: Vec<u128> = ranges
             .iter()
             .skip(1)
@@ -247,6 +258,12 @@ mod tests {
                 "0 a\n7-9 b",
                 &[],
                 "table:1: lower bounds and ranges do not mix",
+            ),
+            (
+                "0 a\n1 b\n2 a",
+                &[],
+                "table:3: the bounds are the numbers from 0 to 2: where a key's bucket is its hash \
+                 modulo 3, set modulo=3",
             ),
             ("9-7 a", &[], "table:1: the range 9-7 ends before it starts"),
             (
