@@ -53,6 +53,8 @@ def build(sources, suite, place=PLACE, objects=OBJECTS):
         tree.say(f"installing what the packages are built with, in {suite}")
         there.run("apt-get -qq update", network=True)
         there.install(TOOLS)
+    # what a run left that was ended while it installed packages
+    there.run("dpkg --configure -a")
     where = f"{place}/stead-{tree.version()}"
     upstream = f"stead_{tree.version()}.orig.tar.xz"
     last = there.path(f"{where}.last")

@@ -20,7 +20,7 @@ use pyo3::types::{
 
 use stead::policy::PolicyId;
 use stead::{Keys, Point, Span};
-use stead_arrow::column::{Codes, Column, Layout, Room, Rows};
+use stead_arrow::column::{refused, Codes, Column, Layout, Room, Rows, FLOATS};
 use stead_arrow::{Chunk, Reader};
 
 use crate::arrow::{chunk_of, reader_of};
@@ -282,12 +282,10 @@ impl<A: Ask> Batch<A> {
                 Err(_) if object.is_none() || (is_series && is_missing(&object)) => {
                     copied.push(None);
                 }
-                Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                Err(error) => {
                     let row = self.rows + copied.count();
-                    let message = format!("key {row}: {}", error.value(py));
-                    return Err(PyTypeError::new_err(message));
+                    return Err(key::at(py, &format!("key {row}"), error));
                 }
-                Err(error) => return Err(error),
             }
             if copied.is_full() {
                 self.copied(py, &mut copied)?;
@@ -321,7 +319,11 @@ impl<A: Ask> Batch<A> {
         if !matches!(kind.as_str(), "S" | "U" | "T" | "O") {
             return Err(PyTypeError::new_err(format!(
                 "keys are a NumPy array of {dtype}, and stead takes S, U, StringDType and object; \
-                 convert the array to the text that other programs use as the key"
+                 convert the array {}",
+                match kind.as_str() {
+                    "f" => FLOATS,
+                    _ => "to the text that other programs use as the key",
+                }
             )));
         }
         let width: usize = dtype.getattr("itemsize")?.extract()?;
@@ -421,6 +423,17 @@ impl<A: Ask> Batch<A> {
         if has_objects {
             return self.iterable(keys, true).map(|()| true);
         }
+        // through Arrow, a column of structs is the same as a table, whose only column has the keys
+        let is_struct = match &dtype {
+            Some(dtype) => is_struct(dtype),
+            None => match keys.getattr_opt("type")? {
+                Some(kind) => is_struct(&kind.str()?),
+                None => false,
+            },
+        };
+        if is_struct {
+            return Err(Problem::from(refused("+s", false, false)).raised(py));
+        }
         // the stream first: an object of several chunks may have __arrow_c_array__, but it fails
         if let Some(stream) = keys.getattr_opt("__arrow_c_stream__")? {
             match stream.call0() {
@@ -448,12 +461,17 @@ impl<A: Ask> Batch<A> {
 
     /// Answers the keys that an iterable yields.
     fn iterable(&mut self, keys: &Bound<'_, PyAny>, is_series: bool) -> PyResult<()> {
-        let objects = keys.try_iter().map_err(|_| {
+        let no_batch = |remedy| {
             PyTypeError::new_err(format!(
-                "keys are a list, an Arrow or NumPy array, or a series, not {}",
+                "keys are a list, an Arrow or NumPy array, or a series, not {}{remedy}",
                 type_name(keys)
             ))
-        })?;
+        };
+        // a LazyFrame has items, but they are not its rows
+        if keys.hasattr("collect")? && !keys.hasattr("__iter__")? {
+            return Err(no_batch("; write keys.collect()"));
+        }
+        let objects = keys.try_iter().map_err(|_| no_batch(""))?;
         self.objects(keys.py(), objects, is_series)
     }
 }
@@ -478,6 +496,13 @@ pub(crate) fn answer_batch<A: Ask>(
 fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     let is_nan = |number: &Bound<'_, PyFloat>| number.value().is_nan();
     object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
+}
+
+/// Whether a type is a struct by its name: `Struct(...)` in polars, `struct<...>` in pyarrow and in
+/// pandas.
+fn is_struct(kind: &Bound<'_, PyString>) -> bool {
+    let is_so = |name: &str| name.starts_with("struct<") || name.starts_with("Struct(");
+    kind.to_str().is_ok_and(is_so)
 }
 
 /// Whether an object is a NumPy array. NumPy is not imported for this: if the object is one, NumPy

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTypeMethods};
+use pyo3::types::{PyInt, PyString, PyTypeMethods};
 
 use stead::Status;
 
@@ -44,7 +44,7 @@ pub(crate) fn invalid(py: Python<'_>, problem: String) -> PyErr {
 }
 
 /// Converts an integer to `T`. Out of range raises InvalidError, where Python itself would raise
-/// OverflowError.
+/// OverflowError, and what is no integer raises a TypeError with the name.
 pub(crate) fn whole<'py, T: TryFrom<i128>>(
     name: &str,
     range: &str,
@@ -60,7 +60,18 @@ pub(crate) fn whole<'py, T: TryFrom<i128>>(
         let fits = T::try_from(i128::from(small)).ok();
         return fits.ok_or_else(|| invalid(py, format!("{name} is not {range}")));
     }
-    let index = imported(py, "operator", "index")?.call1((number,))?;
+    let index = imported(py, "operator", "index")?.call1((number,));
+    let index = index.map_err(|error| {
+        if !error.is_instance_of::<PyTypeError>(py) {
+            return error;
+        }
+        let remedy = match number.is_instance_of::<PyString>() {
+            true => "; convert it with int()",
+            false => "",
+        };
+        let found = type_name(number);
+        PyTypeError::new_err(format!("{name} is an int, not {found}{remedy}"))
+    })?;
     let fits = index
         .extract::<i128>()
         .ok()

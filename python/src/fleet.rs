@@ -24,8 +24,8 @@ const PLACES: usize = 6;
 pub(crate) enum Source {
     /// A file, or a text of several lines; messages name the line.
     Lines,
-    /// A `str` of one line, which is probably meant as a path.
-    OneLine,
+    /// A `str` of one line, which is probably meant as a path, and the call that takes one.
+    OneLine(&'static str),
     /// A dict: its name, and the place in it for each line of the JSON text.
     Dict(String, Vec<String>),
 }
@@ -37,9 +37,8 @@ impl Source {
             let message = failure.to_string();
             let message = match self {
                 Source::Lines => message,
-                Source::OneLine => format!(
-                    "{message}; this str is read as a fleet's text: to read \
-                    a file, call Map.build_file(path)"
+                Source::OneLine(file) => format!(
+                    "{message}; this str is read as a fleet's text: to read a file, call {file}"
                 ),
                 Source::Dict(name, places) => placed(&message, name, places),
             };
@@ -80,16 +79,21 @@ fn placed(message: &str, name: &str, places: &[String]) -> String {
     said + rest
 }
 
-/// Reads the fleet that a user passed; `name` is what messages call it. A `str` is always the text
+/// Reads the fleet that a user passed; `name` is what messages call it, and `file` is the call that
+/// takes a file instead. A `str` is always the text
 /// of a fleet: the content of a text must not decide whether a file is opened.
-pub(crate) fn read(fleet: &Bound<'_, PyAny>, name: &str) -> PyResult<(Fleet, Source)> {
+pub(crate) fn read(
+    fleet: &Bound<'_, PyAny>,
+    name: &str,
+    file: &'static str,
+) -> PyResult<(Fleet, Source)> {
     let py = fleet.py();
     let (source, parsed) = if let Ok(text) = fleet.cast::<PyString>() {
         let text = text.to_str()?;
         let source = if text.contains(['\n', '{', '=']) {
             Source::Lines
         } else {
-            Source::OneLine
+            Source::OneLine(file)
         };
         (source, py.detach(|| Fleet::parse(text, name)))
     } else if let Ok(text) = fleet.cast::<PyBytes>() {
@@ -109,15 +113,15 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>, name: &str) -> PyResult<(Fleet, Sou
         )
     } else {
         let remedy = if fleet.hasattr("__fspath__")? {
-            "; a file is read by stead.Map.build_file(path)"
+            format!("; a file is read by stead.{file}")
         } else {
-            ""
+            String::new()
         };
         return Err(wrong(
             "fleet",
             "a fleet's text (str or bytes) or a dict",
             fleet,
-            remedy,
+            &remedy,
         ));
     };
     source.raise(py, parsed).map(|fleet| (fleet, source))

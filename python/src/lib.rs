@@ -67,7 +67,7 @@ mod _stead {
     #[pymodule_export]
     use super::plan::{Moves, Plan};
     #[pymodule_export]
-    use super::same::_same_nodes;
+    use super::same::{_check_map, _same_nodes};
     #[pymodule_export]
     use super::tools::{path, path_name, survey};
 

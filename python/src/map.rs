@@ -111,15 +111,16 @@ impl Map {
     /// - An object with Arrow's PyCapsule interface gives an `Array`. It may be an array or a
     ///   stream of pyarrow, polars, pandas, DuckDB and others, of type string, large_string,
     ///   string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one
-    ///   of these; or a table or record batch of one column. Null stays null. The keys are read in
-    ///   place and not copied. The result needs 4 bytes per key, and one bit more per key if any
-    ///   key is null.
+    ///   of these; or a table or record batch of one column. A column of structs is refused: pass
+    ///   one of its fields. Null stays null. The keys are read in place and not copied. The result
+    ///   needs 4 bytes per key, and one bit more per key if any key is null.
     /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects,
     ///   gives an `Array`. None, NaN, NA and masked items are null. As in NumPy, NULs at the end of
     ///   an item of S do not count. The array is read in blocks of 1 MiB.
     ///
     /// A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
-    /// the result has the index of each node in `Map.nodes` instead of its name.
+    /// the result has the index of each node in `Map.nodes` instead of its name. The numbers are
+    /// those of this map alone: in another epoch, a node may have another number. So store names.
     ///
     /// threads: the number of threads that locate keys, from 1; more than the machine has
     /// processors are not started. They help with columns of Arrow from some 100,000 keys on; much

@@ -132,7 +132,7 @@ impl Map {
     ) -> PyResult<Map> {
         let name = name.map(|name| text("name", name, "")).transpose()?;
         let (most, previous) = (self::max_move(max_move)?, optional("previous", previous)?);
-        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
+        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"), "Map.build_file(path)")?;
         next(py, &fleet, &source, previous, most)
     }
 
@@ -185,7 +185,8 @@ impl Map {
         let (path, most) = (self::path("path", path)?, self::max_move(max_move)?);
         let allow = self::allow(allow)?;
         let name = name.map(|name| text("name", name, "")).transpose()?;
-        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
+        let file = "Map.apply_file(fleet_path, path)";
+        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"), file)?;
         let applied = py.detach(|| store(&path).allowing(allow).apply(&fleet, most));
         source.raise(py, applied).map(|map| Map::new(Arc::new(map)))
     }
@@ -268,10 +269,12 @@ impl Map {
         py: Python<'_>,
         path: &Bound<'_, PyAny>,
         epoch: &Bound<'_, PyAny>,
-        back: Option<&str>,
+        back: Option<&Bound<'_, PyAny>>,
         allow: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
         let (path, epoch) = (self::path("path", path)?, epoch_of(epoch)?);
+        let remedy = "; write \"exact\" or \"least\"";
+        let back = back.map(|back| text("back", back, remedy)).transpose()?;
         let back = back.map(Back::named).transpose().raise(py)?;
         let store = store(&path).allowing(self::allow(allow)?);
         py.detach(|| store.rollback(epoch, back))

@@ -1,9 +1,10 @@
-//! `_same_nodes`: finds the nodes of an old map in a new one, for `stead.spark`, which compares
-//! nodes by number.
+//! Functions for the part of the module that is written in Python: `_same_nodes` finds the nodes of
+//! an old map in a new one, and `_check_map` says what is wrong with an argument that is no map.
 
 use pyo3::prelude::*;
 use stead::policy::NodeId;
 
+use crate::argument::instance;
 use crate::error::Raise;
 use crate::map::Map;
 
@@ -12,12 +13,19 @@ use crate::map::Map;
 #[pyfunction]
 pub fn _same_nodes(
     py: Python<'_>,
-    old: &Bound<'_, Map>,
-    new: &Bound<'_, Map>,
+    old: &Bound<'_, PyAny>,
+    new: &Bound<'_, PyAny>,
 ) -> PyResult<Vec<Option<usize>>> {
+    let (old, new) = (instance::<Map>("old", old)?, instance::<Map>("new", new)?);
     let same = stead::plan::same_nodes(&old.get().map, &new.get().map).raise(py)?;
     Ok(same
         .into_iter()
         .map(|node| node.map(NodeId::index))
         .collect())
+}
+
+/// Raises a TypeError that names the argument if its value is no map.
+#[pyfunction]
+pub fn _check_map(name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    instance::<Map>(name, value).map(|_| ())
 }

@@ -270,17 +270,26 @@ def test_a_sliced_dictionary_is_placed_as_its_keys_are(kind):
 
 
 def test_rows_of_a_sliced_batch_are_null_where_the_batch_or_the_column_is():
+    class Batch:
+        """Passes a column of structs on as a batch: Arrow does not tell them apart."""
+
+        def __init__(self, structs):
+            self.__arrow_c_array__ = structs.__arrow_c_array__
+
     batch = pyarrow.StructArray.from_arrays(
         [pyarrow.array(["a", None, "c", "d", "e"])],
         ["key"],
         mask=pyarrow.array([False, False, True, False, False]),
     )
-    assert MAP.locate_many(batch).to_pylist() == located(["a", None, None, "d", "e"])
-    assert MAP.locate_many(batch.slice(1, 3)).to_pylist() == located([None, None, "d"])
+    nodes = MAP.locate_many(Batch(batch))
+    assert nodes.to_pylist() == located(["a", None, None, "d", "e"])
+    nodes = MAP.locate_many(Batch(batch.slice(1, 3)))
+    assert nodes.to_pylist() == located([None, None, "d"])
     inner = pyarrow.StructArray.from_arrays(
         [pyarrow.array(["left out", "a", None, "c"]).slice(1)], ["key"]
     )
-    assert MAP.locate_many(inner.slice(1)).to_pylist() == located([None, "c"])
+    nodes = MAP.locate_many(Batch(inner.slice(1)))
+    assert nodes.to_pylist() == located([None, "c"])
 
 
 def test_fixed_size_binary_is_itself():
@@ -341,19 +350,40 @@ def test_a_list_may_have_str_and_bytes_and_is_placed_in_blocks():
 
 
 def test_a_key_that_is_none_is_named_by_its_place():
-    with pytest.raises(TypeError, match=r"^key 2: a key is str or bytes, not float$"):
+    with pytest.raises(
+        TypeError, match=r"^key 2: a key is str or bytes, not float; if "
+    ):
         MAP.locate_many(["a", None, 1.5])
     with pytest.raises(
         TypeError, match=r"^key 70000: a key is str or bytes, not int; write str\(key\)"
     ):
         MAP.locate_many(["a"] * 70_000 + [7])
-    with pytest.raises(TypeError, match=r"^key 1: a key is str or bytes, not float$"):
-        # NaN is a missing value in a series, not in a list
+    with pytest.raises(
+        TypeError, match=r"^key 1: a key is str or bytes, not float; it is"
+    ):
+        # NaN is null in a series, not in a list
         MAP.locate_many(["a", float("nan")])
-    with pytest.raises(TypeError, match=r"^key 1: a key is str or bytes, not float$"):
+    with pytest.raises(
+        TypeError, match=r"^key 1: a key is str or bytes, not float; if "
+    ):
         MAP.locate_many(numpy.array(["a", 1.5], dtype=object))
-    with pytest.raises(UnicodeEncodeError):
-        MAP.locate_many(["\ud800"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        iter,
+        numpy.array,
+        lambda keys: numpy.array(keys, dtype=object),
+        lambda keys: pandas.Series(keys, dtype=object),
+    ],
+)
+def test_a_key_that_has_no_utf8_is_named_by_its_place(make):
+    with pytest.raises(
+        UnicodeEncodeError, match="in position 1: key 2: surrogates not allowed; for"
+    ):
+        MAP.locate_many(make(["a", "b", "a\ud800"]))
 
 
 def test_what_an_iterator_raises_comes_through():
@@ -417,6 +447,14 @@ def test_masked_numpy_keys_are_null():
 # -- arguments that are not batches
 
 
+TAKEN = (
+    ", and stead takes string, binary (also large, view, fixed-size) and a dictionary of "
+    "these; "
+)
+FLOATS = f"{TAKEN}cast the column to integers, then to text: "
+STRUCTS = f"{TAKEN}pass one of its fields"
+
+
 @pytest.mark.parametrize(
     "keys, message",
     [
@@ -428,7 +466,22 @@ def test_masked_numpy_keys_are_null():
                 "other programs use as the key"
             ),
         ),
-        (pyarrow.array([1.5]), "keys are Arrow float64"),
+        (
+            pyarrow.array([1.0]),
+            (
+                "keys are Arrow float64, and stead takes string, binary (also large, "
+                "view, fixed-size) and a dictionary of these; cast the column to "
+                "integers, then to text: as text, 1.0 would be another key than 1"
+            ),
+        ),
+        # integers with a null, which pandas makes floats
+        (pandas.Series([1, None]), f"keys are Arrow float64{FLOATS}"),
+        (polars.Series([1.0], dtype=polars.Float32), f"keys are Arrow float32{FLOATS}"),
+        (pyarrow.array([1.0], pyarrow.float16()), f"keys are Arrow float16{FLOATS}"),
+        (
+            pyarrow.array([1.0]).dictionary_encode(),
+            f"keys are Arrow dictionary of float64{FLOATS}",
+        ),
         (pyarrow.array([True]), "keys are Arrow bool"),
         (pyarrow.array([["a"]]), "keys are Arrow lists"),
         (pyarrow.array([], pyarrow.int8()), "keys are Arrow int8"),
@@ -443,6 +496,26 @@ def test_masked_numpy_keys_are_null():
         (pyarrow.array([0], pyarrow.timestamp("s")), "keys are Arrow timestamps"),
         (pyarrow.array([0], pyarrow.duration("s")), 'keys are Arrow of format "tDs"'),
         (pyarrow.array([{"a": {"b": "c"}}]), "keys are Arrow struct"),
+        (pyarrow.array([{"a": "b"}]), f"keys are Arrow struct{STRUCTS}"),
+        (pyarrow.chunked_array([[{"a": "b"}]]), f"keys are Arrow struct{STRUCTS}"),
+        (polars.Series([{"a": "b"}]), f"keys are Arrow struct{STRUCTS}"),
+        (polars.Series([{"a": 1}]), f"keys are Arrow struct{STRUCTS}"),
+        (polars.Series([{"a": "b", "c": "d"}]), f"keys are Arrow struct{STRUCTS}"),
+        (
+            pandas.Series(
+                [{"a": "b"}],
+                dtype=pandas.ArrowDtype(pyarrow.struct([("a", pyarrow.string())])),
+            ),
+            f"keys are Arrow struct{STRUCTS}",
+        ),
+        (polars.Series([["a"]]), "keys are Arrow lists"),
+        (
+            polars.LazyFrame({"a": ["b"]}),
+            (
+                "keys are a list, an Arrow or NumPy array, or a series, not LazyFrame; "
+                "write keys.collect()"
+            ),
+        ),
         (
             pyarrow.table({"a": ["b"], "c": ["d"]}),
             "keys are one column, not the 2 of a table: pass one of them",
@@ -468,6 +541,14 @@ def test_masked_numpy_keys_are_null():
                 "object; convert the array to the text that other programs use as the key"
             ),
         ),
+        (
+            numpy.array([1.0]),
+            (
+                "keys are a NumPy array of float64, and stead takes S, U, StringDType and "
+                "object; convert the array to integers, then to text: as text, 1.0 would "
+                "be another key than 1"
+            ),
+        ),
         (numpy.array([b"a"]).view("V1"), "keys are a NumPy array of |V1"),
         (
             "frank",
@@ -486,6 +567,19 @@ def test_what_is_no_batch_of_keys_is_named(keys, message):
     with pytest.raises(TypeError) as raised:
         MAP.locate_many(keys)
     assert str(raised.value).startswith(message)
+
+
+def test_a_table_of_one_column_is_no_column_of_structs():
+    for table in (
+        pyarrow.table({"type": ["frank"]}),
+        pyarrow.record_batch({"type": ["frank"]}),
+        polars.DataFrame({"type": ["frank"]}),
+        pandas.DataFrame({"type": ["frank"]}),
+        # a series whose label is read as an attribute
+        pandas.Series(["frank"], index=["type"]),
+        duckdb.sql("select 'frank' as type"),
+    ):
+        assert MAP.locate_many(table).to_pylist() == located(["frank"])
 
 
 @pytest.mark.parametrize("keys", [numpy.array(b"a"), numpy.array([[b"a"], [b"b"]])])
@@ -565,6 +659,16 @@ def test_the_dictionary_has_all_nodes_and_the_index_is_the_number():
         pyarrow.array(MAP.locate_many(KEYS and pyarrow.array(KEYS))).buffers()[0]
         is None
     )
+
+
+def test_the_numbers_are_those_of_one_epoch():
+    before = stead.Map.build({"name": "m", "node": [{"name": "db2"}]})
+    after = stead.Map.build(
+        {"name": "m", "node": [{"name": "db1"}, {"name": "db2"}]}, before
+    )
+    key = next(f"{i}" for i in range(99) if after.locate(f"{i}") == "db2")
+    numbers = [map.locate_many([key], numbers=True) for map in (before, after)]
+    assert before.locate(key) == "db2" and numbers == [[0], [1]]
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 15, 16, 17, 64, 1000])

@@ -325,6 +325,24 @@ def test_an_unknown_status_is_no_crash():
             "moves is True or False, not str",
         ),
         (
+            lambda m: m.prefer("frank", "1"),
+            "n is an int, not str; convert it with int()",
+        ),
+        (lambda m: m.prefer("frank", 1.0), "n is an int, not float"),
+        (lambda m: m.locate_point("7"), "point is an int, not str; convert it with"),
+        (lambda m: m.locate_all_point(None), "point is an int, not NoneType"),
+        (
+            lambda m: stead.Map.rollback("m.map", "1"),
+            "epoch is an int, not str; convert it with int()",
+        ),
+        (
+            lambda m: stead.Map.rollback("m.map", 1, back=3),
+            'back is a str, not int; write "exact" or "least"',
+        ),
+        (lambda m: stead.Map.open_epoch("m.map", 1.5), "epoch is an int, not float"),
+        (lambda m: stead.path("frank", levels=[1.5]), "a level is an int, not float"),
+        (lambda m: stead.survey([], members="1"), "members is an int, not str"),
+        (
             lambda m: stead.path("frank", fold=True),
             'fold is a str, not bool; write "none" or "ascii"',
         ),

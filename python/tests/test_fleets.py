@@ -119,6 +119,13 @@ def test_a_str_is_a_text_and_never_a_path(tmp_path, monkeypatch):
     )
     assert "call Map.build_file(path)" in refused("", "fleet:1: the file is empty")
     assert "build_file" not in refused('name = "members"', "fleet:1: ")
+    # apply takes a file in another call
+    remedy = r"call Map\.apply_file\(fleet_path, path\)$"
+    with pytest.raises(stead.FleetError, match=remedy):
+        stead.Map.apply("members.map", TEXT)
+    remedy = r"a file is read by stead\.Map\.apply_file\(fleet_path, path\)$"
+    with pytest.raises(TypeError, match=remedy):
+        stead.Map.apply(tmp_path / "fleet.toml", "members.map")
     assert "build_file" not in refused(
         TEXT + "wieght = 1\n", "fleet:9: unknown key `wieght`"
     )

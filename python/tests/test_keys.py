@@ -10,6 +10,7 @@ import pathlib
 import uuid
 
 import numpy
+import pandas
 import pytest
 import stead
 
@@ -108,10 +109,27 @@ def test_the_message_says_what_to_write(members):
         (7, r"not int; write str\(key\)"),
         (bytearray(b"a"), r"not bytearray; write bytes\(key\)"),
         (memoryview(b"a"), r"not memoryview; write bytes\(key\)"),
-        (True, "not bool"),
+        (numpy.int64(7), r"not int64; write str\(key\)"),
+        (pandas.Series([7], dtype="Int64")[0], r"not int64; write str\(key\)"),
+        (True, "not bool; write the text that other programs use as the key"),
+        (numpy.bool_(True), "not bool_?; write the text that other programs use"),
+        (1.0, r"not float; if it is a whole number, write str\(int\(key\)\)"),
+        (numpy.float64(1), r"not float64; if it is a whole number, write str\(int"),
+        (numpy.float32(1), r"not float32; if it is a whole number, write str\(int"),
+        (None, "not NoneType; it is a missing value: leave it out"),
+        (float("nan"), "not float; it is a missing value: leave it out"),
+        (pandas.NA, "not NAType; it is a missing value: leave it out"),
+        (pandas.NaT, "not NaTType; it is a missing value: leave it out"),
+        (["a"], "not list; it holds several keys: pass one of them"),
+        (numpy.array(["a"]), "not ndarray; it holds several keys: pass one of them"),
+        (pandas.Series(["a"]), "not Series; it holds several keys: pass one of them"),
+        (uuid.UUID(int=1), "not UUID$"),
     ):
         with pytest.raises(TypeError, match=words):
             members.locate(key)
+        if key is not None:  # which is null in a list
+            with pytest.raises(TypeError, match=f"^key 1: a key is .*{words}"):
+                members.locate_many(["a", key])
 
 
 def test_classes_made_from_str_and_bytes_are_keys(members):
@@ -144,6 +162,6 @@ def test_a_file_name_that_is_no_utf8_goes_as_bytes(members):
     import os
 
     name = os.fsdecode(b"caf\xe9")
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(UnicodeEncodeError, match=r"write os\.fsencode\(name\)$"):
         members.locate(name)
     assert members.point(os.fsencode(name)) == point(b"caf\xe9")

@@ -99,6 +99,11 @@ pub fn kind_of(format: &str) -> Option<Kind> {
     })
 }
 
+/// What to do about most columns that cannot hold keys.
+const AS_TEXT: &str = "cast the column to the text that other programs use as the key";
+/// What to do about a column of floats: as text, they have a decimal point.
+pub const FLOATS: &str = "to integers, then to text: as text, 1.0 would be another key than 1";
+
 /// The error for a column whose type cannot hold keys.
 pub fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
     let name = match format.split(':').next().unwrap_or("") {
@@ -124,11 +129,16 @@ pub fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
         other if other.starts_with("ts") => "timestamps".to_owned(),
         _ => format!("of format {format:?}"),
     };
+    let remedy = match format {
+        _ if is_coded => AS_TEXT.to_owned(),
+        "e" | "f" | "g" => format!("cast the column {FLOATS}"),
+        "+s" => "pass one of its fields".to_owned(),
+        _ => AS_TEXT.to_owned(),
+    };
     let dictionary = if in_dictionary { "dictionary of " } else { "" };
     Problem::Type(format!(
         "keys are Arrow {dictionary}{name}, and stead takes string, binary (also large, view, \
-        fixed-size) and a dictionary of these; cast the column to the text that other programs \
-        use as the key"
+        fixed-size) and a dictionary of these; {remedy}"
     ))
 }
 

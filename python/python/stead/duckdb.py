@@ -16,12 +16,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidError
-from ._stead import Map
+from ._stead import Map, _check_map  # type: ignore[attr-defined, unused-ignore]
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 __all__ = ["register"]
+
+# the names that a query resolves without our function: the functions and macros that a
+# connection has, and the keywords that are no names of functions, such as coalesce
+_TAKEN = """
+    SELECT 1 FROM duckdb_functions()
+    WHERE lower(function_name) = lower($1)
+        AND function_type IN ('scalar', 'aggregate', 'macro')
+    UNION ALL
+    SELECT 1 FROM duckdb_keywords()
+    WHERE keyword_name = lower($1) AND keyword_category IN ('reserved', 'column_name')
+"""
 
 
 def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
@@ -30,9 +41,14 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
 
     The function takes VARCHAR, which stands for its UTF-8, ENUM and BLOB; for any other
     type the query fails, and the message says so. It keeps its map: register the map of
-    another epoch under another name, or under the same one, which replaces the function.
-    The function belongs to the connection and its cursors. Raises ModuleNotFoundError if
-    pyarrow or numpy is not installed, and InvalidError if `name` is no identifier.
+    another epoch under another name, or under the same one, which replaces the function,
+    also one that `create_function` made. The function belongs to the connection and its
+    cursors.
+
+    Raises ModuleNotFoundError if pyarrow or numpy is not installed, and InvalidError if
+    `name` is no identifier, or if DuckDB has a function of this name, such as `lower`:
+    queries would call that one. Names ignore case. Raises TypeError for an argument of
+    another type.
 
     >>> import duckdb, stead.duckdb
     >>> connection = duckdb.connect()
@@ -55,21 +71,24 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
             ) from error
     import pyarrow as pa
 
-    if not isinstance(map, Map):
-        raise TypeError(f"map is a stead.Map, not {type(map).__name__}")
+    if not hasattr(connection, "create_function"):
+        raise TypeError(
+            f"connection is a connection of duckdb, not {type(connection).__name__}; "
+            "write duckdb.connect()"
+        )
+    if not isinstance(name, str):
+        raise TypeError(
+            "name is a str, the name of the function in SQL, not "
+            f"{type(name).__name__}; write register(connection, name, map)"
+        )
+    _check_map("map", map)
     if not name.isidentifier():
         raise InvalidError(f"{name!r} is no name of a function in SQL")
 
     def node_of(*columns: Any) -> Any:
         if len(columns) != 1:
             raise TypeError(f"{name} takes one key, not {len(columns)}")
-        (keys,) = columns
-        # locate_many would take a struct of one field for a table of one column
-        if pa.types.is_struct(keys.type):
-            raise TypeError(
-                "keys are a struct, and stead takes VARCHAR, ENUM and BLOB; give one field"
-            )
-        return pa.array(map.locate_many(keys)).cast(pa.string())
+        return pa.array(map.locate_many(columns[0])).cast(pa.string())
 
     # DuckDB's types know only its enums, not their names
     untyped: Any = connection
@@ -77,6 +96,12 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
         connection.remove_function(name)
     except duckdb.InvalidInputException:
         pass  # there is none
+    # a cursor, so that a result of the connection stays
+    if connection.cursor().execute(_TAKEN, [name]).fetchone():
+        raise InvalidError(
+            f"DuckDB has a function or a keyword {name!r} already, which queries would use "
+            "instead; choose another name"
+        )
     # no types of parameters, so that VARCHAR and BLOB are both taken; special: DuckDB
     # passes nulls to the function; no side effects: equal keys have equal nodes
     untyped.create_function(

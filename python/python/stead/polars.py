@@ -17,7 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from ._errors import InvalidError
-from ._stead import Map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
+from ._stead import (  # type: ignore[attr-defined, unused-ignore]
+    Map,
+    _check_map,
+    _same_nodes,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +37,7 @@ def locate(keys: pl.Expr | str, map: Map) -> pl.Expr:
 
     keys: an expression, or the name of a column, of strings (which stand for their
     UTF-8), of binary, or of categories. For keys of another type, the query fails with a
-    message that names the type.
+    message that names the type. Raises TypeError if `keys` or `map` is something else.
 
     >>> import polars, stead.polars
     >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
@@ -42,8 +46,19 @@ def locate(keys: pl.Expr | str, map: Map) -> pl.Expr:
     """
     import polars as pl
 
+    if isinstance(keys, str):
+        keys = pl.col(keys)
+    elif not isinstance(keys, pl.Expr):
+        remedy = "write locate(keys, map)"
+        if isinstance(keys, pl.Series):
+            remedy = "write map.locate_many(keys)"
+        raise TypeError(
+            "keys are an expression of polars or the name of a column, not "
+            f"{type(keys).__name__}; {remedy}"
+        )
+    _check_map("map", map)
     # elementwise, so that polars may evaluate it in parts and in streams
-    return (pl.col(keys) if isinstance(keys, str) else keys).map_batches(
+    return keys.map_batches(
         lambda series: pl.Series(series.name, map.locate_many(series)).cast(pl.String),
         return_dtype=pl.String,
         is_elementwise=True,
@@ -60,7 +75,8 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     movement, `new` must be built on `old`, and then `new.parent` is `old.digest`.
 
     Raises InvalidError if the frame has no column `column`, or a column `from` or `to`
-    already, and IdentityError if the maps are not of one cluster.
+    already, IdentityError if the maps are not of one cluster, and TypeError for an
+    argument of another type.
 
     >>> import polars, stead.polars
     >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
@@ -71,7 +87,9 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
 
     _check(frame, column)
     changed: dict[str, str | None] = {}
-    for before, now in zip(old.nodes, _same_nodes(old, new)):
+    # first, because it refuses what is no map
+    same_nodes = _same_nodes(old, new)
+    for before, now in zip(old.nodes, same_nodes):
         # a name that another node had before must not count as that node
         name = None if now is None else new.nodes[now].name
         if name != before.name:
@@ -108,7 +126,26 @@ def plan(frame: Frame, column: str, old: Map, new: Map) -> Frame:
 
 
 def _check(frame: pl.DataFrame | pl.LazyFrame, column: str) -> None:
-    """Raises InvalidError if the frame lacks the column, or has one of the new ones."""
+    """Raises TypeError if the arguments are no frame of polars and no name, and
+    InvalidError if the frame lacks the column, or has one of the new ones.
+    """
+    import polars as pl
+
+    if not isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        kind = type(frame)
+        package = kind.__module__.partition(".")[0]
+        found = kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
+        remedy = "the arguments are frame, column, old and new, in this order"
+        if hasattr(frame, "__arrow_c_stream__"):
+            remedy = "write polars.DataFrame(frame)"
+        raise TypeError(
+            f"frame is a DataFrame or a LazyFrame of polars, not {found}; {remedy}"
+        )
+    if not isinstance(column, str):
+        raise TypeError(
+            f"column is a str, the name of a column, not {type(column).__name__}; "
+            "to compute the keys, add them with frame.with_columns first"
+        )
     names = frame.lazy().collect_schema().names()
     if column not in names:
         raise InvalidError(

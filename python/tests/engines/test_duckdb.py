@@ -96,8 +96,52 @@ def test_a_name_gets_the_map_that_was_registered_last(case):
         for name in ("", "node of", "a-b", 'a"b'):
             with pytest.raises(stead.InvalidError, match="is no name of a function"):
                 register(connection, name, case.old)
-        with pytest.raises(TypeError, match="map is a stead.Map, not str"):
-            register(connection, "other", "members.map")
+
+
+def test_an_argument_of_the_wrong_type_is_named_with_what_to_write(case):
+    with duckdb.connect() as connection:
+        for arguments, said in (
+            (("node_of", connection, case.old), "connection is .* not str; write duck"),
+            (
+                (connection, case.old, "node_of"),
+                r"name is a str, .* not Map; write reg",
+            ),
+            (
+                (connection, "node_of", "members.map"),
+                r"map is a stead\.Map, not str; open the file first: stead\.Map\.open",
+            ),
+        ):
+            with pytest.raises(TypeError, match=said):
+                register(*arguments)
+
+
+def test_a_name_that_duckdb_has_is_refused(case):
+    with duckdb.connect() as connection:
+        connection.execute("CREATE MACRO mine(key) AS 'a macro'")
+        for name in (
+            "lower",
+            "upper",
+            "md5",
+            "reverse",
+            "hash",
+            "LOWER",
+            "count",
+            "coalesce",
+            "nullif",
+            "select",
+            "Mine",
+        ):
+            with pytest.raises(ValueError, match=f"{name!r} already.* another name$"):
+                register(connection, name, case.old)
+        assert connection.sql(
+            "SELECT lower('A'), hash('A') = hash('A')"
+        ).fetchall() == [("a", True)]
+        # one's own function is replaced, in any case of its name
+        connection.create_function("node_of", lambda key: key, ["VARCHAR"], "VARCHAR")
+        for name, map in (("Node_Of", case.new), ("node_of", case.old)):
+            register(connection, name, map)
+            said = connection.sql("SELECT node_of('12')").fetchall()
+            assert said == [(map.locate("12"),)]
 
 
 @pytest.mark.parametrize("package", ["pyarrow", "numpy"])

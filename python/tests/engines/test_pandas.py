@@ -1,7 +1,11 @@
 """A million keys through pandas."""
 
+import os
+import re
+from collections import Counter
+
 import pytest
-from engine_case import example
+from engine_case import ROOT, example
 
 pd = pytest.importorskip("pandas", reason="pandas is not in .venv")
 pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")
@@ -33,3 +37,26 @@ def test_missing_keys_have_missing_nodes_and_the_index_is_kept(case, kind):
     assert list(nodes.index) == list("abcd")
     assert nodes.isna().tolist() == [True, False, True, False]
     assert nodes["b"] == case.old.locate("frank") and nodes["d"] == case.old.locate("")
+
+
+def test_the_lines_of_the_page_leave_rows_without_a_key_where_they_are(case):
+    path = os.path.join(ROOT, "docs", "python-engines.md")
+    with open(path, encoding="utf-8") as file:
+        page = file.read().partition("## pandas\n")[2].partition("\n## ")[0]
+    keys = [None, *case.keys[:1000], None]
+    # an index of its own, and integers with nulls
+    users = pd.DataFrame({"key": keys}, index=range(5, 5 + len(keys)))
+    users["number"] = [None, *range(1000), None]
+    names = {"users": users, "members": case.old, "grown": case.new}
+    for block in re.findall("```python\n(.*?)```", page, re.DOTALL):
+        exec(block, names)  # noqa: S102 (the page is ours)
+    places = zip(users.index, case.old.locate_many(keys), case.new.locate_many(keys))
+    moved = [row for row in places if row[1] != row[2]]
+    moves = names["moves"]
+    assert list(zip(moves.index, moves["from"], moves["to"])) == moved
+    counted = Counter((was, now) for _, was, now in moved)
+    assert names["counts"].to_dict() == counted and len(moved) > 100
+    assert users["node"].tolist()[1:-1] == case.before[:1000]
+    numbers = case.old.locate_many(names["keys"]).to_pylist()
+    assert numbers[1:-1] == [case.old.locate(f"{i}") for i in range(1000)]
+    assert numbers[0] is None and numbers[-1] is None

@@ -137,6 +137,52 @@ def test_a_column_that_is_missing_or_in_the_way_is_named(case):
         stead.polars.moves(frame.drop("from"), "key", case.old, other)
 
 
+def test_an_argument_of_the_wrong_type_is_named_with_what_to_write(case):
+    frame, old, new = pl.DataFrame({"key": ["a"]}), case.old, case.new
+    file = r"; open the file first: stead\.Map\.open\(path\)$"
+    for call in (stead.polars.moves, stead.polars.plan):
+        for arguments, said in (
+            (
+                ("key", frame, old, new),
+                "frame is a DataFrame or a LazyFrame of polars, not str; the arguments",
+            ),
+            ((Pandas(), "key", old, new), r"not somewhere\.DataFrame; write polars\."),
+            ((frame, pl.col("key"), old, new), "column is a str, .* not Expr; to comp"),
+            ((frame, "key", "a.map", new), f"old is a stead.Map, not str{file}"),
+            ((frame, "key", old, "b.map"), f"new is a stead.Map, not str{file}"),
+        ):
+            with pytest.raises(TypeError, match=said):
+                call(*arguments)
+    for arguments, said in (
+        (
+            (old, "key"),
+            r"^keys are an expression .* not Map; write locate\(keys, map\)$",
+        ),
+        ((frame["key"], old), r"not Series; write map\.locate_many\(keys\)$"),
+        (("key", "a.map"), f"^map is a stead.Map, not str{file}"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            node_of(*arguments)
+
+
+class Pandas:
+    """A frame of another library."""
+
+    __arrow_c_stream__ = None
+
+
+Pandas.__name__, Pandas.__module__ = "DataFrame", "somewhere.core"
+
+
+def test_a_column_of_structs_is_refused(case):
+    frame = pl.DataFrame({"key": ["a"], "other": [1]})
+    for fields in (["key"], ["other"], ["key", "other"]):
+        with pytest.raises(
+            (TypeError, pl.exceptions.ComputeError), match="keys are Arrow struct,"
+        ):
+            frame.select(node_of(pl.struct(fields), case.old))
+
+
 def test_the_column_keeps_its_name_and_a_literal_is_one_row(case):
     frame = pl.DataFrame({"key": ["k7", "12"]})
     assert frame.select(node_of("key", case.old)).columns == ["key"]

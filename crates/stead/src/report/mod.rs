@@ -8,18 +8,18 @@
 //! [`Report`] is the whole. Its parts have a module each: `edits` (what changed in the fleet),
 //! `turnover` (what happens to the copies), `holders` (shares), `losses` (fault domains, and what
 //! losing one costs), `capacity` (how much of the disks can be used), `moves`, `alike` (labels that
-//! look alike), `attributes` (slips of the hand in them), and `warnings`, which gathers what a
+//! look alike), `slips` (of the hand, in attributes and weights), and `warnings`, which gathers what a
 //! person has to know first, in the words of `texts`.
 
 mod alike;
 mod amount;
-mod attributes;
 mod capacity;
 mod document;
 mod edits;
 mod holders;
 mod losses;
 mod moves;
+mod slips;
 mod texts;
 mod turnover;
 mod warnings;

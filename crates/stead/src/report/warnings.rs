@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::alike::alike;
 use super::amount::{part, size};
-use super::attributes::{slips, Slips};
 use super::holders::Words;
 use super::losses::{DomainName, Loss};
+use super::slips::{slips, Slips};
 use super::texts::{count, listed, Texts};
 use crate::map::Map;
 use crate::plan::same_nodes;
@@ -48,7 +48,7 @@ pub(super) struct Facts<'f, 'a> {
 
 /// Gathers the warnings.
 pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
-    let slips = facts.attribute_slips();
+    let slips = facts.slips();
     let lists = [
         ("no-survivor", facts.without_survivor()),
         ("drop-copies", facts.drop_copies()),
@@ -61,6 +61,7 @@ pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
         ("attribute-taken", slips.taken.in_all("more node")),
         ("attribute-shared", slips.shared.in_all("more value")),
         ("attribute-missing", slips.missing.in_all("more attribute")),
+        ("weight-alone", slips.weight.in_all("more node")),
         ("labels-alike", facts.labels_alike()),
         ("few-cells", facts.few_cells()),
         ("many-slices", facts.many_slices()),
@@ -288,8 +289,8 @@ impl Facts<'_, '_> {
         texts.in_all("more pair")
     }
 
-    /// Attributes of nodes that were forgotten, copied or exchanged.
-    fn attribute_slips(&self) -> Slips {
+    /// Attributes and weights that were forgotten, copied or exchanged.
+    fn slips(&self) -> Slips {
         let Some((old, same)) = self
             .old
             .and_then(|old| Some((old, same_nodes(old, self.new).ok()?)))

@@ -1,5 +1,6 @@
-//! Attributes that a slip of the hand leaves: a new node without the address that every other node
-//! has, two nodes with one address, nodes that exchange their mount points.
+//! What a slip of the hand leaves: a new node without the address that every other node has, two
+//! nodes with one address, nodes that exchange their mount points, a new node of weight 1 beside
+//! weights of 20.
 //!
 //! stead does not know what an attribute means. An attribute is taken for the own place of each
 //! node if, in the old map, at least two nodes have it, and all with different values.
@@ -7,9 +8,12 @@
 use std::collections::HashSet;
 
 use super::texts::{listed, Texts};
-use crate::map::Map;
+use crate::map::{Map, Node};
 use crate::policy::NodeId;
+use crate::weight::Weight;
 
+/// The least of the other weights beside which a weight of 1 is odd.
+const FAR: u64 = 8;
 /// The most letters of a value that a text repeats.
 const LONG: usize = 40;
 
@@ -22,6 +26,8 @@ pub(super) struct Slips {
     pub shared: Texts,
     /// of nodes with a value that another node had
     pub taken: Texts,
+    /// of new nodes with the weight that a node has if none is written
+    pub weight: Texts,
 }
 
 /// An attribute, its value, and the node that has it.
@@ -40,6 +46,7 @@ pub(super) fn slips(
     let (before, after) = (attributes(old), attributes(new));
     let mut before = by_name(&before).peekable();
     let mut found = Slips::default();
+    weights(new, same, &mut found.weight);
     for now in by_name(&after) {
         let Some(name) = name_of(now) else { continue };
         while before.next_if(|was| name_of(was) < Some(name)).is_some() {}
@@ -85,6 +92,28 @@ fn by_name<'l, 'a>(all: &'l [Has<'a>]) -> impl Iterator<Item = &'l [Has<'a>]> {
 
 fn name_of<'a>(part: &[Has<'a>]) -> Option<&'a str> {
     part.first().map(|has| has.0)
+}
+
+/// Gathers new nodes of weight 1 where the weight of every other node is far above 1, as the shares
+/// of an adopted ring are.
+fn weights(new: &Map, same: &[Option<NodeId>], texts: &mut Texts) {
+    let kept: HashSet<NodeId> = same.iter().copied().flatten().collect();
+    let others = || {
+        let kept = new.nodes().filter(|node| kept.contains(&node.id));
+        let weights = kept.map(|node| node.weight());
+        weights.filter(|weight| *weight > Weight::ZERO)
+    };
+    let (Some(least), Some(most)) = (others().min(), others().max()) else {
+        return;
+    };
+    if least.millionths() < FAR * Weight::ONE.millionths() {
+        return;
+    }
+    let alone = |node: &Node| node.weight() == Weight::ONE && !kept.contains(&node.id);
+    for node in new.nodes().filter(alone) {
+        let name = node.name();
+        texts.add(|| format!("{name} has weight 1, and the others have {least} to {most}"));
+    }
 }
 
 fn missing(attribute: &str, now: &[Has], new: &Map) -> String {
@@ -167,6 +196,7 @@ mod tests {
                 for part in parts {
                     let (key, value) = part.split_once('=').unwrap();
                     match key {
+                        "weight" => text += &format!("weight = {value}\n"),
                         "formerly" => text += &format!("formerly = '{value}'\n"),
                         _ => attributes += &format!("{key} = '{value}'\n"),
                     }
@@ -184,7 +214,7 @@ mod tests {
         let new = map(after, Some(&old));
         let dead = (0..dead).map(NodeId).collect();
         let found = slips(&old, &new, &same_nodes(&old, &new).unwrap(), &dead);
-        [found.taken, found.shared, found.missing]
+        [found.taken, found.shared, found.missing, found.weight]
             .into_iter()
             .flat_map(|texts| texts.in_all("more node"))
             .collect()
@@ -242,6 +272,19 @@ mod tests {
         assert!(told(before, "b,mount=/b c,mount=/c d,mount=/a,formerly=a", 0).is_empty());
         assert!(told(before, "a,mount=/n b,mount=/b c,mount=/c", 0).is_empty());
         assert!(told(before, "b,mount=/b c,mount=/c d,mount=/a", 1).is_empty());
+    }
+
+    #[test]
+    fn a_new_node_of_weight_1_beside_large_weights_is_told() {
+        let before = "a,weight=18.9 b,weight=14.5 spare,weight=0";
+        assert_eq!(
+            told(before, &format!("{before} c d,weight=16"), 0),
+            ["c has weight 1, and the others have 14.5 to 18.9"]
+        );
+        // another weight is small, or all are 1 now
+        assert!(told("a b,weight=20", "a b,weight=20 c", 0).is_empty());
+        assert!(told(before, "a b c", 0).is_empty());
+        assert!(told(before, &format!("{before} c,weight=2"), 0).is_empty());
     }
 
     #[test]
