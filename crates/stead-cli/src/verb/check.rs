@@ -30,10 +30,10 @@ const LISTED_JSON: usize = 10_000;
 /// Checks the digest, every rule of the file format, and every promise about placement: each point
 /// has R nodes, no domain exceeds its cap, every share and every node's number of primaries is
 /// exact, and every pin has its copies unless the fleet marks it as short. Everything is computed
-/// again from the file alone, and what breaks a rule is listed. The history beside the map must have
-/// no newer epoch, and none that is damaged. With --observed it compares the map with keys that were
-/// seen on nodes; if some are elsewhere, it names the rings that fit best. With --off it says
-/// whether a drained node may be switched off.
+/// again from the file alone, and what breaks a rule is listed. The history beside the map must
+/// have no newer epoch, and none that is damaged. With --observed it compares the map with keys
+/// that were seen on nodes; if some are elsewhere, it names the rings that fit best. With --off it
+/// says whether a drained node may be switched off.
 #[derive(Args)]
 #[command(after_help = "\
 Examples: check a map before it is shipped; find the ring that production uses;

@@ -8,8 +8,8 @@
 //! [`Report`] is the whole. Its parts have a module each: `edits` (what changed in the fleet),
 //! `turnover` (what happens to the copies), `holders` (shares), `losses` (fault domains, and what
 //! losing one costs), `capacity` (how much of the disks can be used), `moves`, `alike` (labels that
-//! look alike), `slips` (of the hand, in attributes and weights), and `warnings`, which gathers what
-//! a person has to know first, in the words of `texts`.
+//! look alike), `slips` (of the hand, in attributes and weights), and `warnings`, which gathers
+//! what a person has to know first, in the words of `texts`.
 
 mod alike;
 mod amount;
