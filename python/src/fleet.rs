@@ -80,8 +80,8 @@ fn placed(message: &str, name: &str, places: &[String]) -> String {
 }
 
 /// Reads the fleet that a user passed; `name` is what messages call it, and `file` is the call that
-/// takes a file instead. A `str` is always the text
-/// of a fleet: the content of a text must not decide whether a file is opened.
+/// takes a file instead. A `str` is always the text of a fleet: the content of a text must not
+/// decide whether a file is opened.
 pub(crate) fn read(
     fleet: &Bound<'_, PyAny>,
     name: &str,
