@@ -154,8 +154,8 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
-    /// That a first map stands beside another one of its cluster.
-    slip: Option<String>,
+    /// What the files around the map say: another map of its cluster, or no history.
+    around: Option<String>,
 }
 
 impl Change {
@@ -187,7 +187,7 @@ impl Change {
             progress: None,
             fleet: None,
             findings: Vec::new(),
-            slip: None,
+            around: None,
         }
     }
 
@@ -208,7 +208,7 @@ impl Change {
             progress: None,
             fleet: None,
             findings: Vec::new(),
-            slip: None,
+            around: None,
         }
     }
 
@@ -223,7 +223,7 @@ impl Change {
                 progress: None,
                 fleet: None,
                 findings: Vec::new(),
-                slip: None,
+                around: None,
             },
         }
     }
@@ -239,12 +239,23 @@ impl Change {
         Ok(())
     }
 
-    /// Notes when this is a first map whose name may be a slip of the hand: another file beside it
-    /// is a map of the same cluster.
-    pub fn note_slip(&mut self, path: &Path) {
-        if self.needed && self.old.is_none() {
-            self.slip = beside(path, self.new.name());
-        }
+    /// Notes when this is a first map whose name may be a slip of the hand, since another file
+    /// beside it is a map of the same cluster; and when the epochs are gone that say whether a
+    /// fleet is old.
+    pub fn look_around(&mut self, store: &Store) {
+        self.around = match &self.old {
+            _ if !self.needed => None,
+            None => beside(store.path(), self.new.name()),
+            Some(old) => {
+                let kept = store.history().map_or(0, |epochs| epochs.len());
+                let lacks = old.epoch() > 1 && kept < 2;
+                lacks.then(|| {
+                    "the history has no earlier epoch, so nothing says whether this fleet is an \
+                     old one"
+                        .to_owned()
+                })
+            }
+        };
     }
 
     /// Returns the report that the options ask for. Callers make it before they publish anything,
@@ -313,8 +324,8 @@ impl Change {
             code if refused(code) => allowed_by(&warning.text, code),
             _ => warning.text.clone(),
         });
-        let slip = self.slip.clone().into_iter();
-        slip.chain(found).chain(warnings).collect()
+        let around = self.around.clone().into_iter();
+        around.chain(found).chain(warnings).collect()
     }
 
     /// Returns the headline in one sentence: which map, which epochs, and what moves.

@@ -104,7 +104,7 @@ impl Apply {
             let mut change = Change::of(&self.fleet, newest, &self.pace, &self.begin)
                 .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
-            change.note_slip(&self.map);
+            change.look_around(&store);
             change
         };
         let store = self.why.on(store)?;

@@ -62,10 +62,11 @@ impl Plan {
             Some(map) => change.map_err(|failure| failure.of_map(map))?,
             None => change?,
         };
-        if let Some(map) = &self.map {
-            change.note_slip(map);
-        }
         if let Some(store) = &store {
+            // plans on copies of a map are common, and need no history
+            if change.old.is_none() {
+                change.look_around(store);
+            }
             // apply refuses these, too
             if let Some(old) = &change.old {
                 store.check_history(old)?;

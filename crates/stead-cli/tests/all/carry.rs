@@ -197,6 +197,16 @@ fn a_node_that_was_emptied_without_a_carry_is_said_to_be() {
     std::fs::remove_dir_all(place.file("m.map.history")).unwrap();
     let said = place.good(&["check", "m.map", "--off", "b"]);
     assert!(said.ends_with("and its data is copied\n"), "{said}");
+    // and then nobody knows whether a fleet is old
+    let words = "! the history has no earlier epoch, so nothing says whether";
+    let said = place.good(&["apply", "one.toml", "m.map"]);
+    assert!(said.contains(words), "{said}");
+    place.write(
+        "more.toml",
+        "name = 'm'\nnode = [{name = 'a'}, {name = 'b', weight = 0}, {name = 'd'}]\n",
+    );
+    let said = place.good(&["apply", "more.toml", "m.map"]);
+    assert!(!said.contains("no earlier epoch"), "{said}");
 }
 
 #[test]
