@@ -117,7 +117,7 @@ impl<'a> Loaded<'a> {
                 "cell" => format!(
                     "{} of {} cells",
                     grouped(keys),
-                    self.tally.map().cells().count()
+                    grouped(self.tally.map().cells().count() as u64)
                 ),
                 _ => format!("{} keys", grouped(keys)),
             }
