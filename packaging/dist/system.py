@@ -12,7 +12,7 @@ import tree
 # Debian's stable release, and what builds and tries the packages by default
 STABLE = "trixie"
 # releases of Ubuntu with the rustc that stead needs
-UBUNTU = ("resolute",)
+UBUNTU = ("questing", "resolute")
 
 
 def why_not():
