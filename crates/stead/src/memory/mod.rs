@@ -209,6 +209,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri ends when there is not enough memory")]
     fn what_no_machine_has_is_an_error() {
         // no address space has as much, and the limit is not asked in between
         let mut list: Vec<u8> = Vec::new();
