@@ -146,7 +146,7 @@ test-dist:
 	@scripts/setup --dist
 	@$(PYTHON) tests/dist/run.py $(ARGS)
 
-# builds libstead, too, for the other languages
+# examples/demo.py starts cargo (examples/quick.py)
 demo:
 	@scripts/setup --languages
 	@$(PYTHON) examples/demo.py

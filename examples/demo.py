@@ -173,8 +173,8 @@ def main():
         )
     print(f"""
   The optimum is the share that the new servers must get: no placement can move
-  less. stead moved exactly that share of the hash space at every step; on {len(names):,} names
-  chance adds or takes a few hundredths of a per cent.""")
+  less. stead moved exactly that share of the hash space at every step; on
+  {len(names):,} names chance adds or takes a few hundredths of a per cent.""")
     for row in rows[1:]:
         if row["points"] != row["bound"]:
             sys.exit("demo: more moved than the optimum")

@@ -1,6 +1,7 @@
 """Builds what the demo shows with cargo's profile "quick": the program, libstead and the
-Python module. All of it is one run of cargo. Alone, the Python module would get other
-features of common crates, so that all which needs them would be built a second time.
+Python module, in one run of cargo. Cargo builds a crate with the features that all
+packages of a run ask for. In a run of its own, the Python module would ask for other
+ones, and the core would be built a second time.
 """
 
 import atexit
@@ -13,10 +14,10 @@ import sys
 import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODULE = "stead-python"
 PACKAGES = ["stead-cli", "stead-capi"]
+# the module needs this Python or a newer one
 if sys.version_info >= (3, 10):
-    PACKAGES.append(MODULE)
+    PACKAGES.append("stead-python")
 
 
 class Build:

@@ -57,7 +57,8 @@ def base(suite):
     command = ["debootstrap", "--variant=minbase"]
     if suite in UBUNTU:
         command += ["--components=main,universe", f"--keyring={keys_of_ubuntu()}"]
-        # Debian's debootstrap may be older than the release; "gutsy" makes every later one
+        # a debootstrap that does not know this release makes it by the script of an old one,
+        # "gutsy", which is the same for all since
         command += [suite, new, "", "gutsy"]
     else:
         command += [suite, new]

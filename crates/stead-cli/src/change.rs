@@ -30,7 +30,7 @@ use crate::guards::{self, FindingJson};
 use crate::output::{Out, BAD};
 use crate::text::{step_of, wrapped};
 
-/// How many files of a directory are looked at for another map of a cluster.
+/// The most files of a directory that are opened in the search for another map of the cluster.
 const LOOKED_AT: usize = 32;
 
 /// What is said last, where copies move and no carry is asked for.
@@ -239,9 +239,9 @@ impl Change {
         Ok(())
     }
 
-    /// Notes when this is a first map whose name may be a slip of the hand, since another file
-    /// beside it is a map of the same cluster; and when the epochs are gone that say whether a
-    /// fleet is old.
+    /// Looks at the files around the map, and notes what its author should know. A first map beside
+    /// another map of the same cluster may have a misspelt name. Without earlier epochs in the
+    /// history, nothing says whether a fleet is old.
     pub fn look_around(&mut self, store: &Store) {
         self.around = match &self.old {
             _ if !self.needed => None,

@@ -295,8 +295,8 @@ impl SetAttribute {
 }
 
 impl FleetFile {
-    /// Sets the labels or the attributes of a node, and says what that changes. A pair
-    /// with an empty value removes its label or attribute.
+    /// Sets some labels or attributes of a node in the fleet file, and prints each change. An empty
+    /// value removes the label or the attribute.
     fn set_texts(
         &mut self,
         node: &str,

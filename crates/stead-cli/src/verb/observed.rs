@@ -282,7 +282,7 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
     rings
 }
 
-/// A candidate for the rule of production: its choices, and its ring.
+/// A rule that production may use: its choices, and its ring.
 type Guess = (Vec<String>, Ring);
 
 /// Returns the rules `hash % n`, for each hash that stead knows.

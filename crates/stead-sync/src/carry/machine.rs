@@ -63,7 +63,7 @@ pub struct Machine<'a> {
     report: Report,
     /// whether this run has taken a step
     has_stepped: bool,
-    /// what the passes have found, for the notes of the report
+    /// sentences about what the passes over the items found; the report has them as its notes
     told: Vec<String>,
     /// what this process reports as, and how it waits for the other hosts
     pub(super) host: String,

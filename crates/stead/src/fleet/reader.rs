@@ -43,6 +43,8 @@ pub(super) struct Source<'a> {
 pub(super) struct Reader<'a> {
     pub source: &'a Source<'a>,
     first: Option<(usize, String)>,
+    /// where the last unknown key is
+    unknown_at: Option<usize>,
 }
 
 /// A value, such as a text, and the byte where it starts.
@@ -57,6 +59,7 @@ impl<'a> Reader<'a> {
         Reader {
             source,
             first: None,
+            unknown_at: None,
         }
     }
 
@@ -119,6 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
+        self.unknown_at = Some(at);
         // the most common case in TOML: a key of the fleet below the header of a table
         let misplaced =
             !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
@@ -142,14 +146,20 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn missing(&mut self, at: usize, key: &str, place: &str) {
-        self.wrong::<()>(at, || {
-            format!("required key `{key}` is missing in {place}; add it")
-        });
+        self.wrong::<()>(at, || missing(key, place));
     }
 
     pub(super) fn missing_in(&mut self, at: usize, key: &str, what: &str) {
         let place = self.table_name(what);
-        self.missing(at, key, &place);
+        self.lacks(at, || missing(key, &place));
+    }
+
+    /// Notes that the table that begins at `at` lacks a key, unless it has an unknown key: that may
+    /// be the same one, misspelt.
+    pub(super) fn lacks(&mut self, at: usize, problem: impl FnOnce() -> String) {
+        if self.unknown_at.is_none_or(|unknown| unknown < at) {
+            self.wrong::<()>(at, problem);
+        }
     }
 
     /// Notes a mistake if the name was used before; `lines` has the line of each name.
@@ -391,4 +401,9 @@ impl<'a> Reader<'a> {
             }),
         }
     }
+}
+
+/// Says that a key is missing.
+fn missing(key: &str, place: &str) -> String {
+    format!("required key `{key}` is missing in {place}; add it")
 }

@@ -124,7 +124,7 @@ impl Reader<'_> {
         &mut self,
         table: At<Vec<KeyedTree>>,
     ) -> Option<(At<String>, Option<At<String>>, Node)> {
-        let (mut name, mut formerly, mut named, mut odd) = (None, None, false, false);
+        let (mut name, mut formerly, mut named) = (None, None, false);
         let mut node = Node {
             name: String::new(),
             weight: Weight::ONE,
@@ -143,14 +143,10 @@ impl Reader<'_> {
                 "labels" => node.labels = self.texts("labels", "label", tree, 1),
                 "attributes" => node.attributes = self.texts("attributes", "attribute", tree, 0),
                 "formerly" => formerly = self.node_name("formerly", tree),
-                _ => {
-                    odd = true;
-                    self.unknown_in(&key, at, "node", &NODE_KEYS);
-                }
+                _ => self.unknown_in(&key, at, "node", &NODE_KEYS),
             }
         }
-        // an unknown key may be the one that is missing, misspelt
-        if !named && !odd {
+        if !named {
             self.missing_in(table.at, "name", "node");
         }
         name.map(|name| (name, formerly, node))
@@ -212,7 +208,7 @@ impl Reader<'_> {
         names: &mut Names,
         weight: &mut Option<usize>,
     ) -> Option<(At<String>, Policy)> {
-        let (mut name, mut has_name, mut has_nodes, mut odd) = (None, false, false, false);
+        let (mut name, mut has_name, mut has_nodes) = (None, false, false);
         let mut policy = Policy {
             name: String::new(),
             kind: String::new(),
@@ -239,23 +235,20 @@ impl Reader<'_> {
                     policy.weight = self.weight(&tree);
                     weight.get_or_insert(at);
                 }
-                _ => {
-                    odd = true;
-                    self.unknown_in(&key, at, "policy", &POLICY_KEYS);
-                }
+                _ => self.unknown_in(&key, at, "policy", &POLICY_KEYS),
             }
         }
-        if !has_name && !odd {
+        if !has_name {
             self.missing_in(table.at, "name", "policy");
         }
-        if !has_nodes && !odd {
+        if !has_nodes {
             self.missing_in(table.at, "nodes", "policy");
         }
         name.map(|name| (name, policy))
     }
 
     pub(super) fn pin(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<Pin> {
-        let (mut what, mut to, mut short, mut odd) = (None, None, false, false);
+        let (mut what, mut to, mut short) = (None, None, false);
         // "key" excludes "range", and "policy" excludes "nodes": the one that came first
         let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
         for KeyedTree { key, at, tree } in table.it {
@@ -267,7 +260,6 @@ impl Reader<'_> {
                     continue;
                 }
                 _ => {
-                    odd = true;
                     self.unknown_in(&key, at, "pin", &PIN_KEYS);
                     continue;
                 }
@@ -289,13 +281,13 @@ impl Reader<'_> {
             }
             seen.get_or_insert(key);
         }
-        if what_key.is_none() && !odd {
-            self.wrong::<()>(table.at, || {
+        if what_key.is_none() {
+            self.lacks(table.at, || {
                 "a pin needs `key` or `range`; add one of them".to_owned()
             });
         }
-        if to_key.is_none() && !odd {
-            self.wrong::<()>(table.at, || {
+        if to_key.is_none() {
+            self.lacks(table.at, || {
                 "a pin needs `policy` or `nodes`; add one of them".to_owned()
             });
         }
@@ -308,7 +300,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn first(&mut self, table: At<Vec<KeyedTree>>, names: &mut Names) -> Option<First> {
-        let (mut what, mut node, mut has_node, mut odd) = (None, None, false, false);
+        let (mut what, mut node, mut has_node) = (None, None, false);
         let mut what_key: Option<String> = None;
         for KeyedTree { key, at, tree } in table.it {
             match key.as_str() {
@@ -331,18 +323,15 @@ impl Reader<'_> {
                     has_node = true;
                     node = self.known_node("node", tree, names);
                 }
-                _ => {
-                    odd = true;
-                    self.unknown_in(&key, at, "first", &FIRST_KEYS);
-                }
+                _ => self.unknown_in(&key, at, "first", &FIRST_KEYS),
             }
         }
-        if what_key.is_none() && !odd {
-            self.wrong::<()>(table.at, || {
+        if what_key.is_none() {
+            self.lacks(table.at, || {
                 "a first needs `key` or `range`; add one of them".to_owned()
             });
         }
-        if !has_node && !odd {
+        if !has_node {
             self.missing_in(table.at, "node", "first");
         }
         Some(First {

@@ -218,7 +218,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Expects to become full: at least so many nodes will be compared.
+    /// Counts beforehand the comparisons that filling the list takes at least, so that a long list
+    /// has a set from the start.
     fn expect(&mut self) {
         let missing = self.room.len() - self.count;
         self.compared = missing * (self.count + self.room.len()) / 2;
