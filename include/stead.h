@@ -144,7 +144,8 @@ typedef enum {
   STEAD_DIGEST = 5,
   // The map needs a newer stead.
   STEAD_VERSION = 6,
-  // The map belongs to another cluster, or uses another hash or key rule.
+  // The map belongs to another cluster, uses another hash or key rule, or is not the newest of
+  // its history.
   STEAD_IDENTITY = 7,
   // A file does not exist.
   STEAD_NOT_FOUND = 8,
@@ -471,8 +472,9 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // on the map that is there.
 // allow: the words of the guards that may not refuse the change, as in stead_map_apply; NULL for
 // none.
-// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
-// refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_IDENTITY when the
+// file is not the newest epoch of its history, where trying again does not help; STEAD_GUARDED
+// when a guard refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
 // STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_publish(const stead_map *map,

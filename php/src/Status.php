@@ -22,7 +22,7 @@ enum Status: int
     case Digest = 5;
     /** The map needs a newer stead. */
     case Version = 6;
-    /** The map belongs to another cluster, or has another hash or key rule. */
+    /** The map belongs to another cluster, has another hash or key rule, or is not the newest of its history. */
     case Identity = 7;
     /** A file is missing. */
     case NotFound = 8;

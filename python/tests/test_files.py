@@ -112,7 +112,7 @@ def test_of_two_writers_one_wins(path, members, grown):
 def test_a_lost_map_is_not_begun_anew(path, members):
     path.unlink()
     with pytest.raises(
-        stead.ConflictError, match="the map is missing, but .* has its epochs up to 1"
+        stead.IdentityError, match="the map is missing, but .* has its epochs up to 1"
     ):
         members.publish(path)
 

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -669,6 +670,29 @@ def test_a_terminal_shows_each_result_once(programs, place):
         assert running.wait(60) == 0, shown
         for told in (b"count: ", b"copy: ", b"remove: ", b"the carry is closed"):
             assert shown.count(told) == 1, shown
+
+
+def test_ctrl_c_says_how_to_go_on(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, limits="items_per_second = 20")
+        carry.fill()
+        carry.begin(*NEW)
+        for number, word in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
+            run = carry.start_run()
+            before = len(list((carry.roots / "d").glob("*/*")))
+            wait_for(
+                lambda: len(list((carry.roots / "d").glob("*/*"))) > before, "a copy"
+            )
+            run.send_signal(number)
+            _, said = run.communicate(timeout=60)
+            assert run.returncode == -number
+            assert said.endswith(
+                f"stead-sync: stopped by {word}; nothing is lost: "
+                f"`stead-sync carry run {carry.file}` goes on where it was\n"
+            ), said
+        carry.write_file()
+        assert carry.run().returncode == 0
+        carry.judge()
 
 
 def test_two_carriers_on_one_machine(programs, place):

@@ -211,8 +211,9 @@ pub extern "C" fn stead_map_peek(
 /// on the map that is there.
 /// allow: the words of the guards that may not refuse the change, as in stead_map_apply; NULL for
 /// none.
-/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_GUARDED when a guard
-/// refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
+/// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_CONFLICT; STEAD_IDENTITY when the
+/// file is not the newest epoch of its history, where trying again does not help; STEAD_GUARDED
+/// when a guard refuses the change, and then nothing was changed; STEAD_UNCERTAIN; STEAD_NOT_FOUND,
 /// STEAD_PERMISSION or STEAD_IO from the operating system; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]

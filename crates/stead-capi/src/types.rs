@@ -48,7 +48,8 @@ pub enum stead_status {
     STEAD_DIGEST = 5,
     /// The map needs a newer stead.
     STEAD_VERSION = 6,
-    /// The map belongs to another cluster, or uses another hash or key rule.
+    /// The map belongs to another cluster, uses another hash or key rule, or is not the newest of
+    /// its history.
     STEAD_IDENTITY = 7,
     /// A file does not exist.
     STEAD_NOT_FOUND = 8,

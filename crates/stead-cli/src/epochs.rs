@@ -15,12 +15,14 @@ use crate::input::hex;
 
 /// Says why no change can follow a map: its history has newer epochs, or is that of another map.
 pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
-    let Err(Error::Conflict { problem, .. }) = store.check_history(map) else {
+    let Err(Error::Identity { problem }) = store.check_history(map) else {
         return None;
     };
     // a map that was replaced since it was read has a newer history, too
     let is_there = |now: &Map| now.digest() == map.digest();
     let now = store.current().ok().flatten();
+    let file = format!("{}: ", store.path().display());
+    let problem = problem.strip_prefix(&file).unwrap_or(&problem).to_owned();
     now.is_some_and(|now| is_there(&now)).then_some(problem)
 }
 

@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | patience | carry | run
+//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -48,6 +48,7 @@ pub mod exit;
 pub mod hub;
 pub mod inotify;
 pub mod instance;
+pub mod interrupted;
 pub mod line;
 pub mod metrics;
 pub mod open;

@@ -18,6 +18,7 @@ use crate::carry::standing::Standing;
 use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, Hub};
 use crate::instance;
+use crate::interrupted::say_how_to_go_on;
 use crate::line::{AllowPull, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch};
 use crate::open::{open, shared};
 use crate::patience::{wait, Patience};
@@ -191,6 +192,7 @@ fn run_carry(task: &CarryTask) -> Result {
                         Until::New => State::New,
                     });
                     let machine = Machine::new(&settings, &*hub, until)?;
+                    say_how_to_go_on(&task.file)?;
                     machine.run()
                 }
             };

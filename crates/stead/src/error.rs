@@ -29,7 +29,8 @@ pub enum Status {
     Digest = 5,
     /// The map needs a newer stead.
     Version = 6,
-    /// The map belongs to another cluster, or uses another hash or key rule.
+    /// The map belongs to another cluster, uses another hash or key rule, or is not the newest of
+    /// its history.
     Identity = 7,
     /// A file does not exist.
     NotFound = 8,
@@ -112,7 +113,8 @@ pub enum Error {
         /// What the map needs, in words.
         needs: String,
     },
-    /// The map belongs to another cluster, or uses another hash or key rule.
+    /// The map belongs to another cluster, uses another hash or key rule, or is not the newest of
+    /// its history.
     Identity {
         /// What was expected, what was found, what to do.
         problem: String,

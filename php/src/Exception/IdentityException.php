@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** The map belongs to another cluster, or has another hash or key rule. */
+/** The map belongs to another cluster, has another hash or key rule, or is not the newest of its history. */
 final class IdentityException extends Exception
 {
 }

@@ -95,7 +95,9 @@ class VersionError(Error):
 
 
 class IdentityError(Error, ValueError):
-    """The map belongs to another cluster, or has another hash or key rule."""
+    """The map belongs to another cluster, has another hash or key rule, or is not the newest of its
+    history.
+    """
 
     status = Status.IDENTITY
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::report::Amount;
+use stead::report::{Amount, Report, Warning};
 use stead::store::KEEP;
 use stead::verdict::{Problem, Rule, Verdict, Violation, Violations};
 use stead::{Map, Store};
@@ -69,6 +69,11 @@ pub struct Check {
 /// The column at which a line says what a check found.
 const FOUND: usize = 20;
 
+/// The word for what is odd in a fleet and breaks no rule.
+const FLEET: &str = "fleet";
+/// The warnings of a plan that hold as long as the map is as it is.
+const STANDING: &[&str] = &["attribute-shared", "labels-alike", "few-cells"];
+
 #[derive(Serialize)]
 struct Checks<'a> {
     name: &'a str,
@@ -112,6 +117,9 @@ struct Gradual {
 #[derive(Serialize)]
 struct Listed<'a> {
     check: &'static str,
+    /// only of what a plan warns of, too
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
     /// the key of a pin by key
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<KeyJson<'a>>,
@@ -142,6 +150,7 @@ impl Check {
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
         let store = Store::new(&self.map, KEEP);
         let progress = store.progress(&map);
+        let standing = standing(&map)?;
         let mut checks = checks(&map, &verdict, progress.as_ref());
         let history = not_newest(&store, &map).or_else(|| damaged_epoch(&store));
         checks.extend(history.clone().map(|found| Checked {
@@ -176,7 +185,10 @@ impl Check {
                 checks,
                 listed: all_listed(&map, &verdict.violations),
                 unlisted: verdict.violations.unlisted(),
-                warnings: all_listed(&map, &verdict.warnings),
+                warnings: all_listed(&map, &verdict.warnings)
+                    .into_iter()
+                    .chain(standing.into_iter().map(listed_standing))
+                    .collect(),
                 unlisted_warnings: verdict.warnings.unlisted(),
             })?;
         } else {
@@ -202,6 +214,12 @@ impl Check {
                 lines.iter().try_for_each(|line| out.line(line))?;
             }
             warn(&map, &verdict.warnings, out)?;
+            for warning in standing {
+                let start = format!("warn    {:<10}  ", FLEET);
+                wrapped(&warning.text, &start, &" ".repeat(FOUND))
+                    .iter()
+                    .try_for_each(|line| out.line(line))?;
+            }
             list(&map, &verdict, out)?;
         }
         if let (true, Some(problem)) = (verdict.is_sound(), history) {
@@ -226,6 +244,24 @@ impl Check {
     }
 }
 
+/// What a plan warns of and what is as true of a map as of the change that made it: whoever
+/// overlooked it there finds it here.
+fn standing(map: &Map) -> Result<Vec<Warning>> {
+    let mut warnings = Report::of(None, map, false)?.warnings;
+    warnings.retain(|warning| STANDING.contains(&warning.code));
+    Ok(warnings)
+}
+
+fn listed_standing<'a>(warning: Warning) -> Listed<'a> {
+    Listed {
+        check: FLEET,
+        code: Some(warning.code),
+        key: None,
+        slice: None,
+        reason: warning.text,
+    }
+}
+
 fn all_listed<'a>(map: &'a Map, violations: &Violations) -> Vec<Listed<'a>> {
     let listed = |violation| listed(map, violation);
     violations.listed.iter().map(listed).collect()
@@ -244,6 +280,7 @@ fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
     let pin = violation.pin.and_then(|number| map.pins().nth(number));
     Listed {
         check: violation.rule.name(),
+        code: None,
         key: pin.and_then(|pin| pin.key).map(KeyJson::of),
         slice,
         reason: violation.problem.to_string(),

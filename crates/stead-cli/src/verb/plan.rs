@@ -8,7 +8,8 @@ use stead::Store;
 
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
-use crate::exit::Result;
+use crate::epochs::not_newest;
+use crate::exit::{Failure, Result, DATA};
 use crate::output::Out;
 
 /// Show what applying a fleet would change; write nothing
@@ -25,7 +26,7 @@ Example: what would a fourth node move?
 Exit codes:
   0   done
   64  wrong usage, or FILE is there and is no saved plan
-  65  the map is damaged or of another cluster
+  65  the map is damaged, of another cluster, or not the newest of its history
   66  the fleet is missing
   69  a carry is open
   74  reading or writing failed
@@ -68,8 +69,10 @@ impl Plan {
                 change.look_around(store);
             }
             // apply refuses these, too
-            if let Some(old) = &change.old {
-                store.check_history(old)?;
+            let refused = change.old.as_ref();
+            if let Some(problem) = refused.and_then(|old| not_newest(store, old)) {
+                let map = store.path().display();
+                return Err(Failure::new(DATA, format_args!("{map}: {problem}")));
             }
             change.progress = store.progress(&change.new);
             change.judge(store)?;

@@ -2,6 +2,7 @@
 //! change has come.
 
 use crate::program::Dir;
+use serde_json::Value;
 use stead::format::{encode, NodePart, PolicyPart, TargetPart};
 use stead::policy::{NodeId, PolicyId};
 use stead::weight::Weight;
@@ -297,6 +298,48 @@ fn check_warns_of_a_domain_in_which_no_node_can_hold() {
         ),
         "{text:?}"
     );
+}
+
+#[test]
+fn check_repeats_what_the_plan_of_a_fleet_warned_of() {
+    let dir = Dir::new();
+    let node = |name: &str, zone: &str, dsn: &str| {
+        format!(
+            "[[node]]\nname = '{name}'\nlabels = {{ zone = '{zone}' }}\nattributes = {{ dsn = '{dsn}' }}\n"
+        )
+    };
+    let nodes = [
+        node("db1", "north", "h1"),
+        node("db2", "north", "h1"),
+        node("db3", "North", "h3"),
+        node("db4", "south", "h4"),
+    ]
+    .concat();
+    dir.write(
+        "f.toml",
+        format!("name = 'm'\nreplicas = 2\nspread = ['zone']\n{nodes}"),
+    );
+    let planned = dir.run(&["plan", "f.toml", "m.map"]).ok();
+    assert!(
+        planned
+            .text()
+            .contains("! db1, db2 have the same dsn, \"h1\": is it a slip?\n"),
+        "{planned:?}"
+    );
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let text = dir.run(&["check", "m.map"]).ok();
+    let told = "\
+warn    fleet       db1, db2 have the same dsn, \"h1\": is it a slip?
+warn    fleet       zone \"north\" (2 nodes) and zone \"North\" (1 node) are two
+                    domains and look alike: is one a slip?
+";
+    assert!(text.text().ends_with(told), "{text:?}");
+    let json = dir.run(&["check", "m.map", "--json"]).json();
+    let codes: Vec<&Value> = (json["warnings"].as_array().unwrap().iter())
+        .map(|warning| &warning["code"])
+        .collect();
+    assert_eq!(codes, ["attribute-shared", "labels-alike"]);
+    assert_eq!(json["ok"], true);
 }
 
 #[test]

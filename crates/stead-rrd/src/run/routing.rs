@@ -129,7 +129,7 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
 /// user cannot read the history, the map is taken as it is.
 fn is_newest(serve: &Serve, map: &Map) -> Result<(), Failure> {
     match Store::new(&serve.map, KEEP).check_history(map) {
-        Err(error @ Error::Conflict { .. }) => Err(Failure(DATA, error.to_string())),
+        Err(error @ Error::Identity { .. }) => Err(Failure(DATA, error.to_string())),
         _ => Ok(()),
     }
 }

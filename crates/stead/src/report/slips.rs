@@ -3,7 +3,8 @@
 //! weights of 20.
 //!
 //! stead does not know what an attribute means. An attribute is taken for the own place of each
-//! node if, in the old map, at least two nodes have it, and all with different values.
+//! node if, in the old map, at least two nodes have it, and all with different values. In a map
+//! without an old one, at least four nodes have it, and all but two with different values.
 
 use std::collections::HashSet;
 
@@ -12,6 +13,8 @@ use crate::map::{Map, Node};
 use crate::policy::NodeId;
 use crate::weight::Weight;
 
+/// The fewest nodes of which two with the same value of an attribute are odd.
+const SOME: usize = 4;
 /// The least of the other weights beside which a weight of 1 is odd.
 const FAR: u64 = 8;
 /// The most letters of a value that a text repeats.
@@ -64,11 +67,22 @@ pub(super) fn slips(
             _ => true,
         });
         if is_own {
-            let alike = now.chunk_by(|one, other| one.1 == other.1);
-            for nodes in alike.filter(|nodes| nodes.len() > 1) {
+            for nodes in by_value(now).filter(|nodes| nodes.len() > 1) {
                 found.shared.add(|| shared(nodes, new));
             }
             taken(was, now, (old, new), same, dead, &mut found.taken);
+        }
+    }
+    found
+}
+
+/// Looks for slips in a map alone: two nodes with the same value where all others have their own.
+pub(super) fn slips_of(map: &Map) -> Slips {
+    let mut found = Slips::default();
+    for has in by_name(&attributes(map)).filter(|has| has.len() >= SOME) {
+        let mut alike = by_value(has).filter(|nodes| nodes.len() > 1);
+        if let (Some(pair @ [_, _]), None) = (alike.next(), alike.next()) {
+            found.shared.add(|| shared(pair, map));
         }
     }
     found
@@ -88,6 +102,11 @@ fn attributes(map: &Map) -> Vec<Has<'_>> {
 /// The parts of a list that have the same name.
 fn by_name<'l, 'a>(all: &'l [Has<'a>]) -> impl Iterator<Item = &'l [Has<'a>]> {
     all.chunk_by(|one, other| one.0 == other.0)
+}
+
+/// The parts of an attribute that have the same value.
+fn by_value<'l, 'a>(all: &'l [Has<'a>]) -> impl Iterator<Item = &'l [Has<'a>]> {
+    all.chunk_by(|one, other| one.1 == other.1)
 }
 
 fn name_of<'a>(part: &[Has<'a>]) -> Option<&'a str> {
@@ -252,6 +271,19 @@ mod tests {
             ["c, d have the same address, \"3\": is it a slip?"]
         );
         assert!(told(before, &format!("{before} c,address=3,class=fast"), 0).is_empty());
+    }
+
+    #[test]
+    fn a_value_that_two_nodes_share_is_told_of_a_map_alone_if_all_others_are_different() {
+        let told = |nodes: &str| slips_of(&map(nodes, None)).shared.in_all("more value");
+        assert_eq!(
+            told("a,address=1 b,address=2 c,address=2 d,address=3"),
+            ["b, c have the same address, \"2\": is it a slip?"]
+        );
+        // too few to tell, a class of nodes, and pairs of them
+        assert!(told("a,address=1 b,address=1 c,address=2 d").is_empty());
+        assert!(told("a,class=x b,class=x c,class=x d,class=y").is_empty());
+        assert!(told("a,host=x b,host=x c,host=y d,host=y e,host=z").is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::alike::alike;
 use super::amount::{part, size};
 use super::holders::Words;
 use super::losses::{DomainName, Loss};
-use super::slips::{slips, Slips};
+use super::slips::{slips, slips_of, Slips};
 use super::texts::{count, listed, Texts};
 use crate::map::Map;
 use crate::plan::same_nodes;
@@ -291,13 +291,13 @@ impl Facts<'_, '_> {
 
     /// Attributes and weights that were forgotten, copied or exchanged.
     fn slips(&self) -> Slips {
-        let Some((old, same)) = self
-            .old
-            .and_then(|old| Some((old, same_nodes(old, self.new).ok()?)))
-        else {
-            return Slips::default();
+        let Some(old) = self.old else {
+            return slips_of(self.new);
         };
-        slips(old, self.new, &same, self.dead)
+        match same_nodes(old, self.new) {
+            Ok(same) => slips(old, self.new, &same, self.dead),
+            Err(_) => Slips::default(),
+        }
     }
 
     /// Nodes that can hold nothing, since an adopted rule has fewer cells than there are nodes.

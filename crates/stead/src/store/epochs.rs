@@ -158,11 +158,12 @@ impl Store {
     ///
     /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
     /// built on another map than `base`, or was built on the map that is there and `base` is
-    /// `None`; `Conflict` when another process was faster or is publishing right now; `Guarded`
-    /// when the change does harm that the store does not allow ([`Store::allowing`]); `Carrying`
-    /// when a carry is open and this is not its next step; `Uncertain`
-    /// when the new epoch is in place but its directory could not be synced, or the history lacks
-    /// it. After any error but `Uncertain` nothing has changed.
+    /// `None`; `Conflict` when another process was faster or is publishing right now; `Identity`
+    /// when the file is not the newest epoch of its history; `Guarded` when the change does harm
+    /// that the store does not allow ([`Store::allowing`]); `Carrying` when a carry is open and
+    /// this is not its next step; `Uncertain` when the new epoch is in place but its directory
+    /// could not be synced, or the history lacks it. After any error but `Uncertain` nothing has
+    /// changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
         let turn = self.turn()?;
@@ -479,6 +480,13 @@ impl Store {
         })
     }
 
+    /// Returns the error for a map that is not the one of its history: to try again would not help.
+    fn not_of_history(&self, problem: String) -> Error {
+        Error::Identity {
+            problem: format!("{}: {problem}", self.map.display()),
+        }
+    }
+
     fn conflict(&self, problem: String) -> Error {
         Error::Conflict {
             file: self.map.clone(),
@@ -554,7 +562,7 @@ impl Store {
     /// Checks that a first map may be published: that the history has no epochs of a lost map.
     fn check_absence(&self) -> Result<()> {
         match self.kept().unwrap_or_default().iter().max() {
-            Some(newest) => Err(self.conflict(format!(
+            Some(newest) => Err(self.not_of_history(format!(
                 "the map is missing, but {} has its epochs up to {newest}; copy the newest back, \
                  or move the history away",
                 self.history_dir().display()
@@ -570,13 +578,14 @@ impl Store {
     }
 
     /// Checks that the history belongs to this map and has no newer epoch: otherwise publishing
-    /// would overwrite epochs that somebody may still need. `publish` checks this itself.
+    /// would overwrite epochs that somebody may still need. Returns `Identity` otherwise. `publish`
+    /// checks this itself.
     pub fn check_history(&self, now: &Map) -> Result<()> {
         let kept = self.kept().unwrap_or_default();
         let history = self.history_dir();
         let newest = kept.iter().copied().max().unwrap_or(0);
         if newest > now.epoch() {
-            return Err(self.conflict(format!(
+            return Err(self.not_of_history(format!(
                 "the map has epoch {}, and {dir} has epoch {newest}: an old map was put back; copy \
                  {dir}/{newest} to a name beside the map and rename that over it (`stead rollback` \
                  goes back from there), or move the newer epochs away",
@@ -591,7 +600,7 @@ impl Store {
             .max()
             .and_then(|epoch| self.open_epoch(epoch).ok());
         match before {
-            Some(before) if before.map_id() != now.map_id() => Err(self.conflict(format!(
+            Some(before) if before.map_id() != now.map_id() => Err(self.not_of_history(format!(
                 "the map does not belong to the history {}: somebody put another map here; move \
                  one of the two away",
                 history.display()
