@@ -279,6 +279,84 @@ def test_copies_that_the_first_old_node_lacks_are_not_removed(programs, place):
             assert set(found[key]) == set(carry.homes(key)) - {"a"}, key
 
 
+def test_values_that_differ_end_the_carry_before_anything_is_removed(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, limits="different = 2")
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_old_first").returncode == 0
+        both = [key for key, nodes in carry.copies().items() if len(nodes) == 2]
+        olds = {key: (set(carry.copies()[key]) - {"d"}).pop() for key in both}
+
+        def forgotten(keys):
+            """A program with the old map, which writes to the old places only."""
+            for key in keys:
+                carry.path(olds[key], key).write_text(f"{key} later")
+
+        forgotten(both[:2])
+        done = carry.run("--until", "both_new_first")
+        assert done.returncode == 0, done.stderr
+        note = "with another value at the new place, which stays: 2 items, such as "
+        assert note in done.stdout, done.stdout
+        forgotten(both[:3])
+        # a second run looks at all of them again
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (69, "both_new_first")
+            told = "3 items have another value at their new places, such as "
+            assert told in done.stderr, done.stderr
+        # the way back keeps what the old places have
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        assert carry.run().returncode == 0 and carry.state() is None
+        for key in both:
+            value = f"{key} later" if key in both[:3] else f"{key} first"
+            assert carry.copies()[key] == {olds[key]: value}
+
+
+def test_a_run_until_a_state_that_is_past_does_nothing(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        before = carry.anna.bytes()
+        for past in ("old", "both_old_first"):
+            done = carry.run("--until", past)
+            told = f"the carry is in the state both_new_first and past {past}; nothing"
+            assert done.returncode == 64 and told in done.stderr, done.stderr
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        reversed_ = carry.anna.bytes()
+        assert reversed_ != before
+        done = carry.run("--until", "new")
+        assert done.returncode == 64 and "being reversed and past new" in done.stderr
+        assert carry.anna.bytes() == reversed_
+        assert carry.run("--until", "both_old_first").returncode == 0
+        assert carry.state() == "both_old_first"
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
+def test_a_hub_that_has_no_map_is_no_hub_of_the_carry(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        right = carry.file.read_text()
+        carry.file.write_text(right.replace(site.url, f"{site.url}x"))
+        before = carry.anna.bytes()
+        for options in ((), ("--dry-run",)):
+            done = carry.run(*options)
+            assert done.returncode == 66, done.stderr
+            assert (
+                f"{site.url}x: this hub has no map, so no host follows it"
+                in done.stderr
+            )
+        assert carry.anna.bytes() == before
+        carry.file.write_text(right)
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 def test_a_pattern_that_overlooks_much_ends_before_the_first_step(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)
@@ -681,7 +759,10 @@ def test_ctrl_c_says_how_to_go_on(programs, place):
             run = carry.start_run()
             before = len(list((carry.roots / "d").glob("*/*")))
             wait_for(
-                lambda: len(list((carry.roots / "d").glob("*/*"))) > before, "a copy"
+                lambda before=before: (
+                    len(list((carry.roots / "d").glob("*/*"))) > before
+                ),
+                "a copy",
             )
             run.send_signal(number)
             _, said = run.communicate(timeout=60)

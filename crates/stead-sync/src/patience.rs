@@ -50,8 +50,11 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     }
                     (
                         format!(
-                            "all {} hosts have epoch {}; the grace of {} s runs",
-                            hosts.len(),
+                            "{} epoch {}; the grace of {} s runs",
+                            match hosts.len() {
+                                0 | 1 => hosts_have(hosts.len()),
+                                _ => format!("all {}", hosts_have(hosts.len())),
+                            },
                             patience.epoch,
                             patience.grace.as_secs()
                         ),
@@ -89,6 +92,14 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
             .timeout
             .map(|most| most.saturating_sub(began.elapsed()));
         std::thread::sleep(left.map_or(pause, |left| left.min(pause)));
+    }
+}
+
+/// Says that so many hosts have something.
+pub fn hosts_have(count: usize) -> String {
+    match count {
+        1 => "1 host has".to_owned(),
+        count => format!("{count} hosts have"),
     }
 }
 

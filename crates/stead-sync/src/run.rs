@@ -12,7 +12,7 @@ use stead::Store;
 
 use crate::access::Access;
 use crate::carry::files::agent::serve;
-use crate::carry::machine::{count, reverse, Machine};
+use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
@@ -21,7 +21,7 @@ use crate::instance;
 use crate::interrupted::say_how_to_go_on;
 use crate::line::{AllowPull, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch};
 use crate::open::{open, shared};
-use crate::patience::{wait, Patience};
+use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
 use crate::push::{push, Pushed};
 use crate::status;
@@ -156,8 +156,7 @@ fn run_wait(task: &Wait) -> Result {
         timeout: task.timeout.map(Duration::from_secs),
     };
     let n = wait(&*hub, &task.url, patience)?;
-    let hosts = if n == 1 { "host has" } else { "hosts have" };
-    out(&format!("{n} {hosts} confirmed epoch {epoch}\n"))
+    out(&format!("{} confirmed epoch {epoch}\n", hosts_have(n)))
 }
 
 fn run_forget(task: &Forget) -> Result {
@@ -181,7 +180,7 @@ fn run_carry(task: &CarryTask) -> Result {
                 true => {
                     // a hub that the carry could not use is told beforehand, too
                     shared(&*hub, &settings.url)?;
-                    hub.head()?;
+                    refuse_empty(&*hub, &settings)?;
                     (count(&settings, &settings.map)?, Ok(()))
                 }
                 false => {

@@ -38,7 +38,7 @@ use crate::exit::{Failure, Result, CONFLICT, NO_INPUT, USAGE};
 use crate::hub::{hex, Hub, Shared};
 use crate::instance;
 use crate::open::shared;
-use crate::patience::{wait, Patience};
+use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
 use crate::push::push;
 use crate::report::Report as HostReport;
@@ -115,12 +115,27 @@ impl<'a> Machine<'a> {
     fn go(&mut self) -> Result {
         // another carrier on this machine must be gone before anything is done
         let mut journal: Option<Journal> = None;
+        refuse_empty(self.hub, self.settings)?;
         loop {
             let map = Map::open_uncached(&self.settings.map)?;
             self.report.at(&map);
             let Some(carry) = map.carry() else {
                 return self.close(&map, journal);
             };
+            if let Some(until) = self.until.filter(|until| is_past(&carry, *until)) {
+                return match journal {
+                    // somebody else has taken steps
+                    Some(_) => Ok(()),
+                    None => Err(Failure::new(
+                        USAGE,
+                        format_args!(
+                            "the carry is in the state {} and past {}; nothing was done",
+                            told(&carry),
+                            until.word()
+                        ),
+                    )),
+                };
+            }
             if journal.is_none() {
                 let name = format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest));
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
@@ -269,8 +284,13 @@ impl<'a> Machine<'a> {
             timeout: None,
         };
         let hosts = (self.wait)(self.hub, &self.settings.url, patience)?;
+        // one of them is this process
+        let hosts = match hosts.saturating_sub(1) {
+            0 => "no host is registered, so nobody has".to_owned(),
+            hosts => hosts_have(hosts),
+        };
         say(&format!(
-            "state {}: {hosts} hosts have confirmed epoch {}",
+            "state {}: {hosts} confirmed epoch {}",
             told(carry),
             map.epoch()
         ));
@@ -310,10 +330,7 @@ impl<'a> Machine<'a> {
             (State::BothOldFirst | State::BothNewFirst, true) => &[],
         };
         for task in tasks {
-            // What an earlier run has checked may have changed since: a program that still writes
-            // by the old map has written to an old place only.
-            let again = *task == Task::Check && !self.has_stepped;
-            if journal.is_passed(task.word(), map.epoch()) && !again {
+            if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
                 continue;
             }
             let end = self.pass(*task, map, routes, journal)?;
@@ -325,13 +342,18 @@ impl<'a> Machine<'a> {
         Ok(End::Done)
     }
 
+    /// Whether a check begins from its start. What an earlier run has checked may have changed since:
+    /// a program that still writes by the old map has written to an old place only. And how many
+    /// items differed then is not known.
+    fn checks_anew(&self, task: Task) -> bool {
+        task == Task::Check && !self.has_stepped
+    }
+
     fn pass(&mut self, task: Task, map: &Map, routes: &Routes, journal: &Journal) -> Result<End> {
         match task {
             // what an earlier run has counted is not known
             Task::Count => journal.begin_pass_anew(task.word(), map.epoch())?,
-            Task::Check if journal.is_passed(task.word(), map.epoch()) => {
-                journal.begin_pass_anew(task.word(), map.epoch())?;
-            }
+            _ if self.checks_anew(task) => journal.begin_pass_anew(task.word(), map.epoch())?,
             _ => journal.begin_pass(task.word(), map.epoch())?,
         }
         for node in routes.touched() {
@@ -340,7 +362,7 @@ impl<'a> Machine<'a> {
         }
         let (tally, stop) = (Tally::default(), AtomicBool::new(false));
         let story = journal.story();
-        let mut show = Show::new(task.told(), story.total, story.done);
+        let mut show = Show::new(task.told(), task.total(story.total), story.done);
         let pass = Pass {
             task,
             kind: &*self.kind,
@@ -419,6 +441,37 @@ fn none_open(file: &Path, map: &Map) -> Failure {
     )
 }
 
+/// Refuses a hub that has no map: no host follows it, so none would be waited for.
+pub fn refuse_empty(hub: &dyn Hub, settings: &Settings) -> Result {
+    match hub.head()? {
+        Some(_) => Ok(()),
+        None => Err(Failure::new(
+            NO_INPUT,
+            format_args!(
+                "{}: this hub has no map, so no host follows it; correct url, or begin with \
+                 `stead-sync push {} {}`",
+                settings.url,
+                settings.map.display(),
+                settings.url
+            ),
+        )),
+    }
+}
+
+/// Whether a carry has gone on from this state.
+fn is_past(carry: &Carry, state: State) -> bool {
+    let place = |state| match state {
+        State::Old => 0,
+        State::BothOldFirst => 1,
+        State::BothNewFirst => 2,
+        State::New => 3,
+    };
+    match carry.reverse {
+        false => place(carry.state) > place(state),
+        true => place(carry.state) < place(state),
+    }
+}
+
 /// Whether a carry was turned round in its first state: then nothing was copied, and no host has
 /// written to a new place. So it ends also where a new node cannot be reached.
 fn is_untouched(map: &Map, carry: &Carry) -> bool {
@@ -470,6 +523,12 @@ fn noted(task: Task, tally: &Tally) -> Option<String> {
              readers do not find them",
             items(counts.misplaced),
             tally.first_misplaced()
+        )),
+        Task::Check if counts.different > 0 => Some(format!(
+            "with another value at the new place, which stays: {}, such as {}; two programs wrote \
+             one key at once, or one that does not follow the map wrote to the old place only",
+            items(counts.different),
+            tally.first_differing()
         )),
         Task::Remove { reverse: false } if counts.absent > 0 => Some(format!(
             "removed without a copy at the new place: {}, such as {}; applications have deleted \
@@ -576,5 +635,11 @@ mod tests {
         assert!(found.contains("place: 2 items, such as anna at node n2;"));
         assert_eq!(noted(Task::Remove { reverse: true }, &tally), None);
         assert_eq!(noted(Task::Check, &tally), None);
+        tally.differ("n3", &Item::of_key("carl"));
+        let found = noted(Task::Check, &tally).unwrap_or_default();
+        assert!(
+            found.contains("stays: 1 item, such as carl at node n3;"),
+            "{found}"
+        );
     }
 }

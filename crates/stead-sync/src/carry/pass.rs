@@ -76,6 +76,15 @@ impl Task {
             Task::Remove { .. } => "removing",
         }
     }
+
+    /// How many items the pass will have to do with, about, if so many are to be copied.
+    pub fn total(self, counted: Option<u64>) -> Option<u64> {
+        match self {
+            // at the old place, and at the new one
+            Task::Verify => counted.map(|counted| counted.saturating_mul(2)),
+            _ => counted,
+        }
+    }
 }
 
 /// How a pass ended.
@@ -440,6 +449,7 @@ impl Pass<'_> {
             self.tally.items.fetch_add(1, Ordering::Relaxed);
             match done {
                 Ok(Outcome::Absent) => self.set_aside(node, item)?,
+                Ok(Outcome::Differs) => self.differ(node, item)?,
                 Ok(outcome) => self.tally.count(outcome),
                 // nothing is wrong with an item whose pass was ended
                 Err(_) if self.stop.load(Ordering::Relaxed) => {}
@@ -589,6 +599,7 @@ impl Pass<'_> {
                         Ok(outcome) => self.tally.count(outcome),
                         Err(fault) => self.fail(source, item, &fault)?,
                     }
+                    self.tally.items.fetch_add(1, Ordering::Relaxed);
                     let flushed = self.kind.flush(target);
                     flushed.map_err(|fault| Failure::new(IO, fault.line))?;
                 }
@@ -648,6 +659,26 @@ impl Pass<'_> {
         self.tally.counts().failed > self.limits.failures
     }
 
+    /// Counts an item that has another value at its new place, within the limit. What nodes may
+    /// forget may also be old.
+    fn differ(&self, node: &Node, item: &Item) -> Result {
+        let count = self.tally.differ(&node.name, item);
+        if count <= self.limits.different || self.kind.may_forget(item) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            REFUSED,
+            format_args!(
+                "{count} items have another value at their new places, such as {}: nothing was \
+                 removed, and hosts still write both places; a program that does not follow the \
+                 map may write to the old places only: find it, and go back with `stead-sync carry \
+                 reverse`, which keeps what the old places have; if the new values are right, \
+                 raise limits.different",
+                self.tally.first_differing()
+            ),
+        ))
+    }
+
     /// Notes an item that its new place lacks, within the limit.
     fn set_aside(&self, node: &Node, item: &Item) -> Result {
         self.tally.lack(&node.name, item);
@@ -660,9 +691,9 @@ impl Pass<'_> {
                 REFUSED,
                 format_args!(
                     "the new place lacks {} of node {}: nothing was removed, and hosts still write \
-                     both places; look whether a node has lost data, or the file of the carry was \
-                     changed; `stead-sync carry reverse` goes back; more than limits.absent such \
-                     items of a node end a run",
+                     both places; look whether a node has lost data, a program writes to the old \
+                     place only, or the file of the carry was changed; `stead-sync carry reverse` \
+                     goes back; more than limits.absent such items of a node end a run",
                     item.told(),
                     node.name
                 ),

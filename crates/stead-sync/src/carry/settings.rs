@@ -67,6 +67,9 @@ pub struct Limits {
     pub failures: u64,
     /// How many items of a node the new place may lack before the step to `new`.
     pub absent: u64,
+    /// How many items may have another value at the new place than at the old one before the step to
+    /// `new`.
+    pub different: u64,
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
     pub deleted: u64,
@@ -85,6 +88,7 @@ impl Default for Limits {
             tries: 6,
             failures: 1000,
             absent: 0,
+            different: 100,
             deleted: 1000,
             overlooked: 10,
         }
@@ -124,6 +128,7 @@ impl Settings {
             ("tries", (u64::from(limits.tries), 1, 100)),
             ("failures", (limits.failures, 0, 1_000_000)),
             ("absent", (limits.absent, 0, 1_000_000)),
+            ("different", (limits.different, 0, u64::MAX)),
             ("deleted", (limits.deleted, 0, 1_000_000)),
             ("overlooked", (limits.overlooked, 0, 100)),
         ]);

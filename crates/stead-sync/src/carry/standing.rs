@@ -4,6 +4,7 @@ use serde::Serialize;
 use stead::Map;
 
 use super::journal::Journal;
+use super::pass::Task;
 use super::settings::Settings;
 use crate::confirm::lacking;
 use crate::exit::Result;
@@ -51,6 +52,9 @@ impl Standing {
             Some(_) => Journal::peek(&settings.journal())?.unwrap_or_default(),
             None => Default::default(),
         };
+        let pass = story.pass.filter(|(_, epoch)| *epoch == map.epoch());
+        let pass = pass.map(|(pass, _)| pass);
+        let is_verified = pass.as_deref() == Some(Task::Verify.word());
         Ok(Standing {
             name: map.name().to_owned(),
             epoch: map.epoch(),
@@ -62,12 +66,12 @@ impl Standing {
                 .iter()
                 .map(|host| host.report.host.clone())
                 .collect(),
-            pass: story
-                .pass
-                .filter(|(_, epoch)| *epoch == map.epoch())
-                .map(|(pass, _)| pass),
+            pass,
             done: story.done,
-            total: story.total,
+            total: match is_verified {
+                true => Task::Verify.total(story.total),
+                false => story.total,
+            },
             failed: story.failed.len(),
             running: carry.is_some() && Journal::is_open(&settings.journal())?,
         })

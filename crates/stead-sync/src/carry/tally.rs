@@ -30,6 +30,8 @@ pub struct Tally {
     misplaced: Mutex<Option<String>>,
     /// the first item that the new place lacks
     lacking: Mutex<Option<String>>,
+    /// the first item that has another value at the new place
+    differing: Mutex<Option<String>>,
 }
 
 /// How many items ended in each way.
@@ -100,6 +102,22 @@ impl Tally {
         self.count(Outcome::Absent);
         let mut first = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+    }
+
+    /// Counts an item that has another value at the new place. Returns how many have.
+    pub fn differ(&self, node: &str, item: &Item) -> u64 {
+        self.count(Outcome::Differs);
+        let mut first = self
+            .differing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+        self.counts().different
+    }
+
+    /// Returns the first item that has another value at the new place.
+    pub fn first_differing(&self) -> String {
+        first(&self.differing)
     }
 
     /// Returns the first item that neither map places at the node where it is.
