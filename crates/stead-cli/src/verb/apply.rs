@@ -64,6 +64,9 @@ pub struct Apply {
     why: Why,
     #[command(flatten)]
     show: Show,
+    /// What `stead plan` is for
+    #[arg(long, hide = true)]
+    dry_run: bool,
 }
 
 /// The option that says why a change is made.
@@ -86,6 +89,15 @@ impl Why {
 
 impl Apply {
     pub fn run(self, out: &mut Out) -> Result {
+        if self.dry_run {
+            let (fleet, map) = (self.fleet.display(), self.map.display());
+            return Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "nothing was changed; `stead plan {fleet} {map}` shows what apply does"
+                ),
+            ));
+        }
         let store = Store::new(&self.map, KEEP);
         // checked even when there is nothing to publish: otherwise a symbolic link would be found
         // only on the day of a change

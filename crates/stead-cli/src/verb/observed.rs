@@ -20,7 +20,7 @@ const LISTED: usize = 10;
 /// The largest number of keys that are tried on each ring.
 const TRIED: usize = 10_000;
 /// The kind of ring that lists the holders of each bucket.
-const EXPLICIT: &str = "explicit";
+pub const EXPLICIT: &str = "explicit";
 /// The number of rings that are listed.
 const NAMED: usize = 5;
 
@@ -183,6 +183,12 @@ impl Observed {
                         "{} with the servers in this order: {order}",
                         ring.name()
                     ))?;
+                }
+                if self.rings.first().is_some_and(|ring| ring.ring == EXPLICIT) {
+                    out.line(
+                        "draw the remainder with a multiple of that modulo, or the cluster cannot \
+                         grow (docs/rings.md)",
+                    )?;
                 }
             }
         }

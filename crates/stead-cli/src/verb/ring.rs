@@ -13,12 +13,16 @@ use stead::store::KEEP;
 use stead::verdict::{Holder, Verdict};
 use stead::{Error, Fleet, Map, Store};
 
+use super::observed::EXPLICIT;
 use crate::exit::{Failure, Result, USAGE};
 use crate::output::{Out, HEADING};
-use crate::text::{count, hash, percent, Table};
+use crate::text::{count, hash, percent, wrapped, Table};
 
 /// The largest list of servers that is read, in bytes. 65,536 servers need a tenth of it.
 const LONGEST: u64 = 64 << 20;
+
+/// With so many cells for each node, the shares of a cluster that grows are exact to a percent.
+const GROWS: u128 = 100;
 
 /// Convert another program's ring to a map; every key stays where it is
 ///
@@ -130,7 +134,11 @@ impl Ring {
         if let Some(there) = new.iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(Failure::new(
                 USAGE,
-                format_args!("{} already exists; name a new file", there.display()),
+                format_args!(
+                    "{} already exists; name a new file, or remove what an earlier try made: map, \
+                     history, lock and fleet",
+                    there.display()
+                ),
             ));
         }
         let (bytes, file) = read(servers)?;
@@ -225,6 +233,19 @@ impl Ring {
         }
         table.write(out)?;
         out.line("")?;
+        let (cells, nodes) = (map.cells().count(), map.nodes().len() as u128);
+        if kind.name == EXPLICIT && map.hash().is_modulo() && cells < GROWS * nodes {
+            let told = format!(
+                "{} for {}: they are never divided, so a new node gets whole ones or none; if the \
+                 cluster is to grow, draw a multiple, such as modulo={} (docs/rings.md)",
+                count(cells as usize, "cell"),
+                count(nodes as usize, "node"),
+                cells * (GROWS * nodes).div_ceil(cells)
+            );
+            wrapped(&told, "", "")
+                .iter()
+                .try_for_each(|line| out.line(line))?;
+        }
         let moves = percent(to_balance, map.replicas());
         out.line(match &self.output {
             Some(_) => format!(

@@ -189,6 +189,16 @@ fn applying_the_same_fleet_again_has_nothing_to_do_and_makes_no_epoch() {
 }
 
 #[test]
+fn apply_dry_run_names_the_command_for_that() {
+    let place = Place::with_map();
+    let before = std::fs::read(place.file("m.map")).unwrap();
+    place
+        .run(&["apply", "next.toml", "m.map", "--dry-run"])
+        .bad(64, &["`stead plan next.toml m.map` shows what apply does"]);
+    assert_eq!(std::fs::read(place.file("m.map")).unwrap(), before);
+}
+
+#[test]
 fn plan_writes_nothing_and_says_what_apply_says() {
     for flags in [&[][..], &["--json"], &["--moves"], &["--json", "--moves"]] {
         let place = Place::new();

@@ -272,8 +272,15 @@ fn a_rule_with_fewer_cells_than_nodes_is_said() {
     let dir = Dir::new();
     dir.write("list.txt", "0 nas1\n1 nas2\n2 nas3\n3 nas4\n");
     let words = ["ring", "explicit", "--set", "modulo=4", "list.txt"];
-    dir.run(&[&words[..], &["-o", "m.map", "--fleet", "m.toml"]].concat())
+    let drawn = dir
+        .run(&[&words[..], &["-o", "m.map", "--fleet", "m.toml"]].concat())
         .ok();
+    let said = drawn.text().replace('\n', " ");
+    assert!(
+        said.contains("4 cells for 4 nodes: they are never divided")
+            && said.contains("modulo=400 "),
+        "{said}"
+    );
     dir.run(&["fleet", "add-node", "m.toml", "nas5"]).ok();
     let plan = dir.run(&["plan", "m.toml", "m.map", "--json"]).json();
     assert_eq!(plan["warnings"][0]["code"], "few-cells", "{plan}");
@@ -341,6 +348,10 @@ fn what_production_does_is_compared_and_its_ring_found() {
     let said = String::from_utf8(ran.out).unwrap();
     let ring = "explicit --set modulo=3 --set hash=crc32";
     assert!(said.contains(&format!("100.000 %  {ring} ")), "{said}");
+    assert!(
+        said.contains("draw the remainder with a multiple"),
+        "{said}"
+    );
     let servers = "db3, db1, db2";
     assert!(
         said.contains(&format!("{ring} with the servers in this order: {servers}")),

@@ -342,9 +342,9 @@ impl<'a> Machine<'a> {
         Ok(End::Done)
     }
 
-    /// Whether a check begins from its start. What an earlier run has checked may have changed since:
-    /// a program that still writes by the old map has written to an old place only. And how many
-    /// items differed then is not known.
+    /// Whether a check begins from its start. What an earlier run has checked may have changed
+    /// since: a program that still writes by the old map has written to an old place only. And how
+    /// many items differed then is not known.
     fn checks_anew(&self, task: Task) -> bool {
         task == Task::Check && !self.has_stepped
     }
