@@ -1,6 +1,6 @@
 //! `stead carry MAP [STEP]`: takes a carry on by hand.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -169,9 +169,15 @@ impl Carry {
             ))?,
         }
         let [hosts, then] = meaning(&carry);
-        for line in wrapped(&format!("{hosts}; {then}"), "  ", "  ") {
-            out.line(line)?;
+        let mut told = vec![format!("{hosts}; {then}")];
+        let journal = format!("{}.carry", self.map.display());
+        if Path::new(&journal).exists() {
+            told.push(format!(
+                "{journal} is the journal of `stead-sync carry`: leave the steps to its run, which \
+                 knows what is copied"
+            ));
         }
-        Ok(())
+        let lines = told.iter().flat_map(|text| wrapped(text, "  ", "  "));
+        lines.into_iter().try_for_each(|line| out.line(line))
     }
 }

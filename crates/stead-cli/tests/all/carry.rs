@@ -63,6 +63,21 @@ fn every_screen_says_that_a_carry_is_open_and_its_state() {
 }
 
 #[test]
+fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
+    let place = opened();
+    let told = "m.map.carry is the journal of `stead-sync carry`";
+    assert!(!place.good(&["carry", "m.map"]).contains(told));
+    place.write("m.map.carry", "");
+    for words in [
+        &["carry", "m.map"][..],
+        &["carry", "m.map", "next", "--confirmed", "2"],
+    ] {
+        let said = place.good(words);
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
 fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
     let place = opened();
     let before = place.contents();
