@@ -750,6 +750,22 @@ def test_a_terminal_shows_each_result_once(programs, place):
             assert shown.count(told) == 1, shown
 
 
+def test_a_log_of_both_streams_shows_each_result_once(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        carry.begin(*NEW)
+        ran = subprocess.run(
+            [programs["stead-sync"], "carry", "run", carry.file],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+        for told in ("count: ", "copy: ", "remove: ", "the carry is closed"):
+            assert ran.stdout.count(told) == 1, ran.stdout
+
+
 def test_ctrl_c_says_how_to_go_on(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS, limits="items_per_second = 20")

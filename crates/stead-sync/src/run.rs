@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -195,7 +196,7 @@ fn run_carry(task: &CarryTask) -> Result {
                     machine.run()
                 }
             };
-            let is_told = !task.dry_run && io::stdout().is_terminal() && io::stderr().is_terminal();
+            let is_told = !task.dry_run && are_one_place(io::stdout(), io::stderr());
             print_report(task.json, &report, || match is_told {
                 true => report.untold(),
                 false => report.text(),
@@ -226,6 +227,16 @@ fn run_carry(task: &CarryTask) -> Result {
             ))
         }
     }
+}
+
+/// Whether two streams show their lines in one place: both on a terminal, or both in one file.
+fn are_one_place(one: impl AsFd + IsTerminal, other: impl AsFd + IsTerminal) -> bool {
+    let file = |stream: &dyn AsFd| {
+        let found = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        found.metadata().ok().map(|file| (file.dev(), file.ino()))
+    };
+    let is_one = file(&one).is_some_and(|found| file(&other) == Some(found));
+    is_one || (one.is_terminal() && other.is_terminal())
 }
 
 /// Prints a report as text or as JSON.

@@ -78,7 +78,7 @@ impl Old {
 
 impl Pair {
     /// Opens a map file, and, while a carry is open, the map where the data was: the file
-    /// `MAP.history/EPOCH`. Both come from the cache of open maps, and what belongs to both is
+    /// `MAP.history/EPOCH`, beside the path or beside what a symbolic link leads to. Both come from the cache of open maps, and what belongs to both is
     /// computed once for each new epoch: see [`Map::open`] for the cost.
     ///
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the old map, and
@@ -149,14 +149,14 @@ impl Pair {
     fn of_map(
         new: Arc<Map>,
         path: &Path,
-        open: impl FnOnce(&Path) -> Result<Arc<Map>>,
+        open: impl Fn(&Path) -> Result<Arc<Map>>,
     ) -> Result<Pair> {
         let Some(carry) = new.carry() else {
             return Ok(Pair::of(new, None));
         };
         // the old map is kept beside the new one, which the cache holds
         let old = new.beside(|| {
-            let old = old_map(&new, &carry, path, open)?;
+            let old = old_map(&new, &carry, path, &open)?;
             Old::beside(&new, old).map(Arc::new)
         })?;
         let old = Arc::clone(old);
@@ -317,16 +317,24 @@ fn old_map(
     new: &Map,
     carry: &Carry,
     path: &Path,
-    open: impl FnOnce(&Path) -> Result<Arc<Map>>,
+    open: impl Fn(&Path) -> Result<Arc<Map>>,
 ) -> Result<Arc<Map>> {
-    let file = in_history(path, carry.from_epoch);
+    let mut file = in_history(path, carry.from_epoch);
     let help = format!(
         "epoch {} of `{}` has a carry open, and this is the map where its data was; copy it from \
          the history of the host that published it, or pull it with `stead-sync`",
         new.epoch(),
         new.name()
     );
-    let old = open(&file).map_err(|error| match error {
+    let mut opened = open(&file);
+    if let (true, Some(other)) = (
+        matches!(&opened, Err(error) if error.status() == Status::NotFound),
+        beside_target(path, carry.from_epoch),
+    ) {
+        opened = open(&other);
+        file = other;
+    }
+    let old = opened.map_err(|error| match error {
         Error::Io {
             action,
             file,
@@ -356,6 +364,13 @@ fn in_history(path: &Path, epoch: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".history/{epoch}"));
     PathBuf::from(name)
+}
+
+/// The same beside the file that a symbolic link leads to; `None` when the path is none.
+fn beside_target(path: &Path, epoch: u64) -> Option<PathBuf> {
+    let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let target = is_link.then(|| path.canonicalize().ok())??;
+    Some(in_history(&target, epoch))
 }
 
 /// The nodes of one map for a point, under their numbers in the pair.

@@ -551,6 +551,25 @@ fn a_pair_follows_the_map_file_from_state_to_state() {
 }
 
 #[test]
+fn a_pair_is_opened_by_a_link_to_its_map() {
+    let (directory, path) = place();
+    let (_store, old, _) = opened(&path);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let kept = directory.path().join("m.map.history/1");
+    let away = directory.path().join("away");
+    fs::rename(&kept, &away).unwrap();
+    let error = Pair::open(&link).unwrap_err();
+    assert_eq!(error.status(), Status::NotFound);
+    assert!(error.to_string().contains("m.map.history/1"), "{error}");
+    fs::rename(&away, &kept).unwrap();
+    for pair in [Pair::open(&link).unwrap(), Pair::open_copy(&link).unwrap()] {
+        assert_eq!(pair.old_map().unwrap().digest(), old.digest());
+    }
+}
+
+#[test]
 fn a_pair_without_the_right_old_map_says_how_to_get_it() {
     let (directory, path) = place();
     let (_store, _, _) = opened(&path);
