@@ -345,6 +345,58 @@ def domains(copies):
     )
 
 
+def held():
+    """One copy over zones that hold base points in different ways: c by a named policy
+    alone, and d under a pin alone. Zone e has pinned points and no base points, and two
+    nodes are in no zone. The rules of `prefer` decide otherwise if any of this is
+    overlooked.
+    """
+    names = ["a1", "a2", "b1", "b2", "c1", "d1", "e1", "u1", "u2"]
+    zoned = [
+        {"name": n, "weight": "0"}
+        if n[0] == "u"
+        else {"name": n, "labels": {"zone": n[0]}}
+        for n in names
+    ]
+    d = {
+        "name": "held",
+        "spread": ["zone"],
+        "nodes": zoned,
+        "policies": [{"name": "chain", "nodes": ["c1"], "weight": "1"}],
+        "pins": [{"range": ["40%", "50%"], "nodes": ["e1"]}],
+    }
+    return with_base(
+        d,
+        ("0", ["a1"]),
+        ("15", ["b1"]),
+        ("30", "chain"),
+        ("40", ["d1"]),
+        ("50", ["a2"]),
+        ("65", ["u1"]),
+        ("75", ["u2"]),
+        ("85", ["b2"]),
+    )
+
+
+def seldom():
+    """One copy over zones of which z holds a 64th of the points, so that a draw seldom
+    finds its node, and t one point, which no draw finds. So the last step of `prefer`
+    lists nodes while a zone is still missing.
+    """
+    names = ["a1", "a2", "b1", "b2", "m:0", "t1", "z1"]
+    zoned = [dict(n, labels={"zone": n["name"][0]}) for n in nodes(*names)]
+    d = {"name": "seldom", "spread": ["zone"], "nodes": zoned}
+    return with_base(
+        d,
+        ("0", ["a1"]),
+        ("30", ["b1"]),
+        ("60", ["a2"]),
+        ("90", ["b2"]),
+        (point(END - END // 64 - 1), ["z1"]),
+        (point(END - 1), ["t1"]),
+    )
+
+
 def thin():
     """Slices of one point each: at the start, around 2^63, and at 2^64 - 1."""
     starts = [
@@ -489,6 +541,26 @@ def adopted():
         twice, base=[[point(i * END // 4), who] for i, who in enumerate(lists)]
     )
     return {name: (description, None) for name, description in plain.items()}
+
+
+def firsts_twice():
+    """Firsts over lists that name a node twice: the node of a first keeps its second
+    place. A named policy names no node twice, though the map has such lists.
+    """
+    lists = [["a", "b", "b"], ["b", "a", "c"], ["c", "c", "c"], ["a", "c", "b"]]
+    return {
+        "name": "twice",
+        "replicas": 3,
+        "hash": "sha1",
+        "cells": 16,
+        "nodes": nodes("a", "b", "c"),
+        "policies": [{"name": "both", "nodes": ["a", "b"]}],
+        "base": [[point(i * END // 4), who] for i, who in enumerate(lists)],
+        "firsts": [
+            {"range": ["6.25%", "87.5%"], "node": "b"},
+            {"range": ["93.75%", "100%"], "node": "c"},
+        ],
+    }
 
 
 def key_rules():
@@ -636,6 +708,12 @@ def maps():
             ),
             "replicas",
         ),
+        # a named policy is no list that a first could turn
+        "firsts-named": (
+            dict(weighted, firsts=[{"range": ["10%", "100%"], "node": "a"}]),
+            "weighted",
+        ),
+        "firsts-twice": (firsts_twice(), None),
         "tolerance": (tolerance(), None),
         # a feature and two sections of a program that does not exist yet
         "newer": (dict(pins(), name="newer", algorithm=7, newer=NEWER), None),
@@ -643,6 +721,8 @@ def maps():
         "thin": (thin(), None),
         "domains-1": (domains(1), None),
         "domains-2": (domains(2), None),
+        "held": (held(), None),
+        "seldom": (seldom(), None),
     }
     all_.update(adopted())
     all_.update(key_rules())
@@ -691,6 +771,8 @@ PAIRS = [
     ("three", "rename-grow"),
     ("three", "rename-swap"),
     ("three", "rename-no"),
+    ("three", "rename-odd"),
+    ("rename-odd", "three"),
     ("rename-grow", "three"),
     ("three", "three"),
     ("replicas", "carry-copies"),
@@ -729,6 +811,11 @@ def histories(first, pair):
         {"name": "n0", "formerly": "n1"},
         {"name": "n1", "formerly": "n0"},
         {"name": "n2"},
+    ]
+    odd = nodes("n0", "n2") + [
+        {"name": "alpha", "formerly": "n1"},
+        {"name": "beta", "formerly": "n1"},
+        {"name": "zeta", "formerly": "n2"},
     ]
     # three policies get another primary, one keeps its primary and lists the others in
     # another order, and in one a copy moves between nodes that are not the primary
@@ -776,6 +863,19 @@ def histories(first, pair):
             "three",
         ),
         "rename-swap": (dict(three, nodes=swapped), "three"),
+        # former names that no fleet has: two nodes have the same one, and a node has that
+        # of another node of the map, and of the old one
+        "rename-odd": (
+            with_base(
+                dict(three, nodes=odd),
+                ("0", ["n0"]),
+                ("20", ["alpha"]),
+                ("40", ["beta"]),
+                ("60", ["n2"]),
+                ("80", ["zeta"]),
+            ),
+            "three",
+        ),
         "pin-added": (dict(three, pins=[hot]), "three"),
         "pin-gone": (three, "pin-added"),
         "pin-short": (dict(three, pins=[dict(hot, short=True)]), "pin-added"),
@@ -1009,6 +1109,7 @@ PLANS = [
     ("rename-grow", "three"),
     ("rename-shrink", "three"),
     ("rename-swap", "three"),
+    ("rename-odd", "three"),
     ("copies-turned", "replicas"),
     ("copies-2", "copies-turned"),
     ("replicas", "copies-renamed"),

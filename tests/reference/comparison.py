@@ -44,17 +44,14 @@ def shares(m, unit="points", slices=None):
 def same_nodes(old, new):
     """{old name: new name} of the nodes that are in both maps. When `new` is the
     earlier of the two, the former names that the later map records are used backwards.
+    Of two nodes with one former name, the later one is it.
     """
     if new.epoch < old.epoch:
         return {before: now for now, before in same_nodes(new, old).items()}
     old_names, new_names = {n.name for n in old.nodes}, {n.name for n in new.nodes}
     same = {name: name for name in old_names & new_names}
     for node in new.nodes:
-        if (
-            node.name not in old_names
-            and node.formerly in old_names - new_names
-            and node.formerly not in same
-        ):
+        if node.name not in old_names and node.formerly in old_names - new_names:
             same[node.formerly] = node.name
     return same
 

@@ -164,6 +164,13 @@ RECORDS += [
         False,
         ("spread", [b"zone", b"zone"]),
     ),
+    (
+        "replicas",
+        "spread: at most 16 labels",
+        "17 labels in spread",
+        False,
+        ("spread", [b"label %02d" % i for i in range(17)]),
+    ),
     # nodes, labels, attributes
     ("one", "number of nodes", "no nodes", False, ("nodes", [])),
     (
@@ -434,6 +441,13 @@ RECORDS += [
         "a node twice in a named policy",
         False,
         ("members", 0, 0),
+    ),
+    (
+        "firsts-twice",
+        "policy names a node twice",
+        "a node twice in a named policy, and rightly in an unnamed one",
+        False,
+        ("members", 1, 0),
     ),
     (
         "three",

@@ -150,6 +150,11 @@ PATHS = [
 ]
 
 
+# Keys for `prefer` on the map "seldom": draw 64 is the first that finds the node z1, and
+# draw 65 would be.
+SELDOM = [b"key-405", b"key-621", b"key-31", b"key-156"]
+
+
 def hostile_keys():
     """Keys that people have, and keys that break programs."""
     return [name.encode() for name in NAMES] + RAW
@@ -404,7 +409,8 @@ def prefer(files):
         keys = hostile_keys()[
             : 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10
         ]
-        for key in keys + [path for path in PATHS[:6] if m.segments]:
+        keys = keys + [path for path in PATHS[:6] if m.segments]
+        for key in keys + SELDOM * (name == "seldom"):
             for n in sorted(
                 {*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}
             ):

@@ -261,6 +261,7 @@ def check_header(m):
     m.name = text(m.name, "map name")
     m.spread = [text(s, "spread", 1, 4095) for s in m.spread]
     need(len(set(m.spread)) == len(m.spread), "spread: distinct names")
+    need(len(m.spread) <= 16, "spread: at most 16 labels")
     need(m.epoch >= 1, "epoch from 1")
     if m.epoch == 1:
         need(not any(m.map_id), "epoch 1: map id is zero")

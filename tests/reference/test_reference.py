@@ -7,6 +7,7 @@ Run: python3 -m unittest discover -s tests/reference
 import ast
 import copy
 import functools
+import inspect
 import json
 import re
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import comparison
 import damage
 import make_vectors
 import stead_reference as reference
@@ -272,7 +274,72 @@ class Vectors(unittest.TestCase):
                 != v["prefer"]
             ):
                 changed.add(v["map"])
-        self.assertEqual(changed, {"domains-1", "domains-2", "pins-short"})
+        self.assertEqual(
+            changed, {"domains-1", "domains-2", "held", "pins-short", "seldom"}
+        )
+
+    def test_every_mistake_in_prefer_makes_vectors_fail(self):
+        asked = [v for v in vectors("prefer") if v["map"] in ("held", "seldom")]
+        for mistake in PREFER:
+            prefer = mistaken(reference, "prefer", *mistake)
+
+            def differs(v, prefer=prefer):
+                m = map_of(v["map"])
+                point = m.point(bytes.fromhex(v["key"]))
+                return prefer(m, point, v["n"]) != v["prefer"]
+
+            self.assertTrue(any(map(differs, asked)), mistake)
+
+    def test_every_mistake_in_the_names_of_nodes_makes_vectors_fail(self):
+        for mistake in SAME_NODES:
+            same_nodes = mistaken(comparison, "same_nodes", *mistake)
+            differ = {
+                (v["old"], v["new"])
+                for v in vectors("pairs")
+                if same_nodes(map_of(v["old"]), map_of(v["new"]))
+                != comparison.same_nodes(map_of(v["old"]), map_of(v["new"]))
+            }
+            self.assertTrue(differ, mistake)
+
+
+def mistaken(module, name, right, wrong):
+    """A function of the reference with a mistake in it."""
+    source = inspect.getsource(getattr(module, name))
+    assert source.count(right) == 1, right
+    names = dict(vars(module))
+    exec(source.replace(right, wrong), names)  # noqa: S102  our own source
+    return names[name]
+
+
+# what each mistake replaces, and by what
+PREFER = [
+    # one draw too few, one too many
+    ("range(1, 65)", "range(1, 64)"),
+    ("range(1, 65)", "range(1, 66)"),
+    # nodes without the label are in a domain of their own
+    ("used - {None}", "used"),
+    # domains hold points of the final slices, or of unnamed policies alone
+    ("policy in m.base for i", "policy in m.final for i"),
+    (
+        "for i in m.policies[policy].members\n",
+        "for i in m.policies[policy].members if not m.policies[policy].named\n",
+    ),
+    # the last step prefers new domains, too
+    (
+        "    listed += [i for",
+        """    zones = {domain(i) for i in listed}
+    listed += [i for i in range(len(m.nodes)) if domain(i) not in zones]
+    listed += [i for""",
+    ),
+]
+SAME_NODES = [
+    # the first of two nodes with one former name
+    ("old_names - new_names:", "old_names - new_names - set(same):"),
+    # a former name that another node of the new map has
+    ("old_names - new_names:", "old_names:"),
+    # a step back is no other than a step forward
+    ("new.epoch < old.epoch", "False"),
+]
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ impl Pair {
         if new.epoch() == epoch {
             return Pair::between(Arc::clone(&new), new, state);
         }
-        let file = in_history(path, epoch);
-        let old = Map::open(&file)?;
+        let (file, old) = of_history(path, epoch, |path| Map::open(path));
+        let old = old?;
         if old.epoch() != epoch || old.map_id() != new.map_id() {
             return Err(Error::Identity {
                 problem: format!(
@@ -319,22 +319,14 @@ fn old_map(
     path: &Path,
     open: impl Fn(&Path) -> Result<Arc<Map>>,
 ) -> Result<Arc<Map>> {
-    let mut file = in_history(path, carry.from_epoch);
     let help = format!(
         "epoch {} of `{}` has a carry open, and this is the map where its data was; copy it from \
          the history of the host that published it, or pull it with `stead-sync`",
         new.epoch(),
         new.name()
     );
-    let mut opened = open(&file);
-    if let (true, Some(other)) = (
-        matches!(&opened, Err(error) if error.status() == Status::NotFound),
-        beside_target(path, carry.from_epoch),
-    ) {
-        opened = open(&other);
-        file = other;
-    }
-    let old = opened.map_err(|error| match error {
+    let (file, old) = of_history(path, carry.from_epoch, open);
+    let old = old.map_err(|error| match error {
         Error::Io {
             action,
             file,
@@ -359,18 +351,35 @@ fn old_map(
     }
 }
 
+/// Opens an epoch of the history of a map, which is beside the path, or beside the file that a
+/// symbolic link leads to. Returns where that is, too.
+fn of_history(
+    path: &Path,
+    epoch: u64,
+    open: impl Fn(&Path) -> Result<Arc<Map>>,
+) -> (PathBuf, Result<Arc<Map>>) {
+    let file = in_history(path, epoch);
+    let opened = open(&file);
+    let is_missing = matches!(&opened, Err(error) if error.status() == Status::NotFound);
+    let is_link = is_missing
+        && path
+            .symlink_metadata()
+            .is_ok_and(|found| found.is_symlink());
+    match is_link.then(|| path.canonicalize()) {
+        Some(Ok(target)) => {
+            let file = in_history(&target, epoch);
+            let opened = open(&file);
+            (file, opened)
+        }
+        _ => (file, opened),
+    }
+}
+
 /// The file of an epoch in the history of a map.
 fn in_history(path: &Path, epoch: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".history/{epoch}"));
     PathBuf::from(name)
-}
-
-/// The same beside the file that a symbolic link leads to; `None` when the path is none.
-fn beside_target(path: &Path, epoch: u64) -> Option<PathBuf> {
-    let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    let target = is_link.then(|| path.canonicalize().ok())??;
-    Some(in_history(&target, epoch))
 }
 
 /// The nodes of one map for a point, under their numbers in the pair.

@@ -4,7 +4,11 @@
 //! else; but it keeps neither the offsets of values nor the digits of numbers. jsonc-parser keeps
 //! both but accepts more than JSON, so it only reads texts that passed serde_json. (From version
 //! 0.28 on it can be strict itself, but needs a newer compiler than our MSRV.)
+//!
+//! jsonc-parser takes no surrogate pairs, with which `json.dumps` of Python writes every character
+//! above U+FFFF. So it gets a text in which each pair is the character itself.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -134,17 +138,84 @@ fn named(text: &str, member: Range<usize>) -> Result<(String, usize, Range<usize
 /// Parses a value that is valid JSON.
 fn parsed(text: &str, value: Range<usize>) -> Result<Tree, Mistake> {
     let start = value.start;
-    let piece = text.get(value).unwrap_or_default();
-    // half a surrogate pair is the only mistake that serde_json's check lets pass
+    let piece = Piece::of(text.get(value).unwrap_or_default(), start)?;
+    // serde_json's check and `Piece::of` let nothing wrong pass
     let wrong = |at: usize| {
         Mistake::new(
-            start + at,
+            piece.at(at),
             "not valid JSON: a string has a wrong escape; check its backslashes",
         )
     };
-    let parsed = parse_to_ast(piece, &COLLECT, &STRICT);
+    let parsed = parse_to_ast(&piece.text, &COLLECT, &STRICT);
     let value = parsed.map_err(|error| wrong(error.range().start))?.value;
-    lower(value.ok_or_else(|| wrong(0))?, start)
+    lower(value.ok_or_else(|| wrong(0))?, &piece)
+}
+
+/// A part of the text in which each surrogate pair is the character that it means.
+struct Piece<'a> {
+    text: Cow<'a, str>,
+    /// where it starts in the whole text
+    start: usize,
+    /// where the characters end that were pairs
+    ends: Vec<usize>,
+}
+
+/// How many bytes a surrogate pair, such as `\ud83d\ude00`, is longer than its character.
+const LONGER: usize = 12 - 4;
+
+impl Piece<'_> {
+    /// Replaces the pairs of a valid text. Half of a pair is a mistake, which serde_json's check
+    /// lets pass.
+    fn of(text: &str, start: usize) -> Result<Piece<'_>, Mistake> {
+        let (mut joined, mut ends) = (String::new(), Vec::new());
+        // what is before `from` is in `joined`; only strings have backslashes
+        let (mut from, mut at) = (0, 0);
+        while let Some(found) = text.get(at..).and_then(|rest| rest.find('\\')) {
+            let escape = at + found;
+            at = escape + 2; // behind a backslash that stands for itself, too
+            let Some(unit) = unit(text, escape).filter(|unit| (0xd800..0xe000).contains(unit))
+            else {
+                continue;
+            };
+            let units = std::iter::once(unit).chain(self::unit(text, escape + 6));
+            let Some(Ok(character)) = char::decode_utf16(units).next() else {
+                let written = text.get(escape..escape + 6).unwrap_or_default();
+                let problem = format!(
+                    "not valid JSON: the escape {written} is half of a surrogate pair; write both \
+                     halves, such as \\ud83d\\ude00, or the character itself"
+                );
+                return Err(Mistake::new(start + escape, problem));
+            };
+            if ends.is_empty() {
+                joined.reserve(text.len()); // a text can be large, and the list doubles otherwise
+            }
+            joined.push_str(text.get(from..escape).unwrap_or_default());
+            joined.push(character);
+            ends.push(joined.len());
+            at = escape + 12;
+            from = at;
+        }
+        let text = match ends.is_empty() {
+            true => Cow::Borrowed(text),
+            false => {
+                joined.push_str(text.get(from..).unwrap_or_default());
+                Cow::Owned(joined)
+            }
+        };
+        Ok(Piece { text, start, ends })
+    }
+
+    /// Returns where a byte stands in the whole text.
+    fn at(&self, place: usize) -> usize {
+        let pairs = self.ends.partition_point(|end| *end <= place);
+        self.start + place + LONGER * pairs
+    }
+}
+
+/// Returns the number of an escape such as `\ud83d` that starts at this byte.
+fn unit(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    u16::from_str_radix(digits, 16).ok()
 }
 
 fn twice(at: usize, key: &str) -> Mistake {
@@ -227,7 +298,8 @@ fn scan(text: &str) -> Result<usize, Mistake> {
                     continue; // the parser reports it
                 };
                 *commas += 1;
-                if *commas > most {
+                // there is one value more than commas
+                if *commas >= most {
                     let problem =
                         format!("an array or object of more than {most} values; is this a fleet?");
                     return Err(Mistake::new(at, problem));
@@ -272,11 +344,11 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 /// Lowers an object. A name that occurs twice is a mistake, as in TOML.
-fn entries(object: Object, start: usize) -> Result<Vec<KeyedTree>, Mistake> {
+fn entries(object: Object, piece: &Piece) -> Result<Vec<KeyedTree>, Mistake> {
     let mut seen = HashSet::with_capacity(object.properties.len());
     let mut entries = Vec::with_capacity(object.properties.len());
     for property in object.properties {
-        let at = start + property.name.range().start;
+        let at = piece.at(property.name.range().start);
         let key = property.name.into_string();
         if !seen.insert(key.clone()) {
             return Err(twice(at, &key));
@@ -284,25 +356,25 @@ fn entries(object: Object, start: usize) -> Result<Vec<KeyedTree>, Mistake> {
         entries.push(KeyedTree {
             key,
             at,
-            tree: lower(property.value, start)?,
+            tree: lower(property.value, piece)?,
         });
     }
     Ok(entries)
 }
 
-/// Lowers a value of a piece that starts at this byte.
-fn lower(value: Json, start: usize) -> Result<Tree, Mistake> {
-    let at = start + value.range().start;
+/// Lowers a value of a piece.
+fn lower(value: Json, piece: &Piece) -> Result<Tree, Mistake> {
+    let at = piece.at(value.range().start);
     let value = match value {
         Json::StringLit(text) => TreeValue::Text(text.value.into_owned()),
         Json::NumberLit(number) => TreeValue::Number(number.value.to_owned()),
         Json::BooleanLit(boolean) => TreeValue::Bool(boolean.value),
         Json::NullKeyword(_) => TreeValue::Other("null"),
         Json::Array(array) => {
-            let trees = array.elements.into_iter().map(|value| lower(value, start));
+            let trees = array.elements.into_iter().map(|value| lower(value, piece));
             TreeValue::Array(trees.collect::<Result<_, _>>()?)
         }
-        Json::Object(object) => TreeValue::Table(entries(object, start)?),
+        Json::Object(object) => TreeValue::Table(entries(object, piece)?),
     };
     Ok(Tree { at, value })
 }
@@ -322,7 +394,7 @@ mod tests {
         for (text, at, words) in [
             (
                 format!("{{\"spread\": [{}0]}}", "0,".repeat(1_000_002)),
-                12 + 2 * 1_000_001 + 1,
+                12 + 2 * 1_000_000 + 1,
                 "more than 1000001 values",
             ),
             (
@@ -332,7 +404,7 @@ mod tests {
             ),
             (
                 format!("{{\"node\": [[{}0]]}}", "0,".repeat(65_537)),
-                11 + 2 * 65_536 + 1,
+                11 + 2 * 65_535 + 1,
                 "more than 65536 values",
             ),
         ] {
@@ -424,7 +496,12 @@ mod tests {
             ("{\"a\": True}", "expected"),
             ("{\"a\": \"x}", "not closed"),
             ("{\"a\": \"\\x41\"}", "backslashes"),
-            ("{\"a\": \"\\ud800\"}", "backslashes"),
+            ("{\"a\": \"\\ud800\"}", "the escape \\ud800 is half"),
+            ("{\"a\": \"\\ud800\\ud800\"}", "\\ud800 is half"),
+            ("{\"a\": \"\\uDC00\\uD800\"}", "\\uDC00 is half"),
+            ("{\"a\": \"\\ud800\\\\udc00\"}", "\\ud800 is half"),
+            ("{\"\\ud800xdc00\": 1}", "\\ud800 is half"),
+            ("{\"a\": \"\\ud800é\"}", "\\ud800 is half"),
             ("{\"a\": \"\t\"}", "4 hex digits"),
             ("{\"a\":\u{b}1}", "expected value"),
             ("{\"a\":\u{a0}1}", "expected value"),
@@ -446,6 +523,46 @@ mod tests {
     fn a_mistake_is_placed_in_its_line() {
         assert_eq!(problem("{\"a\": 1,\n\"b\" 2}").0, 13);
         assert_eq!(problem("{\n\"a\": \"\t\"}").0, 7);
+        // behind pairs, which are shorter where they are parsed
+        let pairs = r#"{"a": ["\ud83d\ude00", "\ud83d\ude00\ud83d\ude00", "#;
+        for (wrong, from) in [
+            (r#"{"b": 1, "b": 2}]}"#, r#""b": 2}]}"#),
+            (r#"{"b": 1, "c": "\ude00"}]}"#, r#"\ude00"}]}"#),
+        ] {
+            let text = format!("{pairs}{wrong}");
+            let (at, words) = problem(&text);
+            assert_eq!(text.get(at..), Some(from), "{words}");
+        }
+    }
+
+    #[test]
+    fn values_stand_where_they_are_written_also_behind_surrogate_pairs() {
+        let text =
+            r#"{"a": {"\ud83d\ude00": "\ud83c\udf0d\\\ud834\uDD1E", "b": [10, "\\ud83d", 20]}}"#;
+        let Ok(Tree {
+            value: TreeValue::Table(entries),
+            ..
+        }) = tree(text)
+        else {
+            panic!("{text} is JSON");
+        };
+        let TreeValue::Table(inside) = &entries[0].tree.value else {
+            panic!("a is an object");
+        };
+        let [pair, b] = &inside[..] else {
+            panic!("a has two members");
+        };
+        assert!(text[pair.at..].starts_with(r#""\ud83d\ude00": "#));
+        assert!(text[pair.tree.at..].starts_with(r#""\ud83c"#));
+        assert_eq!(pair.key, "😀");
+        assert!(matches!(&pair.tree.value, TreeValue::Text(text) if text == "🌍\\𝄞"));
+        assert!(text[b.at..].starts_with(r#""b""#));
+        let TreeValue::Array(items) = &b.tree.value else {
+            panic!("b is an array");
+        };
+        assert!(text[items[0].at..].starts_with("10"));
+        assert!(matches!(&items[1].value, TreeValue::Text(text) if text == r"\ud83d"));
+        assert!(text[items[2].at..].starts_with("20"));
     }
 
     #[test]

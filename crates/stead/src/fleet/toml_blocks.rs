@@ -27,7 +27,7 @@ const MOST_OTHERS: usize = 1_000;
 
 /// The most keys, and the most tables such as `[guard]`, between two headers of lists. A node has
 /// two such tables, its labels and its attributes; those of the fleet itself may follow the last
-/// node.
+/// node. An inline table may have as many keys.
 const MOST_KEYS: usize = 10_000;
 const MOST_SINGLE: usize = 16;
 
@@ -56,8 +56,8 @@ pub(super) struct Outline<'a> {
     single: usize,
     marks: usize,
     strings: usize,
-    /// the commas in each open bracket
-    commas: Vec<usize>,
+    /// the open brackets, and the commas in each
+    open: Vec<(u8, usize)>,
     /// the last byte that is not white space; of a string, the first
     last: u8,
     /// how many tokens there are so far, which decides how much memory the parser takes
@@ -109,7 +109,7 @@ impl<'a> Outline<'a> {
             single: 0,
             marks: 0,
             strings: 0,
-            commas: Vec::new(),
+            open: Vec::new(),
             last: b'\n',
             tokens: 0,
             before_quiet: 0,
@@ -161,12 +161,14 @@ impl<'a> Outline<'a> {
             b'\n' => depth > 0,
             _ => matches!(byte, b',' | b'=' | b'[' | b']' | b'{' | b'}'),
         });
+        if self.last == b',' && !byte.is_ascii_whitespace() {
+            self.after_comma(byte, at)?;
+        }
         match byte {
-            b'[' | b'{' => self.commas.push(0),
+            b'[' | b'{' => self.open.push((byte, 0)),
             b']' | b'}' => {
-                self.commas.pop();
+                self.open.pop();
             }
-            b',' => self.comma(at)?,
             b'=' if depth == 0 => self.keys += 1,
             b'"' | b'\'' => self.strings += 1,
             _ => {}
@@ -188,18 +190,20 @@ impl<'a> Outline<'a> {
         ))
     }
 
-    /// Takes a comma, which ends a value.
-    fn comma(&mut self, at: usize) -> Result<(), Mistake> {
-        let (most, what) = match self.last {
-            b'"' | b'\'' => (MOST_STRINGS, "strings"),
-            b'}' => (MOST_TABLES, "tables"),
-            _ => (MOST_OTHERS, "values"),
-        };
-        let Some(commas) = self.commas.last_mut() else {
+    /// Takes the first byte after a comma. Where it closes the bracket, no value follows.
+    fn after_comma(&mut self, byte: u8, at: usize) -> Result<(), Mistake> {
+        let Some((bracket, commas)) = self.open.last_mut() else {
             return Ok(()); // the parser reports it
         };
+        let (most, what) = match (*bracket, byte) {
+            (_, b']' | b'}') => return Ok(()),
+            (b'{', _) => (MOST_KEYS, "keys"),
+            (_, b'"' | b'\'') => (MOST_STRINGS, "strings"),
+            (_, b'{') => (MOST_TABLES, "tables"),
+            _ => (MOST_OTHERS, "values"),
+        };
         *commas += 1;
-        if *commas <= most {
+        if *commas < most {
             return Ok(());
         }
         let problem = format!(

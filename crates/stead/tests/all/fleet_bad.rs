@@ -353,6 +353,14 @@ const TOML: &[Bad] = &[
 
 const JSON: &[Bad] = &[
     ("{}", 1, "required key `name` is missing in the fleet; add it"),
+    // half a surrogate pair, in a value, a name, and before a character that is no other half
+    ("{\"name\": \"m\",\n\"node\": [{\"name\": \"\\ud83d\"}]}", 2, "not valid JSON: the escape \\ud83d \
+        is half of a surrogate pair; write both halves, such as \\ud83d\\ude00, or the character \
+        itself"),
+    ("{\"name\": \"\\ud83d\\ude00\",\n\"node\": [{\"name\": \"a\",\n\"labels\": {\"\\uDE00\\uD83D\": \
+        \"x\"}}]}", 3, "the escape \\uDE00 is half of a surrogate pair; "),
+    ("{\"name\": \"m\",\n\"pin\": [{\"key\":\n\"\\ud83d\\u0041\"}]}", 3, "the escape \\ud83d is half"),
+    ("{\"name\": \"m\", \"wrong\": 1,\n\"\\ud83d\\\\ude00\": []}", 2, "the escape \\ud83d is half"),
     ("{\"name\": \"m\",\n\"node\": {\"name\": \"a\"}}", 2, "node is an object; write an array of \
         objects, [{...}]"),
     ("{\"name\": \"m\",\n\"node\": [\n\"a\"]}", 3, "node holds a string; write an array of \

@@ -322,6 +322,60 @@ fn a_key_is_any_text_and_its_utf8_bytes_are_the_key() {
     }
 }
 
+/// Writes a JSON text as `json.dumps` of Python does: in ASCII, with a pair of escapes for each
+/// character above U+FFFF.
+fn in_ascii(json: &str) -> String {
+    let escaped = |unit: &u16| match u8::try_from(*unit) {
+        Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+        _ => format!("\\u{unit:04x}"),
+    };
+    let units: Vec<u16> = json.encode_utf16().collect();
+    units.iter().map(escaped).collect()
+}
+
+#[test]
+fn a_surrogate_pair_is_the_character_that_it_means() {
+    let nodes = |count: usize| -> String {
+        let node = |n: usize| {
+            format!(
+                ",\n{{\"name\": \"🐘{n}é\", \"labels\": {{\"zöne 🌍\": \"𝄞\"}}, \
+                 \"attributes\": {{\"😀\": \"😀😀\\\\ud83d\"}}, \"weight\": 1}}"
+            )
+        };
+        (0..count).map(node).collect()
+    };
+    // the second is read in parts
+    for count in [3, 3_000] {
+        let json = format!(
+            "{{\"name\": \"m 😀\", \"spread\": [\"zöne 🌍\"], \"node\": [{{\"name\": \"😀\", \
+             \"labels\": {{\"zöne 🌍\": \"x\"}}}}{}],\n\"policy\": [{{\"name\": \"😀\", \
+             \"kind\": \"😀\", \"nodes\": [\"😀\"]}}],\n\"pin\": [{{\"key\": \"k😀\", \
+             \"policy\": \"😀\"}}],\n\"first\": [{{\"key\": \"😀\", \"node\": \"😀\"}}]}}",
+            nodes(count)
+        );
+        let ascii = in_ascii(&json);
+        assert!(ascii.is_ascii() && ascii.contains("\"\\ud83d\\ude00\""));
+        assert_eq!(ascii.len() > 64 << 10, count > 3);
+        let fleet = parse(&json, "f.json");
+        assert!(fleet.nodes.iter().any(|node| node.name == "😀"));
+        for written in [
+            ascii.clone(),
+            ascii.replace("\\ud83d\\ude00", "\\uD83D\\uDE00"),
+        ] {
+            // with the lines of the mistakes
+            assert!(parse(&written, "f.json") == fleet, "{}", &written[..200]);
+        }
+        // the lines behind a pair are those of the text, whatever comes before them
+        let wrong = ascii.replace("\"k\\ud83d\\ude00\"", "\"\\ud83d\\ude00\",\n\"kay\": 1");
+        let error = Fleet::parse(&wrong, "f.json").unwrap_err().to_string();
+        let line = 4 + count;
+        assert!(
+            error.starts_with(&format!("f.json:{line}: unknown key `kay`")),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn formerly_may_be_the_nodes_own_name_or_an_unused_one() {
     for formerly in ["a", "b"] {

@@ -207,6 +207,100 @@ fn one_more_than_the_most_is_refused_where_it_stands() {
     );
 }
 
+/// The limits of docs/fleet.md that are those of the parsers and not of the fleet.
+#[test]
+fn one_more_than_a_text_may_have_is_refused_and_no_fewer() {
+    let of = |count: usize, item: &str| -> String {
+        let items = (0..count).map(|n| item.replace('%', &n.to_string()));
+        items.collect()
+    };
+    type Text<'a> = &'a dyn Fn(usize) -> String;
+    let head = "name = 'm'\n[[node]]\nname = 'a'\n";
+    let lists: [(usize, Text, &str); 9] = [
+        // the node's name is one of its keys
+        (
+            9_999,
+            &|n| format!("{head}[node.attributes]\n{}", of(n, "k% = ''\n")),
+            "10000 keys",
+        ),
+        (
+            9_999,
+            &|n| format!("{head}{}", of(n, "attributes.k% = ''\n")),
+            "10000 keys",
+        ),
+        (
+            10_000,
+            &|n| format!("{head}attributes = {{ {}k = '' }}", of(n - 1, "k% = '', ")),
+            "10000 keys",
+        ),
+        (
+            10_000,
+            &|n| format!("name = 'm'\nnode = [{}]", of(n, "{ name = 'n%' }, ")),
+            "10000 tables",
+        ),
+        (
+            10_000,
+            &|n| {
+                format!(
+                    "name = 'm'\nnode = [{}{{ name = 'n' }}]",
+                    of(n - 1, "{ name = 'n%' }, ")
+                )
+            },
+            "10000 tables",
+        ),
+        (
+            10_000,
+            &|n| {
+                let pins = of(n, "{ key = 'k%', nodes = ['a'] }, # one more\n");
+                format!("pin = [{}]\n{head}", pins)
+            },
+            "10000 tables",
+        ),
+        (
+            65_536,
+            &|n| {
+                let nodes = of(n, "[[node]]\nname = 'n%'\n");
+                format!(
+                    "name = 'm'\n{nodes}[[pin]]\nkey = 'k'\nnodes = [{}]",
+                    of(n, "'n%', ")
+                )
+            },
+            "65536 strings",
+        ),
+        (
+            65_536,
+            &|n| {
+                let nodes = of(n, "[[node]]\nname = 'n%'\n");
+                let rest = of(n - 1, ",'n%'");
+                let last = n - 1;
+                format!("name = 'm'\n{nodes}[[pin]]\nkey = 'k'\nnodes = ['n{last}'{rest}]")
+            },
+            "65536 strings",
+        ),
+        (
+            65_536,
+            &|n| {
+                let texts = of(n - 1, ",\"k%\":\"\"");
+                format!(
+                    "{{\"name\":\"m\",\"node\":[{{\"name\":\"a\",\"attributes\":{{\"k\":\"\"{texts}}}}}]}}"
+                )
+            },
+            "65536 values",
+        ),
+    ];
+    for (most, text, words) in lists {
+        Fleet::parse(&text(most), "f").unwrap_or_else(|error| panic!("{words}: {error}"));
+        let Err(error) = Fleet::parse(&text(most + 1), "f") else {
+            panic!("not refused: {words}");
+        };
+        let error = error.to_string();
+        assert!(
+            error.contains(&format!("more than {words}")),
+            "{words}: {error}"
+        );
+    }
+}
+
 #[test]
 fn large_tables_of_one_sort_are_read_in_reasonable_time() {
     let of = |n: usize, item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<String>();

