@@ -224,16 +224,25 @@ class SqlKind(Kind):
         subprocess.run(["cp", "-a", fresh / "data", directory / "data"], check=True)
 
     def prepare(self, client):
+        """Makes a table, and a user for the carry: with the privileges that
+        docs/carry-servers.md names, and no others.
+        """
         client.run("CREATE TABLE members (member varchar(100) PRIMARY KEY, value text)")
+        for statement in self.grants:
+            client.run(statement)
 
 
 class PostgresqlKind(SqlKind):
+    grants = (
+        "CREATE ROLE carry LOGIN",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON members TO carry",
+    )
     needs, user = ("initdb", "postgres", "psql"), "postgres"
     # its signal for the end of all its processes at once
     kill = signal.SIGQUIT
 
     def initialise(self, data):
-        options = ("-U", "carry", "-A", "trust", "-N", "-E", "UTF8", "--locale=C.UTF-8")
+        options = ("-U", "owner", "-A", "trust", "-N", "-E", "UTF8", "--locale=C.UTF-8")
         return [program("initdb"), "-D", data, *options]
 
     def command(self, directory):
@@ -245,7 +254,7 @@ class PostgresqlKind(SqlKind):
     def connect(self, directory):
         command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", directory]
         upsert = "ON CONFLICT (member) DO UPDATE SET value = EXCLUDED.value"
-        return Sql([*command, "-U", "carry", "postgres"], upsert)
+        return Sql([*command, "-U", "owner", "postgres"], upsert)
 
     def file(self, roots):
         return (
@@ -256,6 +265,14 @@ class PostgresqlKind(SqlKind):
 
 
 class MariadbKind(SqlKind):
+    grants = (
+        # everybody may do everything in this database, as it is installed
+        "DELETE FROM mysql.db",
+        "FLUSH PRIVILEGES",
+        "CREATE USER carry@localhost",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON test.members TO carry@localhost",
+        "GRANT REFERENCES ON test.* TO carry@localhost",
+    )
     needs, user = ("mariadb-install-db", "mariadbd", "mariadb"), "mysql"
 
     def initialise(self, data):
@@ -282,7 +299,7 @@ class MariadbKind(SqlKind):
         path = str(roots).replace("/", "%2F")
         socket = f"socket={path}%2F{{node}}%2Fs&prefer_socket=false"
         return (
-            f"[mariadb]\nconnection = 'mysql://root@localhost/test?{socket}'\n"
+            f"[mariadb]\nconnection = 'mysql://carry@localhost/test?{socket}'\n"
             "tables = [{ table = 'members', key = 'member' }]\n"
         )
 

@@ -78,8 +78,9 @@ impl Old {
 
 impl Pair {
     /// Opens a map file, and, while a carry is open, the map where the data was: the file
-    /// `MAP.history/EPOCH`, beside the path or beside what a symbolic link leads to. Both come from the cache of open maps, and what belongs to both is
-    /// computed once for each new epoch: see [`Map::open`] for the cost.
+    /// `MAP.history/EPOCH`, beside the path or beside what a symbolic link leads to. Both come from
+    /// the cache of open maps, and what belongs to both is computed once for each new epoch: see
+    /// [`Map::open`] for the cost.
     ///
     /// Errors: those of [`Map::open`]; `NotFound` when the history lacks the old map, and
     /// `Identity` when it has another one under its number.

@@ -49,6 +49,9 @@ pub struct SqlOptions {
     pub password_file: Option<PathBuf>,
     /// The tables. One whose rows refer to rows of another one comes after it.
     pub tables: Vec<TableOptions>,
+    /// Tables that each node has whole: rows may refer to theirs, and they are not carried.
+    #[serde(default)]
+    pub everywhere: Vec<String>,
 }
 
 /// A table with rows to carry.
@@ -131,7 +134,7 @@ impl SqlOptions {
             password: password(self.password_file.as_deref(), directory)?,
         };
         let kind = Sql::<D>::new(self.connection.clone(), login, named.collect());
-        Ok(Box::new(kind))
+        Ok(Box::new(kind.with_everywhere(self.everywhere.clone())))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,8 +68,8 @@ pub struct Limits {
     pub failures: u64,
     /// How many items of a node the new place may lack before the step to `new`.
     pub absent: u64,
-    /// How many items may have another value at the new place than at the old one before the step to
-    /// `new`.
+    /// How many items may have another value at the new place than at the old one, before the step
+    /// to `new`.
     pub different: u64,
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
@@ -119,7 +120,9 @@ impl Settings {
                 .filter(|b| **b == b'\n')
                 .count()
                 + 1;
-            format!(":{line}: {}", error.message().replace('\n', ", "))
+            let what = of_another_type(text, error.span(), error.message())
+                .unwrap_or_else(|| error.message().replace('\n', ", "));
+            format!(":{line}: {what}")
         })?;
         let limits = &settings.limits;
         let ranges = BTreeMap::from([
@@ -215,6 +218,38 @@ impl Settings {
     }
 }
 
+/// The settings that are times.
+const SECONDS: [&str; 2] = ["grace", "seconds"];
+
+/// Says what to write where a value has another type than its key; `None` for other mistakes.
+/// `message` is what the parser says: "invalid type: string "2", expected u64".
+fn of_another_type(text: &str, span: Option<Range<usize>>, message: &str) -> Option<String> {
+    let is_this = message.starts_with("invalid type:") || message.starts_with("invalid value:");
+    let expected = message.rsplit_once(", expected ").filter(|_| is_this)?.1;
+    let span = span?;
+    let before = text.get(..span.start)?.trim_end().strip_suffix('=')?;
+    let is_of_key = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let key = before.trim_end().rsplit(|c| !is_of_key(c)).next()?;
+    let key = Some(key).filter(|key| !key.is_empty())?;
+    let value = text.get(span)?;
+    let what = match expected {
+        "u64" | "u32" if value.starts_with('-') => "a whole number from 0",
+        "u64" | "u32" if message.starts_with("invalid value:") => "a smaller whole number",
+        "u64" | "u32" if SECONDS.contains(&key) => "a whole number of seconds, without quotes",
+        "u64" | "u32" => "a whole number, without quotes",
+        "a boolean" => "true or false, without quotes",
+        "a string" | "path string" => "a text in quotes",
+        "a sequence" => "a list in square brackets",
+        _ => return None,
+    };
+    // one line, and no longer than a message can bear
+    let value = match value.len() <= 40 && !value.contains('\n') {
+        true => format!("{key} is {value}"),
+        false => format!("{key} has a value of another type"),
+    };
+    Some(format!("{value}; write {what}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,7 +335,41 @@ mod tests {
             ),
             (GOOD.to_owned(), "no kind of data"),
             (FILES.to_owned(), "missing field `map`"),
-            ("map = 1".to_owned(), ":1: "),
+            ("map = 1".to_owned(), ":1: map is 1; write a text in quotes"),
+            (
+                "map = 'm'\nurl = 'u'\ngrace = \"2\"\n".to_owned(),
+                ":3: grace is \"2\"; write a whole number of seconds, without quotes",
+            ),
+            (
+                "map = 'm'\nurl = 'u'\ngrace = 2.5\n".to_owned(),
+                ":3: grace is 2.5; write a whole number of seconds, without quotes",
+            ),
+            (
+                format!("{GOOD}{FILES}[limits]\nworkers = '4'\n"),
+                ":8: workers is '4'; write a whole number, without quotes",
+            ),
+            (
+                format!("{GOOD}{FILES}[limits]\nabsent = -1\n"),
+                ":8: absent is -1; write a whole number from 0",
+            ),
+            (
+                format!("{GOOD}{FILES}[limits]\nworkers = 5_000_000_000\n"),
+                ":8: workers is 5_000_000_000; write a smaller whole number",
+            ),
+            (
+                format!("lost = 'a'\n{GOOD}{FILES}"),
+                ":1: lost is 'a'; write a list in square brackets",
+            ),
+            (
+                format!("{GOOD}[redis]\nserver = 'x'\ncache = 'no'\n"),
+                ":6: cache is 'no'; write true or false, without quotes",
+            ),
+            (
+                format!(
+                    "{GOOD}[mariadb]\nconnection = 'x'\ntables = [{{ table = 1, key = 'k' }}]\n"
+                ),
+                ":6: table is 1; write a text in quotes",
+            ),
         ] {
             let line = Settings::parse(&text).unwrap_err();
             assert!(line.contains(part), "{text}: {line}");

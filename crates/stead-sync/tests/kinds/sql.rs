@@ -281,7 +281,7 @@ fn what_cannot_be_carried_is_refused(name: &str, from: &Server, to: &Server) {
     );
     refused(
         "ALTER TABLE photos RENAME TO pictures",
-        "photos does not exist",
+        "the table \"photos\" does not exist",
         "ALTER TABLE pictures RENAME TO photos",
     );
     let same = kind(name)

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::access::Secret;
 use crate::carry::kind::{Done, Fault, Version};
+use crate::carry::sql::names::{hint, meant, shown};
 
 /// How many seconds a statement waits for a lock of an application, before it is tried again later.
 pub const LOCK: u32 = 2;
@@ -77,48 +78,71 @@ pub struct Table {
 }
 
 impl Table {
-    /// Makes the description of a table from what a database says. `place` names the database.
+    /// Makes the description of a table from what a database says. `place` names the database, and
+    /// `reads` says whether the database reads the operator's name of the key as that of a column.
     pub fn new(
         place: &str,
         named: &Named,
         name: String,
         mut columns: Vec<Column>,
         id: &[String],
+        reads: impl Fn(&str) -> bool,
         key_type: impl FnOnce(&Column) -> Option<KeyType>,
     ) -> Done<Table> {
-        let wrong = |what: String| Err(Fault::final_one(format_args!("{place}: {what}")));
+        let table = shown(&named.table);
+        let wrong = |what: String| {
+            Err(Fault::final_one(format_args!(
+                "{place}: the table {table} {what}"
+            )))
+        };
         columns.sort_by(|a, b| a.name.cmp(&b.name));
-        let (computed, columns): (Vec<_>, Vec<_>) = columns.into_iter().partition(|c| c.computed);
-        let place_of = |name: &str| columns.iter().position(|column| column.name == name);
-        let table = &named.table;
-        let Some(key) = place_of(&named.key) else {
+        let names: Vec<&str> = columns.iter().map(|column| &column.name[..]).collect();
+        let Some(key) = meant(&named.key, &names, reads)? else {
             return wrong(format!(
-                "the table {table} has no column {} that holds a key; give the right `key`",
-                named.key
+                "has no column {}, which should hold the key{}",
+                shown(&named.key),
+                hint(&named.key, &names, "columns")
             ));
+        };
+        let key = key.to_owned();
+        let (computed, columns): (Vec<_>, Vec<_>) = columns.into_iter().partition(|c| c.computed);
+        let is_computed = |name: &String| computed.iter().any(|column| column.name == *name);
+        if is_computed(&key) {
+            return wrong(format!(
+                "has the column {key:?}, but the database computes it, so nothing can be written \
+                 to it; add a plain column with the key, which the application or a trigger fills, \
+                 and give that as `key`"
+            ));
+        }
+        if let Some(column) = id.iter().find(|name| is_computed(name)) {
+            return wrong(format!(
+                "has the column {column:?} in its primary key, but the database computes it, so \
+                 nothing can be written to it; give the table a primary key of plain columns"
+            ));
+        }
+        let place_of = |name: &String| columns.iter().position(|column| column.name == *name);
+        let id: Option<Vec<usize>> = id.iter().map(place_of).collect();
+        let (Some(key), Some(id)) = (place_of(&key), id.filter(|id| !id.is_empty())) else {
+            return wrong(
+                "has no primary key, so a row that was copied cannot be told from another one; \
+                 give it one"
+                    .to_owned(),
+            );
         };
         let Some(key_type) = key_type(&columns[key]) else {
             return wrong(format!(
-                "the column {} of the table {table} has the type {}; a key is an integer, a text, a \
-                 UUID or bytes",
-                named.key, columns[key].kind
+                "has the column {:?} of the type {}; a key is an integer, a text, a UUID or bytes",
+                columns[key].name, columns[key].kind
             ));
         };
-        let id: Option<Vec<usize>> = id.iter().map(|name| place_of(name)).collect();
-        match id.filter(|id| !id.is_empty()) {
-            None => wrong(format!(
-                "the table {table} has no primary key, so a row that was copied cannot be told from \
-                 another one; give it one"
-            )),
-            Some(id) => Ok(Table {
-                name,
-                columns,
-                computed,
-                key,
-                key_type,
-                id,
-            }),
-        }
+        Ok(Table {
+            name,
+            columns,
+            computed,
+            key,
+            key_type,
+            id,
+        })
     }
 
     /// Says in which way another description differs; `None` when it does not.
@@ -208,14 +232,43 @@ pub trait Database: Sized + Send + 'static {
     /// Connects, and sets whatever the form of values depends on.
     fn open(connection: &str, login: &Login) -> Done<Self>;
 
-    /// Returns what tells this database from all others.
+    /// Returns what tells this database from all others, by whatever way it is reached: one that is
+    /// named for two nodes would lose all that is removed at one of them.
+    ///
+    /// Errors: one to which nothing can be written.
     fn identity(&mut self) -> Done<String>;
+
+    /// Returns the user, as GRANT writes it.
+    fn user(&mut self) -> Done<String>;
+
+    /// Checks that the user may see the foreign keys of all tables.
+    fn sees_all(&mut self) -> Done;
+
+    /// Returns the name of a table, quoted, given the operator's name of it.
+    ///
+    /// Errors: there is no such table.
+    fn table(&mut self, given: &str) -> Done<String>;
 
     /// Describes a table. Errors: one that cannot be carried.
     fn describe(&mut self, named: &Named) -> Done<Table>;
 
+    /// Returns which of the privileges SELECT, INSERT, UPDATE and DELETE the user lacks on a table.
+    /// It changes nothing, and no trigger fires.
+    fn lacking(&mut self, table: &Table) -> Done<Vec<&'static str>>;
+
+    /// Returns the name of a table, as GRANT writes it.
+    fn name_to_grant(&self, table: &Table) -> String {
+        table.name.clone()
+    }
+
     /// Returns the names of the tables with foreign keys that refer to a table.
     fn referring(&mut self, table: &Table) -> Done<Vec<String>>;
+
+    /// Returns the names of the tables to which foreign keys of a table refer.
+    fn referred(&mut self, table: &Table) -> Done<Vec<String>>;
+
+    /// Returns the names of all tables that have a column of some name.
+    fn with_column(&mut self, column: &str) -> Done<Vec<String>>;
 
     /// Returns the keys after `after`, in a stable order, [`PAGE`] or more; none at the end.
     fn page(&mut self, tables: &[Table], after: Option<&[u8]>) -> Done<Vec<Vec<u8>>>;

@@ -4,19 +4,29 @@
 use std::time::Duration;
 
 use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, Opts, OptsBuilder, Params, Value};
+use ::mysql::{Conn, DriverError, Error, OptsBuilder, Params, Value};
 
 use crate::carry::kind::{told, Done, Fault};
+use crate::carry::sql::address::{mariadb, mariadb_address};
 use crate::carry::sql::database::{
     Column, Database, KeyType, Login, Named, Row, Table, IDLE, LOCK, PAGE,
 };
+use crate::carry::sql::names::{hint, shown};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The errors of a user without a privilege on a table, or on a column.
+const DENIED: [u16; 2] = [1142, 1143];
+
+/// The error of a table that does not exist.
+const NO_TABLE: u16 = 1146;
+
 /// A connection.
 pub struct MariaDb {
     connection: Conn,
+    /// the database in which the tables are
+    database: String,
 }
 
 impl MariaDb {
@@ -48,23 +58,60 @@ impl MariaDb {
             .map(|row| row.into_iter().map(text).collect());
         Ok(rows.collect())
     }
+
+    /// Whether the user may run a statement. It is only prepared: that checks privileges, and
+    /// touches no row.
+    fn may(&mut self, statement: &str) -> Done<bool> {
+        match self.connection.prep(statement) {
+            Ok(statement) => self.connection.close(statement).map_err(fault)?,
+            Err(Error::MySqlError(error)) if DENIED.contains(&error.code) => return Ok(false),
+            Err(error) => return Err(fault(error)),
+        }
+        Ok(true)
+    }
+
+    /// Finds a table by the operator's name of it: returns its name, and its engine.
+    fn found(&mut self, given: &str) -> Done<(String, String)> {
+        let found = self.texts(
+            "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND TABLE_TYPE = 'BASE TABLE'",
+            vec![Value::from(given.trim())],
+        )?;
+        if let Some([name, engine]) = found.first().map(Vec::as_slice) {
+            return Ok((name.clone(), engine.clone()));
+        }
+        let names = self.texts(
+            "SELECT TABLE_NAME FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY 1",
+            vec![],
+        )?;
+        let names = names.concat();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Err(Fault::final_one(format_args!(
+            "the table {} does not exist{}",
+            shown(given),
+            hint(given, &names, "tables")
+        )))
+    }
+
+    /// Returns the tables at one end of foreign keys, as rows with their database.
+    fn ends(&mut self, text: &str, table: &Table) -> Done<Vec<String>> {
+        let rows = self.texts(text, vec![Value::from(table.name.as_str())])?;
+        let name = |row: &Vec<String>| match row[0] == self.database {
+            true => quoted(&row[1]),
+            false => format!("{}.{}", quoted(&row[0]), quoted(&row[1])),
+        };
+        Ok(rows.iter().map(name).collect())
+    }
 }
 
 impl Database for MariaDb {
     type Cell = Value;
 
     fn open(connection: &str, login: &Login) -> Done<MariaDb> {
-        let opts = Opts::from_url(connection).map_err(|_| {
-            Fault::final_one(
-                "the connection string is none; write mysql://HOST:PORT/DATABASE, or \
-                 mysql://localhost/DATABASE?socket=PATH",
-            )
-        })?;
-        if opts.get_db_name().is_none_or(str::is_empty) {
-            return Err(Fault::final_one(
-                "the connection string names no database; write mysql://HOST:PORT/DATABASE",
-            ));
-        }
+        let opts = mariadb(connection)?;
+        let address = mariadb_address(&opts);
+        let database = opts.get_db_name().unwrap_or_default().to_owned();
         let mut builder = OptsBuilder::from_opts(opts)
             .prefer_socket(false)
             .tcp_connect_timeout(Some(Duration::from_secs(5)))
@@ -76,8 +123,12 @@ impl Database for MariaDb {
         if let Some(password) = &login.password {
             builder = builder.pass(Some(password.reveal()));
         }
-        let connection = Conn::new(builder).map_err(fault)?;
-        let mut mariadb = MariaDb { connection };
+        let connection = Conn::new(builder)
+            .map_err(|error| fault_of(&format!("MariaDB at {address}"), error))?;
+        let mut mariadb = MariaDb {
+            connection,
+            database,
+        };
         for statement in [
             "SET NAMES utf8mb4",
             // an id of 0 stays 0, dates that do not exist stay as they are, and nothing is cut off
@@ -95,37 +146,69 @@ impl Database for MariaDb {
     }
 
     fn identity(&mut self) -> Done<String> {
+        // no address is in it, since one server may be reached by a socket, by several addresses
+        // and through a proxy. Not every server has all of these
         let found = self.texts(
-            "SELECT @@hostname, @@port, @@socket, @@datadir, DATABASE(), @@read_only",
+            "SHOW VARIABLES WHERE Variable_name IN ('hostname', 'port', 'socket', 'datadir', \
+             'server_uid', 'server_uuid', 'read_only')",
             vec![],
         )?;
-        let mut found = found.concat();
-        if found.pop().is_some_and(|read_only| read_only != "0") {
+        let (read_only, mut found): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|row| row[0] == "read_only");
+        if read_only.iter().any(|row| row[1] != "OFF") {
             return Err(Fault::final_one(
                 "this server is read-only; give the primary",
             ));
         }
-        Ok(found.join("/"))
+        found.sort_unstable();
+        Ok(format!("{}/{}", found.concat().join("/"), self.database))
+    }
+
+    fn user(&mut self) -> Done<String> {
+        let user = self
+            .texts("SELECT CURRENT_USER()", vec![])?
+            .concat()
+            .concat();
+        let (name, host) = user.rsplit_once('@').unwrap_or((&user, "%"));
+        let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        Ok(format!("{}@{}", text(name), text(host)))
+    }
+
+    fn sees_all(&mut self) -> Done {
+        // A user without a privilege on the whole database gets another error for a table that does
+        // not exist. Any privilege is enough; REFERENCES allows nothing but to see definitions
+        let text = "SHOW CREATE TABLE `stead-sync: no table has this name`";
+        match self.connection.query_drop(text) {
+            Err(Error::MySqlError(error)) if DENIED.contains(&error.code) => {
+                let user = self.user()?;
+                Err(Fault::final_one(format_args!(
+                    "the user {user} sees only the tables on which it has a privilege, so a table \
+                     that refers to these by a foreign key could be overlooked; run GRANT \
+                     REFERENCES ON {}.* TO {user}",
+                    quoted(&self.database)
+                )))
+            }
+            Err(Error::MySqlError(error)) if error.code == NO_TABLE => Ok(()),
+            end => end.map_err(fault),
+        }
+    }
+
+    fn table(&mut self, given: &str) -> Done<String> {
+        self.found(given).map(|(name, _)| quoted(&name))
     }
 
     fn describe(&mut self, named: &Named) -> Done<Table> {
         let wrong = |what: &str| {
-            let table = &named.table;
+            let table = shown(&named.table);
             Err(Fault::final_one(format_args!("the table {table} {what}")))
         };
-        let table = || Value::from(named.table.as_str());
-        let found = self.texts(
-            "SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() \
-             AND TABLE_NAME = ? AND TABLE_TYPE = 'BASE TABLE'",
-            vec![table()],
-        )?;
-        match found.concat().first().map(String::as_str) {
-            Some("InnoDB") => (),
-            Some(_) => return wrong(
+        let (name, engine) = self.found(&named.table)?;
+        if engine != "InnoDB" {
+            return wrong(
                 "is not in InnoDB, so its rows cannot be locked; use ALTER TABLE ... ENGINE=InnoDB",
-            ),
-            None => return wrong("does not exist, or the user may not see it; create it"),
+            );
         }
+        let table = || Value::from(name.as_str());
         let columns = self.texts(
             "SELECT COLUMN_NAME, COLUMN_TYPE, COALESCE(COLLATION_NAME, ''), \
              CONCAT_WS(' ', IS_NULLABLE, CHARACTER_SET_NAME, EXTRA, GENERATION_EXPRESSION), COALESCE(GENERATION_EXPRESSION, '') \
@@ -150,26 +233,77 @@ impl Database for MariaDb {
         )?;
         let id = indexes.iter().filter(|row| row[0] == "PRIMARY");
         let id: Vec<String> = id.map(|row| row[2].clone()).collect();
-        let name = quoted(&named.table);
         let columns = columns.collect();
-        let table = Table::new("MariaDB", named, name, columns, &id, key_type)?;
-        let first = |row: &Vec<String>| row[1] == "1" && row[2].eq_ignore_ascii_case(&named.key);
+        let given = named.key.trim().to_lowercase();
+        let reads = |name: &str| name.to_lowercase() == given;
+        let name = quoted(&name);
+        let table = Table::new("MariaDB", named, name, columns, &id, reads, key_type)?;
+        let key = &table.columns[table.key].name;
+        let first = |row: &Vec<String>| row[1] == "1" && row[2].eq_ignore_ascii_case(key);
         match indexes.iter().any(first) {
             true => Ok(table),
             false => wrong(&format!(
-                "has no index that begins with {}, so each key would cost a pass over the table; \
-                 create one",
-                named.key
+                "has no index that begins with {key:?}, so each key would cost a pass over the \
+                 table; create one"
             )),
         }
     }
 
+    fn lacking(&mut self, table: &Table) -> Done<Vec<&'static str>> {
+        let name = &table.name;
+        let names = table.columns.iter().map(|column| quoted(&column.name));
+        let names: Vec<String> = names.collect();
+        let marks = vec!["?"; names.len()].join(", ");
+        let all = names.join(", ");
+        let mut lacking = Vec::new();
+        for (privilege, statement) in [
+            ("SELECT", format!("SELECT {all} FROM {name} WHERE FALSE")),
+            (
+                "INSERT",
+                format!("INSERT INTO {name} ({all}) VALUES ({marks})"),
+            ),
+            (
+                "UPDATE",
+                format!("UPDATE {name} SET {} = ? WHERE FALSE", names.join(" = ?, ")),
+            ),
+            ("DELETE", format!("DELETE FROM {name} WHERE FALSE")),
+        ] {
+            if !self.may(&statement)? {
+                lacking.push(privilege);
+            }
+        }
+        Ok(lacking)
+    }
+
+    fn name_to_grant(&self, table: &Table) -> String {
+        format!("{}.{}", quoted(&self.database), table.name)
+    }
+
     fn referring(&mut self, table: &Table) -> Done<Vec<String>> {
-        let names = self.texts(
-            "SELECT DISTINCT TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE \
+        self.ends(
+            "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE \
              WHERE REFERENCED_TABLE_SCHEMA = DATABASE() \
-             AND CONCAT('`', REPLACE(REFERENCED_TABLE_NAME, '`', '``'), '`') = ?",
-            vec![Value::from(table.name.as_str())],
+             AND CONCAT('`', REPLACE(REFERENCED_TABLE_NAME, '`', '``'), '`') = ? ORDER BY 1, 2",
+            table,
+        )
+    }
+
+    fn referred(&mut self, table: &Table) -> Done<Vec<String>> {
+        self.ends(
+            "SELECT DISTINCT REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME \
+             FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() \
+             AND CONCAT('`', REPLACE(TABLE_NAME, '`', '``'), '`') = ? \
+             AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY 1, 2",
+            table,
+        )
+    }
+
+    fn with_column(&mut self, column: &str) -> Done<Vec<String>> {
+        let names = self.texts(
+            "SELECT DISTINCT c.TABLE_NAME FROM information_schema.COLUMNS c \
+             JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME) \
+             WHERE TABLE_SCHEMA = DATABASE() AND c.COLUMN_NAME = ? AND t.TABLE_TYPE = 'BASE TABLE'",
+            vec![Value::from(column)],
         )?;
         Ok(names.concat().iter().map(|name| quoted(name)).collect())
     }
@@ -384,6 +518,11 @@ fn write(value: &Value, bytes: &mut Vec<u8>) {
 }
 
 fn fault(error: Error) -> Fault {
+    fault_of("MariaDB", error)
+}
+
+/// Says what is wrong, and where: `place` begins the line.
+fn fault_of(place: &str, error: Error) -> Fault {
     let passes = match &error {
         Error::IoError(_) | Error::CodecError(_) => true,
         // a lock, a deadlock, too many connections, shutting down, an ended session
@@ -399,10 +538,14 @@ fn fault(error: Error) -> Fault {
     };
     let why = match &error {
         Error::MySqlError(error) => format!("{} ({})", error.message, error.code),
+        // the address is in `place`
+        Error::DriverError(DriverError::CouldNotConnect(Some((_, why, _)))) => why.clone(),
+        Error::IoError(error) => error.to_string(),
+        Error::DriverError(error) => error.to_string(),
         error => error.to_string(),
     };
     Fault {
-        line: format!("MariaDB: {why}"),
+        line: format!("{place}: {why}"),
         passes,
     }
 }

@@ -3,12 +3,15 @@
 //! An item is a key with all its rows. It is copied under row locks: `alike.rs` says how, and why
 //! nothing is lost. Its version is a digest of its rows.
 
+mod address;
 pub mod alike;
 pub mod database;
 #[cfg(feature = "mysql")]
 pub mod mariadb;
+mod names;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod schema;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +33,11 @@ pub struct Sql<D> {
     connection: String,
     login: Login,
     named: Vec<Named>,
+    /// the tables that each node has whole
+    everywhere: Vec<String>,
     tables: OnceLock<Vec<Table>>,
+    /// what the operator may have forgotten
+    note: OnceLock<String>,
     pool: Pool<D>,
 }
 
@@ -42,9 +49,17 @@ impl<D: Database> Sql<D> {
             connection,
             login,
             named,
+            everywhere: Vec::new(),
             tables: OnceLock::new(),
+            note: OnceLock::new(),
             pool: Pool::default(),
         }
+    }
+
+    /// Names the tables that each node has whole: rows may refer to theirs, and they are not
+    /// carried.
+    pub fn with_everywhere(self, everywhere: Vec<String>) -> Sql<D> {
+        Sql { everywhere, ..self }
     }
 
     fn open(&self, node: &Node) -> Done<D> {
@@ -114,23 +129,13 @@ impl<D: Database> Kind for Sql<D> {
         let mut seen = BTreeSet::new();
         let mut first: Option<(&Node, Vec<Table>)> = None;
         for node in nodes {
-            let (identity, tables) = self.with(node, |database| {
-                let identity = database.identity()?;
-                let described = self.named.iter().map(|named| database.describe(named));
-                let described = described.collect::<Done<Vec<Table>>>()?;
-                for table in &described {
-                    for other in database.referring(table)? {
-                        if described.iter().all(|table| table.name != other) {
-                            return Err(Fault::final_one(format_args!(
-                                "the table {other} refers to {} by a foreign key, but is not \
-                                 carried; list it in `tables`, after the table it refers to",
-                                table.name
-                            )));
-                        }
-                    }
-                }
-                Ok((identity, described))
-            })?;
+            let look = |database: &mut D| schema::look(database, &self.named, &self.everywhere);
+            let found = self.with(node, look)?;
+            let (identity, tables) = (found.identity, found.tables);
+            if let Some(note) = found.note {
+                self.note
+                    .get_or_init(|| format!("node {}: {note}", node.name));
+            }
             if !seen.insert(identity) {
                 return Err(Fault::final_one(format_args!(
                     "node {}: another node has the same database; let `connection` name an \
@@ -214,6 +219,10 @@ impl<D: Database> Kind for Sql<D> {
                 table.name, node.name, table.columns[table.key].name
             )
         }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.note.get().cloned().into_iter().collect()
     }
 
     fn at_once(&self, _item: &Item) -> usize {

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use ::postgres::error::SqlState;
 use ::postgres::types::ToSql;
-use ::postgres::{Client, Config, Error, NoTls, Statement};
+use ::postgres::{Client, Error, NoTls, Statement};
 
 use crate::carry::kind::{Done, Fault};
+use crate::carry::sql::address::{postgresql, postgresql_address};
 use crate::carry::sql::database::{
     Column, Database, KeyType, Login, Named, Row, Table, IDLE, LOCK, PAGE,
 };
+use crate::carry::sql::names::{hint, parts, shown};
 
 /// A connection.
 pub struct Postgres {
@@ -44,18 +46,72 @@ impl Postgres {
             .map(|row| row.try_get(0).map_err(fault))
             .collect()
     }
+
+    /// Finds a table by the operator's name of it: returns its name, quoted, and what it is.
+    fn found(&mut self, given: &str) -> Done<(String, String)> {
+        let qualified = |parts: &[String]| {
+            let parts: Vec<String> = parts.iter().map(|part| quoted(part)).collect();
+            parts.join(".")
+        };
+        let read = parts(given);
+        if let Some([schema, _]) = read.as_deref() {
+            let closed = self.texts(
+                "SELECT format('run GRANT USAGE ON SCHEMA %I TO %I', nspname, current_user) \
+                 FROM pg_namespace \
+                 WHERE nspname = $1::text AND NOT has_schema_privilege(oid, 'USAGE')",
+                &[schema],
+            )?;
+            if let [what] = &closed[..] {
+                return Err(Fault::final_one(format_args!(
+                    "the user may not use the schema of the table {}; {what}",
+                    shown(given)
+                )));
+            }
+        }
+        let read = read.map(|parts| qualified(&parts));
+        let exact = (!given.contains(['.', '"'])).then(|| quoted(given));
+        let mut found: Vec<(String, String)> = Vec::new();
+        for name in [exact, read].into_iter().flatten() {
+            let rows = self.query(
+                "SELECT format('%I.%I', n.nspname, c.relname), c.relkind::text \
+                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE c.oid = to_regclass($1::text)",
+                &[&name],
+            )?;
+            found.extend(rows.iter().map(|row| (row.get(0), row.get(1))));
+        }
+        found.dedup();
+        let Some(first) = found.pop() else {
+            let names = self.texts(
+                "SELECT c.relname::text FROM pg_class c \
+                 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition \
+                 AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace \
+                 ORDER BY 1",
+                &[],
+            )?;
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Err(Fault::final_one(format_args!(
+                "the table {} does not exist, or the user has no USAGE on its schema{}",
+                shown(given),
+                hint(given, &names, "tables")
+            )));
+        };
+        match found.pop() {
+            None => Ok(first),
+            Some((other, _)) => Err(Fault::final_one(format_args!(
+                "the table {} may be {other} or {}; write one of these names",
+                shown(given),
+                first.0
+            ))),
+        }
+    }
 }
 
 impl Database for Postgres {
     type Cell = Cell;
 
     fn open(connection: &str, login: &Login) -> Done<Postgres> {
-        let mut config: Config = connection.parse().map_err(|_| {
-            Fault::final_one(
-                "the connection string is none; write host=... port=... dbname=..., or \
-                 postgresql://HOST:PORT/DATABASE",
-            )
-        })?;
+        let mut config = postgresql(connection)?;
         if let Some(user) = &login.user {
             config.user(user);
         }
@@ -64,7 +120,10 @@ impl Database for Postgres {
         }
         config.application_name("stead-sync");
         config.connect_timeout(std::time::Duration::from_secs(5));
-        let client = config.connect(NoTls).map_err(fault)?;
+        let client = config.connect(NoTls).map_err(|error| {
+            let address = postgresql_address(&config);
+            fault_of(&format!("PostgreSQL at {address}"), error)
+        })?;
         let mut postgres = Postgres {
             client,
             statements: HashMap::new(),
@@ -82,39 +141,57 @@ impl Database for Postgres {
     }
 
     fn identity(&mut self) -> Done<String> {
-        // a standby has the identifier of its primary, and is refused for another reason
-        let found = self.texts(
-            "SELECT concat_ws('/', coalesce(inet_server_addr()::text, ''), \
-             current_setting('port'), current_setting('unix_socket_directories'), \
-             pg_postmaster_start_time(), current_database())",
-            &[],
-        )?;
         if self.texts("SELECT pg_is_in_recovery()::text", &[])? == ["true"] {
             return Err(Fault::final_one(
                 "this is a standby, to which nothing can be written; give the primary",
             ));
         }
-        Ok(found.concat())
+        // No address is in it, since one server may be reached by a socket, by several addresses
+        // and through a proxy. Everybody may read these, but for the number of the data directory
+        // where somebody has taken that right away. A copy of a data directory has the same number,
+        // and started at another microsecond.
+        let directory = self.texts(
+            "SELECT 'yes' FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace \
+             AND proname = 'pg_control_system' AND has_function_privilege(oid, 'EXECUTE')",
+            &[],
+        )?;
+        let directory = match directory.is_empty() {
+            true => vec![],
+            false => self.texts(
+                "SELECT system_identifier::text FROM pg_control_system()",
+                &[],
+            )?,
+        };
+        let start = self.texts(
+            "SELECT concat_ws('/', current_setting('port'), pg_postmaster_start_time(), \
+             current_database())",
+            &[],
+        )?;
+        Ok(format!("{}/{}", directory.concat(), start.concat()))
+    }
+
+    fn user(&mut self) -> Done<String> {
+        let user = self.texts("SELECT quote_ident(current_user)", &[])?;
+        Ok(user.concat())
+    }
+
+    fn sees_all(&mut self) -> Done {
+        // everybody may read the catalogue
+        Ok(())
+    }
+
+    fn table(&mut self, given: &str) -> Done<String> {
+        self.found(given).map(|(name, _)| name)
     }
 
     fn describe(&mut self, named: &Named) -> Done<Table> {
         let wrong = |what: &str| {
             Err(Fault::final_one(format_args!(
                 "the table {} {what}",
-                named.table
+                shown(&named.table)
             )))
         };
-        let table: &(dyn ToSql + Sync) = &named.table;
-        let found = self.query(
-            "SELECT format('%I.%I', n.nspname, c.relname), c.relkind::text \
-             FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE c.oid = to_regclass($1::text)",
-            &[table],
-        )?;
-        let Some(found) = found.first() else {
-            return wrong("does not exist, or the user may not see it; create it");
-        };
-        let (name, kind): (String, String) = (found.get(0), found.get(1));
+        let (name, kind) = self.found(&named.table)?;
         if !matches!(kind.as_str(), "r" | "p") {
             return wrong("is no table, but a view or the like; give the table");
         }
@@ -145,30 +222,97 @@ impl Database for Postgres {
              ORDER BY array_position(i.indkey::int2[], a.attnum)",
             &[name_of],
         )?;
-        let key: &(dyn ToSql + Sync) = &named.key;
+        let read = parts(&named.key);
+        let reads = |name: &str| read.as_deref().is_some_and(|read| read == [name]);
+        let table = Table::new("PostgreSQL", named, name, columns, &id, reads, key_type)?;
+        let key = &table.columns[table.key].name;
         let indexed = self.texts(
             "SELECT 'yes' FROM pg_index i \
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] \
              WHERE i.indrelid = $1::text::regclass AND i.indpred IS NULL AND a.attname = $2::text",
-            &[name_of, key],
+            &[&table.name, key],
         )?;
-        let table = Table::new("PostgreSQL", named, name.clone(), columns, &id, key_type)?;
-        match indexed.is_empty() {
-            false => Ok(table),
-            true => wrong(&format!(
-                "has no index that begins with {}, so each key would cost a pass over the table; \
-                 create one",
-                named.key
-            )),
+        if indexed.is_empty() {
+            return wrong(&format!(
+                "has no index that begins with {key:?}, so each key would cost a pass over the \
+                 table; create one"
+            ));
+        }
+        let secured = self.texts(
+            "SELECT 'yes' WHERE row_security_active($1::text::regclass)",
+            &[&table.name],
+        )?;
+        match secured.is_empty() {
+            true => Ok(table),
+            false => wrong(
+                "has row security, which hides rows from the user; let the carry have a user with \
+                 BYPASSRLS",
+            ),
         }
     }
 
+    fn lacking(&mut self, table: &Table) -> Done<Vec<&'static str>> {
+        let names = |wanted: &dyn Fn(usize) -> bool| -> Vec<&str> {
+            let places = (0..table.columns.len()).filter(|place| wanted(*place));
+            places.map(|place| &table.columns[place].name[..]).collect()
+        };
+        let all = names(&|_| true);
+        // a lock needs UPDATE on any column; a row is made equal in all but the primary key
+        let changed = match names(&|place| !table.id.contains(&place)) {
+            none if none.is_empty() => all.clone(),
+            others => others,
+        };
+        let mut lacking = Vec::new();
+        for (privilege, columns) in [("SELECT", &all), ("INSERT", &all), ("UPDATE", &changed)] {
+            let missing = self.texts(
+                "SELECT c FROM unnest($2::text[]) AS u(c) \
+                 WHERE NOT has_column_privilege($1::text::regclass, c, $3::text) LIMIT 1",
+                &[&table.name, columns, &privilege],
+            )?;
+            if !missing.is_empty() {
+                lacking.push(privilege);
+            }
+        }
+        let missing = self.texts(
+            "SELECT 'yes' WHERE NOT has_table_privilege($1::text::regclass, 'DELETE')",
+            &[&table.name],
+        )?;
+        if !missing.is_empty() {
+            lacking.push("DELETE");
+        }
+        Ok(lacking)
+    }
+
     fn referring(&mut self, table: &Table) -> Done<Vec<String>> {
+        // a foreign key of a partitioned table is there once more for each partition
         self.texts(
             "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
-             JOIN pg_class c ON c.oid = f.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE f.contype = 'f' AND f.confrelid = $1::text::regclass",
+             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.conrelid), f.conrelid) \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE f.contype = 'f' AND f.confrelid = $1::text::regclass ORDER BY 1",
             &[&table.name],
+        )
+    }
+
+    fn referred(&mut self, table: &Table) -> Done<Vec<String>> {
+        self.texts(
+            "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
+             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.confrelid), f.confrelid) \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE f.contype = 'f' AND f.conrelid = $1::text::regclass ORDER BY 1",
+            &[&table.name],
+        )
+    }
+
+    fn with_column(&mut self, column: &str) -> Done<Vec<String>> {
+        self.texts(
+            "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_attribute a ON a.attrelid = c.oid \
+             WHERE a.attname = $1::text AND NOT a.attisdropped AND c.relkind IN ('r', 'p') \
+             AND NOT c.relispartition AND c.relpersistence <> 't' \
+             AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+            &[&column],
         )
     }
 
@@ -378,6 +522,11 @@ fn key_of(table: &Table, text: &str) -> Done<Vec<u8>> {
 }
 
 fn fault(error: Error) -> Fault {
+    fault_of("PostgreSQL", error)
+}
+
+/// Says what is wrong, and where: `place` begins the line.
+fn fault_of(place: &str, error: Error) -> Fault {
     let passing = [
         SqlState::LOCK_NOT_AVAILABLE,
         SqlState::T_R_DEADLOCK_DETECTED,
@@ -398,7 +547,7 @@ fn fault(error: Error) -> Fault {
                 false => format!(" ({})", about.join(", ")),
             };
             Fault {
-                line: format!("PostgreSQL: {}{about}", found.message()),
+                line: format!("{place}: {}{about}", found.message()),
                 passes: passing.contains(found.code()),
             }
         }
@@ -410,7 +559,7 @@ fn fault(error: Error) -> Fault {
                 && !why.contains("invalid configuration")
                 && !why.contains("TLS");
             Fault {
-                line: format!("PostgreSQL: {why}"),
+                line: format!("{place}: {why}"),
                 passes,
             }
         }
