@@ -71,6 +71,7 @@ def carried(root, stead, sync):
             file.write(key)
     os.mkdir(os.path.join(start, "nodes", "n2"))
     os.mkdir(os.path.join(start, "hub"))
+    must([sync, "push", TARGET, f"file://{start}/hub/m.map"], start)
     must([stead, "apply", "--carry", "f3.toml", TARGET], start)
     made_scene = Scene("stead-sync carry", start, [sync, "carry", "run", CARRY], [])
     made_scene.settle, made_scene.judge = settled, judged

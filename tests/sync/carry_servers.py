@@ -286,6 +286,8 @@ class MariadbKind(SqlKind):
         return [
             *(program("mariadbd"), "--no-defaults", f"--datadir={directory}/data"),
             *("--skip-networking", f"--socket={directory}/s"),
+            # otherwise servers remove each other's temporary files
+            f"--tmpdir={directory}",
             *("--innodb-buffer-pool-size=16M", "--innodb-log-file-size=4M"),
             "--innodb-flush-log-at-trx-commit=2",
         ]

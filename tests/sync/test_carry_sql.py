@@ -104,6 +104,9 @@ def carry(programs, request):
     shutil.rmtree(place, ignore_errors=True)
 
 
+only_postgresql = pytest.mark.parametrize("carry", ["postgresql"], indirect=True)
+only_mariadb = pytest.mark.parametrize("carry", ["mariadb"], indirect=True)
+
 ALL = ("a", "b", "c")
 
 
@@ -111,9 +114,8 @@ def test_the_privileges_of_the_docs_are_enough_to_begin(carry):
     assert re.search(r"count: \d\d items", carry.goes())
 
 
+@only_postgresql  # MariaDB tells it in a variable
 def test_nobody_needs_the_number_of_the_data_directory(carry):
-    if not carry.is_postgresql:
-        pytest.skip("MariaDB tells it in a variable")
     what = "EXECUTE ON FUNCTION pg_control_system()"
     with carry.changed(
         ALL, [f"REVOKE {what} FROM PUBLIC"], [f"GRANT {what} TO PUBLIC"]
@@ -195,18 +197,16 @@ def test_no_trigger_fires_when_privileges_are_checked(carry):
                 assert client.run("SELECT count(*) FROM fired") == ["0"]
 
 
+@only_postgresql  # MariaDB has no row security
 def test_row_security_is_told_before_anything_moves(carry):
-    if not carry.is_postgresql:
-        pytest.skip("MariaDB has no row security")
     before = ["ALTER TABLE members ENABLE ROW LEVEL SECURITY"]
     after = ["ALTER TABLE members DISABLE ROW LEVEL SECURITY"]
     with carry.changed(["c"], before, after):
         carry.refused("node c:", "row security", "BYPASSRLS")
 
 
+@only_mariadb  # PostgreSQL shows them to everybody
 def test_mariadb_shows_the_foreign_keys_of_all_tables(carry):
-    if carry.is_postgresql:
-        pytest.skip("PostgreSQL shows them to everybody")
     see = "REFERENCES ON test.*"
     before, after = (
         f"REVOKE {see} FROM carry@localhost",
@@ -226,9 +226,8 @@ def test_a_computed_key_is_told(carry):
         assert "no column" not in said
 
 
+@only_postgresql  # MariaDB has no computed primary keys
 def test_a_computed_primary_key_is_told(carry):
-    if not carry.is_postgresql:
-        pytest.skip("MariaDB has no computed primary keys")
     make = (
         "CREATE TABLE made (k varchar(9), p varchar(9) GENERATED ALWAYS AS (k) STORED, "
         "PRIMARY KEY (p))"
@@ -271,9 +270,8 @@ def test_names_are_read_as_the_database_reads_them(carry):
     carry.file_with([("members", "member")])
 
 
+@only_postgresql  # in MariaDB a schema is a database
 def test_a_schema_that_the_user_may_not_use_is_told(carry):
-    if not carry.is_postgresql:
-        pytest.skip("in MariaDB a schema is a database")
     make = [
         "CREATE SCHEMA app",
         "CREATE TABLE app.people (member varchar(100) PRIMARY KEY)",
@@ -286,9 +284,8 @@ def test_a_schema_that_the_user_may_not_use_is_told(carry):
         carry.goes()
 
 
+@only_postgresql  # MariaDB reads names of columns in either case
 def test_names_with_capitals_are_found_and_two_of_them_are_refused(carry):
-    if not carry.is_postgresql:
-        pytest.skip("MariaDB reads the names of columns without regard to their case")
     make = [
         'CREATE TABLE "Photos" (id text PRIMARY KEY, "Owner" text)',
         'CREATE INDEX ON "Photos" ("Owner")',
@@ -375,9 +372,8 @@ def test_a_table_with_the_same_column_that_is_left_out_is_noted(carry):
         assert "note:" not in carry.goes()
 
 
+@only_postgresql  # MariaDB has no foreign keys of partitioned tables
 def test_partitions_are_no_tables_of_their_own(carry):
-    if not carry.is_postgresql:
-        pytest.skip("MariaDB has no foreign keys of partitioned tables")
     refers = "member varchar(100) REFERENCES members (member)"
     make = [
         f"CREATE TABLE photos (id int PRIMARY KEY, {refers}) PARTITION BY RANGE (id)",
