@@ -47,6 +47,19 @@ impl Postgres {
             .collect()
     }
 
+    /// Lists the tables at the other end of foreign keys: `here` is the column of `pg_constraint`
+    /// that is this table, `there` the one that is the other.
+    fn by_foreign_keys(&mut self, table: &Table, here: &str, there: &str) -> Done<Vec<String>> {
+        // a foreign key of a partitioned table is there once more for each partition
+        let text = format!(
+            "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
+             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.{there}), f.{there}) \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE f.contype = 'f' AND f.{here} = $1::text::regclass ORDER BY 1"
+        );
+        self.texts(&text, &[&table.name])
+    }
+
     /// Finds a table by the operator's name of it: returns its name, quoted, and what it is.
     fn found(&mut self, given: &str) -> Done<(String, String)> {
         let qualified = |parts: &[String]| {
@@ -284,24 +297,11 @@ impl Database for Postgres {
     }
 
     fn referring(&mut self, table: &Table) -> Done<Vec<String>> {
-        // a foreign key of a partitioned table is there once more for each partition
-        self.texts(
-            "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
-             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.conrelid), f.conrelid) \
-             JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE f.contype = 'f' AND f.confrelid = $1::text::regclass ORDER BY 1",
-            &[&table.name],
-        )
+        self.by_foreign_keys(table, "confrelid", "conrelid")
     }
 
     fn referred(&mut self, table: &Table) -> Done<Vec<String>> {
-        self.texts(
-            "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
-             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.confrelid), f.confrelid) \
-             JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE f.contype = 'f' AND f.conrelid = $1::text::regclass ORDER BY 1",
-            &[&table.name],
-        )
+        self.by_foreign_keys(table, "conrelid", "confrelid")
     }
 
     fn with_column(&mut self, column: &str) -> Done<Vec<String>> {
