@@ -64,12 +64,14 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
     Ok(words.join(", "))
 }
 
-/// `carry: both_old_first`, `carry: old (reversed)` or `carry: closed`.
+/// `carry: both_old_first`, `carry: old (reversed)`, `carry: closed` or, where nothing is at its new
+/// place, `carry: closed (reversed)`.
 fn of_carry(old: &Map, new: &Map) -> Option<String> {
     let word = match (old.carry(), new.carry()) {
         (before, after) if before == after => return None,
         (_, Some(carry)) if carry.reverse => format!("{} (reversed)", carry.state.word()),
         (_, Some(carry)) => carry.state.word().to_owned(),
+        (Some(carry), None) if carry.reverse => "closed (reversed)".to_owned(),
         (_, None) => "closed".to_owned(),
     };
     Some(format!("carry: {word}"))

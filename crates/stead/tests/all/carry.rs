@@ -130,6 +130,8 @@ fn a_carry_that_is_reversed_ends_as_the_map_that_it_began_on() {
         );
         let closed = take(&store, Step::Close).unwrap();
         assert!(closed.same(&old) && closed.carry().is_none());
+        let told = store.log().pop().map(|entry| entry.change);
+        assert_eq!(told.as_deref(), Some("-c, carry: closed (reversed)"));
         // the same change again undoes what was reversed, as after a rollback
         let store = store.carrying(true);
         let error = store.apply(&fleet(THREE), None).unwrap_err();
