@@ -669,11 +669,12 @@ impl Pass<'_> {
         Err(Failure::new(
             REFUSED,
             format_args!(
-                "{count} items have another value at their new places, such as {}: nothing was \
-                 removed, and hosts still write both places; a program that does not follow the \
-                 map may write to the old places only: find it, and go back with `stead-sync carry \
-                 reverse`, which keeps what the old places have; if the new values are right, \
-                 raise limits.different",
+                "more than {} items have another value at their new places, such as {}: nothing \
+                 was removed, and hosts still write both places; a program that does not follow \
+                 the map may write to the old places only: find it, and go back with `stead-sync \
+                 carry reverse`, which keeps what the old places have; if the new values are \
+                 right, raise limits.different",
+                self.limits.different,
                 self.tally.first_differing()
             ),
         ))
