@@ -125,6 +125,18 @@ db1 and 23 more       1  1.39 %  ################  -2.78 %
 }
 
 #[test]
+fn a_lost_zone_of_one_node() {
+    let node = |zone: &str| (zone.to_owned(), 1, vec![("zone", zone.to_owned())]);
+    let nodes: Nodes = ["a", "b", "c"].map(node).into();
+    let place = with_map(&fleet(2, &["zone"], &nodes));
+    let said = screen(&place, &fleet(2, &["zone"], &nodes[..2]), &[]);
+    assert!(
+        said.contains("! loses zone c: its only node can hold no copies any more"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_lost_zone() {
     let place = with_map(&fleet(3, &LEVELS, &racks()));
     let mut rest = racks();

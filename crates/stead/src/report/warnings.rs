@@ -123,11 +123,11 @@ impl Facts<'_, '_> {
             let names = domains.iter().map(|domain| domain.path.join("/")).collect();
             let nodes: usize = domains.iter().map(|domain| domain.nodes).sum();
             let level = domains.first().map_or("domain", |domain| domain.level);
-            format!(
-                "loses {level} {}: none of its {} can hold copies any more",
-                listed(names),
-                count(nodes, "node")
-            )
+            let whose = match nodes {
+                1 => "its only node can hold no copies any more".to_owned(),
+                _ => format!("none of its {nodes} nodes can hold copies any more"),
+            };
+            format!("loses {level} {}: {whose}", listed(names))
         };
         levels.into_values().map(told).collect()
     }
