@@ -64,8 +64,8 @@ pub fn changes(old: Option<&Map>, new: &Map) -> Result<String> {
     Ok(words.join(", "))
 }
 
-/// `carry: both_old_first`, `carry: old (reversed)`, `carry: closed`, or `carry: closed (reversed)`,
-/// where nothing is at its new place.
+/// `carry: both_old_first`, `carry: old (reversed)`, `carry: closed`, or `carry: closed (reversed)`
+/// if nothing is at its new place.
 fn of_carry(old: &Map, new: &Map) -> Option<String> {
     let word = match (old.carry(), new.carry()) {
         (before, after) if before == after => return None,
