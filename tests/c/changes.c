@@ -220,6 +220,9 @@ static void check_conflicts(void) {
       "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]",
       now);
   GIVES(stead_map_publish(again, now, path, NULL, at));
+  // an old map is put back: to try again would not help
+  GIVES(stead_map_save(one, path, at));
+  REFUSES(STEAD_IDENTITY, stead_map_publish(again, one, path, NULL, at));
   stead_map *all[] = {base, one, other, now, again};
   for (size_t i = 0; i < 5; i++)
     stead_map_free(all[i]);

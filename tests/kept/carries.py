@@ -56,6 +56,7 @@ def begun(run, top):
     for name, (state, mended, commands) in CARRIES.items():
         here = run.inside(f"carry-{name}")
         site(here, base.place, mended)
+        push(here)
         for command in commands:
             here(command, code=None)
         found, _ = state_of(here)
@@ -92,6 +93,11 @@ def site(run, carry, mended=True):
     file.write_text(file.read_text().replace("PLACE", str(run.place.resolve())))
     if mended:
         (run.place / "mended").write_text("")
+
+
+def push(run):
+    """Brings the map to the hub, which a carry wants there."""
+    run(f"stead-sync push data.map file://{run.place.resolve()}/hub/members.map")
 
 
 def state_of(run):

@@ -225,6 +225,7 @@ def check_journals(archive, run):
         told = here("stead-sync carry status carry.toml", code=None)
         if told != (carry / "status.txt").read_text():
             yield f"{carry.name}: stead-sync carry status: {told!r}"
+        carries.push(here)
         here("stead-sync carry run carry.toml")
         if carries.state_of(here) != (None, None):
             yield f"{carry.name}: the carry could not be closed"
@@ -301,6 +302,7 @@ def check_newer(archive, run):
     ]
     later = run.inside("later")
     carries.site(later, archive / "carries/both_old_first")
+    carries.push(later)
     journal = later.place / "data.map.carry"
     journal.write_bytes(journal.read_bytes() + carries.line("weigh a 7"))
     lines.append((later("stead-sync carry run carry.toml", code=65), journal))
