@@ -343,11 +343,14 @@ def by_rule(stead, vectors, points):
     ]
     names = [{node["name"] for node in one["nodes"]} for one in shown]
     back = shown[1]["epoch"] < shown[0]["epoch"]
+    # of several nodes with one former name, the last one by name is it
     for node in shown[0 if back else 1]["nodes"]:
         before, now = node.get("formerly"), node["name"]
         old, new = (names[1], names[0]) if back else (names[0], names[1])
         if before in old and before not in new and now not in old:
-            renamed.update({now: before} if back else {before: now})
+            renamed[before] = now
+    if back:
+        renamed = {now: before for before, now in renamed.items()}
     for v, before, after in zip(vectors, *lists):
         before = [renamed.get(name, name) for name in before]
         order = {
