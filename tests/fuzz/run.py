@@ -44,8 +44,9 @@ COVERAGE = [
 # also counts the time in which other programs compute, so a run with --nice gets more of it.
 SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
-# Targets that reach so much that libFuzzer takes two thirds of the time to weigh inputs by how rare
-# what they reach is. Without that they reach more in the same time; the other targets less.
+# Targets that reach so many places of the code that libFuzzer takes longer to weigh an input, by
+# how seldom others reach the same, than to run it. Without weights they reach more in the same
+# time, and the other targets less.
 WIDE = ("c_calls", "changes", "map_changes", "outages", "part_changes")
 
 # The control is found within some 100,000 executions.

@@ -244,8 +244,8 @@ impl Check {
     }
 }
 
-/// What a plan warns of and what is as true of a map as of the change that made it: whoever
-/// overlooked it there finds it here.
+/// Returns the warnings of a plan that hold as long as the map is as it is. Whoever overlooked them
+/// in the plan finds them here.
 fn standing(map: &Map) -> Result<Vec<Warning>> {
     let mut warnings = Report::of(None, map, false)?.warnings;
     warnings.retain(|warning| STANDING.contains(&warning.code));

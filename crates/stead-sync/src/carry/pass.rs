@@ -659,8 +659,9 @@ impl Pass<'_> {
         self.tally.counts().failed > self.limits.failures
     }
 
-    /// Counts an item that has another value at its new place, within the limit. What nodes may
-    /// forget may also be old.
+    /// Counts an item that has another value at its new place.
+    ///
+    /// Errors: there are more than the limit allows. Items that a server may forget have no limit.
     fn differ(&self, node: &Node, item: &Item) -> Result {
         let count = self.tally.differ(&node.name, item);
         if count <= self.limits.different || self.kind.may_forget(item) {

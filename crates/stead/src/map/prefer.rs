@@ -218,8 +218,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Counts beforehand the comparisons that filling the list takes at least, so that a long list
-    /// has a set from the start.
+    /// Counts the comparisons that filling the list will take at least, before they are made, so
+    /// that a long list uses a set from its start.
     fn expect(&mut self) {
         let missing = self.room.len() - self.count;
         self.compared = missing * (self.count + self.room.len()) / 2;

@@ -480,7 +480,7 @@ impl Store {
         })
     }
 
-    /// Returns the error for a map that is not the one of its history: to try again would not help.
+    /// Returns the error for a map that does not fit its history. Trying again would not help.
     fn not_of_history(&self, problem: String) -> Error {
         Error::Identity {
             problem: format!("{}: {problem}", self.map.display()),
@@ -578,8 +578,9 @@ impl Store {
     }
 
     /// Checks that the history belongs to this map and has no newer epoch: otherwise publishing
-    /// would overwrite epochs that somebody may still need. Returns `Identity` otherwise. `publish`
-    /// checks this itself.
+    /// would overwrite epochs that somebody may still need. `publish` checks this itself.
+    ///
+    /// Errors: `Identity` when the map does not fit its history.
     pub fn check_history(&self, now: &Map) -> Result<()> {
         let kept = self.kept().unwrap_or_default();
         let history = self.history_dir();

@@ -1,6 +1,6 @@
-//! What is checked at each node before anything is carried: that it is another database than those
-//! of the other nodes, that its tables can be carried, that the user has the privileges, and that
-//! no table is left out that belongs to them.
+//! What is checked at each node before anything is carried: that no other node has the same
+//! database, that its tables can be carried, that the user has the privileges for that, and that
+//! no table is left out to which a carried one refers, or which refers to a carried one.
 
 use crate::carry::kind::{Done, Fault};
 use crate::carry::sql::database::{Database, Named, Table};
