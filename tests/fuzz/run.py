@@ -29,24 +29,26 @@ REACHED = os.path.join(BUILD, "corpus")
 FOUND = os.path.join(BUILD, "found")
 EXECUTIONS = os.path.join(BUILD, "executions.json")
 
-# What cargo-fuzz gives rustc, too: the counters that guide the engine. All of it works with
-# a stable compiler.
+# What cargo-fuzz gives rustc, too: the counters that guide the engine, and what it learns from
+# comparisons. All of it works with a stable compiler.
 COVERAGE = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
     "-Cllvm-args=-sanitizer-coverage-pc-table",
-    "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Ccodegen-units=1",
 ]
+COMPARISONS = ["-Cllvm-args=-sanitizer-coverage-trace-compares"]
 
 # One input may take this long and this much memory (the program itself takes 60 MiB). libFuzzer
 # also counts the time in which other programs compute, so a run with --nice gets more of it.
 SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
-# Targets that reach so many places of the code that libFuzzer takes longer to weigh an input, by
-# how seldom others reach the same, than to run it. Without weights they reach more in the same
-# time, and the other targets less.
+# Targets whose bytes only choose what is done next, and which then compute long. What the engine
+# learns from comparisons helps little there, and it takes half of the time (five sixths for
+# outages). And they reach so many places of the code that libFuzzer takes longer to weigh an input,
+# by how seldom others reach the same, than to run it. Without both they reach more in the same time,
+# and the other targets less.
 WIDE = ("c_calls", "changes", "map_changes", "outages", "part_changes")
 
 # The control is found within some 100,000 executions.
@@ -65,19 +67,28 @@ def host():
     return re.search(r"^host: (\S+)", said, re.MULTILINE)[1]
 
 
-def build():
-    """Builds the program of the targets; returns its path."""
+def build(names):
+    """Builds the programs of these targets; returns {name: path}."""
     print("== building the targets (the first time some minutes)", flush=True)
     triple = host()
-    # with --target, build scripts and macros are built without the counters
-    subprocess.run(
-        [CARGO, "build", "--release", "--locked", "-q", "--target", triple]
-        + ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", BUILD],
-        cwd=ROOT,
-        env={**os.environ, "RUSTFLAGS": " ".join(COVERAGE)},
-        check=True,
-    )
-    return os.path.join(BUILD, triple, "release", "target")
+    flags = {
+        BUILD: COVERAGE + COMPARISONS,
+        os.path.join(BUILD, "wide"): COVERAGE,
+    }
+    programs = {}
+    for name in names:
+        programs[name] = os.path.join(BUILD, "wide") if name in WIDE else BUILD
+    for place in sorted(set(programs.values())):
+        # with --target, build scripts and macros are built without the counters
+        subprocess.run(
+            [CARGO, "build", "--release", "--locked", "-q", "--target", triple]
+            + ["--manifest-path", "fuzz/Cargo.toml", "--target-dir", place],
+            cwd=ROOT,
+            env={**os.environ, "RUSTFLAGS": " ".join(flags[place])},
+            check=True,
+        )
+    built = os.path.join(triple, "release", "target")
+    return {name: os.path.join(place, built) for name, place in programs.items()}
 
 
 def targets():
@@ -217,7 +228,7 @@ def added(run):
     return sums[run.name][0]
 
 
-def minimize(program, names):
+def minimize(programs, names):
     """Takes the fewest inputs that reach everything that was reached into fuzz/corpus: at
     most KEPT of at most KEPT_BYTES each.
     """
@@ -227,7 +238,12 @@ def minimize(program, names):
         os.makedirs(merged)
         own, kept = os.path.join(REACHED, name), os.path.join(COMMITTED, name)
         subprocess.run(
-            [program, "-merge=1", f"-max_len={KEPT_BYTES}", f"-timeout={SECONDS_EACH}"]
+            [
+                programs[name],
+                "-merge=1",
+                f"-max_len={KEPT_BYTES}",
+                f"-timeout={SECONDS_EACH}",
+            ]
             + [merged]
             + [place for place in (kept, own) if os.path.isdir(place)],
             cwd=ROOT,
@@ -277,15 +293,15 @@ def main():
     if strange:
         sys.exit(f"there is no target {', '.join(sorted(strange))}; see --list")
     names = options.targets or known
-    program = build()
+    programs = build(["control", *names])
     if options.minimize:
-        minimize(program, names)
+        minimize(programs, names)
         return
     for place in (REACHED, FOUND):
         shutil.rmtree(os.path.join(place, "control"), ignore_errors=True)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    control = Run(program, "control", CONTROL_SECONDS, options.nice)
+    control = Run(programs["control"], "control", CONTROL_SECONDS, options.nice)
     if STOPPING.is_set():
         sys.exit("ended before any target began")
     guided = any(begins(path, b"stead!") for path in control.failed)
@@ -306,7 +322,7 @@ def main():
             if most <= 0:
                 print(f"{name:16}had {options.executions:,} executions before")
                 return None
-        done = Run(program, name, options.seconds, options.nice, most)
+        done = Run(programs[name], name, options.seconds, options.nice, most)
         with lock:
             done.in_all = added(done)
             print(done.line(), flush=True)
@@ -321,7 +337,7 @@ def main():
         print("\n".join(said[-30:]))
         for path in one.failed:
             path = os.path.relpath(path, ROOT)
-            print(f"see it again: STEAD_FUZZ={one.name} {program} {path}")
+            print(f"see it again: STEAD_FUZZ={one.name} {programs[one.name]} {path}")
             print(f"keep it:      cp {path} fuzz/failed/{one.name}/  (and mend it)")
     total = sum(run.executions for run in runs)
     seconds = sum(run.processor for run in runs)
