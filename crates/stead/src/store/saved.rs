@@ -28,6 +28,7 @@ use super::whole::replace;
 use crate::error::{Error, Result, Status};
 use crate::format::records::is_saved_plan;
 use crate::map::Map;
+use crate::plan::Amounts;
 use crate::point::Share;
 
 const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'P', 0x0D, 0x0A, 0x1A, 0x0A];
@@ -52,8 +53,8 @@ pub enum Planned {
     /// The map is as it was when the plan was made: this map, or none for a first map. The plan's
     /// map can be published on it.
     On(Option<Box<Map>>),
-    /// The plan was carried out already: its map is the newest epoch, or was followed by others.
-    /// This is the newest map.
+    /// The plan was carried out already: its map is the newest epoch, or was followed by others that
+    /// did not take it back. This is the newest map.
     Done(Box<Map>),
 }
 
@@ -204,7 +205,8 @@ impl Store {
     /// [`Planned::On`].
     ///
     /// Errors: `Identity` when the plan is for another map; `Conflict` when the map has changed
-    /// since the plan was made, or is missing; those of [`Store::current`].
+    /// since the plan was made, is missing, or is again as it was before the plan was carried out;
+    /// those of [`Store::current`].
     pub fn planned(&self, plan: &SavedPlan) -> Result<Planned> {
         self.refuse_symlink()?;
         let new = &plan.new;
@@ -235,6 +237,14 @@ impl Store {
         }
         let published = self.open_epoch(new.epoch()).ok();
         if published.is_some_and(|published| published.digest() == new.digest()) {
+            if self.is_back(&now, new) {
+                return Err(self.changed(format!(
+                    "the plan was carried out as epoch {}, and taken back since: epoch {} is as it \
+                     was before",
+                    new.epoch(),
+                    now.epoch()
+                )));
+            }
             return Ok(Planned::Done(Box::new(now)));
         }
         Err(self.changed(format!(
@@ -250,6 +260,25 @@ impl Store {
         )))
     }
 
+    /// Whether the newest map is again what it was before a change: the same fleet, or all points at
+    /// the same nodes. An epoch that is not kept any more cannot be compared.
+    fn is_back(&self, now: &Map, change: &Map) -> bool {
+        let before = change.epoch().checked_sub(1);
+        let Some(before) = before.and_then(|epoch| self.open_epoch(epoch).ok()) else {
+            return false;
+        };
+        if before.digest() != change.parent() {
+            return false;
+        }
+        let wants = |map: &Map| map.fleet().to_toml();
+        let moves = |old: &Map, new: &Map| {
+            let amounts = Amounts::between(old, new);
+            amounts.is_ok_and(|amounts| (amounts.moved, amounts.reordered) != (Share(0), Share(0)))
+        };
+        let is_wanted_again = wants(now) == wants(&before) && wants(now) != wants(change);
+        is_wanted_again || (moves(&before, change) && !moves(&before, now))
+    }
+
     fn changed(&self, problem: String) -> Error {
         Error::Conflict {
             file: self.path().to_owned(),
@@ -260,6 +289,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Back;
     use super::*;
     use crate::{build, Fleet};
 
@@ -404,5 +434,35 @@ mod tests {
         let next = build(&fleet(", {name = 'g'}"), Some(&next)).unwrap();
         let part = "the plan is for another map, of the cluster `m`";
         has(said(&next), Status::Identity, part);
+    }
+
+    #[test]
+    fn a_plan_that_was_taken_back_is_no_success() {
+        let directory = tempfile::tempdir().unwrap();
+        for (at, back) in [Back::Exact, Back::Least { max_move: None }]
+            .into_iter()
+            .enumerate()
+        {
+            let store = Store::new(directory.path().join(format!("{at}.map")), 5);
+            let first = build(&fleet(""), None).unwrap();
+            let second = build(&fleet(", {name = 'b'}"), Some(&first)).unwrap();
+            let third = build(&fleet(", {name = 'b'}, {name = 'd'}"), Some(&second)).unwrap();
+            let plan = SavedPlan {
+                new: Map::from_bytes(second.bytes().to_vec()).unwrap(),
+            };
+            store.publish(None, &first).unwrap();
+            store.publish(Some(&first), &second).unwrap();
+            store.publish(Some(&second), &third).unwrap();
+            // followed by another change, it is still carried out
+            assert!(matches!(store.planned(&plan), Ok(Planned::Done(_))));
+            store.rollback(1, Some(back)).unwrap();
+            let error = store.planned(&plan).unwrap_err();
+            assert_eq!(error.status(), Status::Conflict);
+            let part = "carried out as epoch 2, and taken back since: epoch 4 is as it was before";
+            assert!(error.to_string().contains(part), "{error}");
+            // an epoch that is not kept cannot be compared
+            fs::remove_file(directory.path().join(format!("{at}.map.history/1"))).unwrap();
+            assert!(matches!(store.planned(&plan), Ok(Planned::Done(_))));
+        }
     }
 }
