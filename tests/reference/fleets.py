@@ -253,6 +253,21 @@ TOML = [
     ("move without %", GOOD + '[guard]\nmove = "20"@@\n', ["20", "%"]),
     ("move is a number", GOOD + "[guard]\nmove = 20@@\n", ["move"]),
     ("move above 100%", GOOD + '[guard]\nmove = "100.5%"@@\n', ["100"]),
+    (
+        "first_map is text",
+        GOOD + '[guard]\nfirst_map = "no"@@\n',
+        ["first_map", "true or false"],
+    ),
+    (
+        "first_map is a number, in JSON",
+        '{"name": "m", "node": [{"name": "a"}],\n"guard": {"first_map": 0@@}}',
+        ["first_map", "true or false"],
+    ),
+    (
+        "a first map of a fleet that only goes on from one",
+        'name = "m"\n[guard]\nfirst_map = false@@\n[[node]]\nname = "a"\n',
+        ["first_map", "goes on from a map"],
+    ),
     # nodes
     ("node is a table", 'name = "m"\n[node]@@\nname = "a"\n', ["node"]),
     ("node is a number", 'name = "m"\nnode = 3@@\n', ["node"]),
@@ -624,6 +639,11 @@ RANGES = [
 
 # (comment, text, words)
 JSON = [
+    (
+        "first_map is a number",
+        '{"name": "m", "node": [{"name": "a"}],\n"guard": {"first_map": 0@@}}',
+        ["first_map", "true or false"],
+    ),
     ("name missing", '{"node": [{"name": "a"}]}@@', ["name"]),
     ("empty object", "{}@@", ["name"]),
     (

@@ -43,10 +43,9 @@ pub const NOT_CARRIED: &str =
 
 /// The same two for a rollback.
 pub const TO_BE_CARRIED_BACK: &str =
-    "data is to be carried back; rollback --carry serves it from where it is until then";
+    "data is to be carried back; rollback --carry serves it from where it is";
 pub const NOT_CARRIED_BACK: &str =
-    "readers now look for moved data in the places of that epoch: copy back what is not there, or \
-     see rollback --carry";
+    "readers look in that epoch's places: copy data back, or see rollback --carry";
 
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]

@@ -10,7 +10,7 @@ use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{joined, over, Table};
+use crate::text::{joined, over, wrapped, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
@@ -104,10 +104,10 @@ impl<'a> Loaded<'a> {
     pub fn text(&self, all: bool, out: &mut Out) -> Result {
         let (keys, exact) = self.tally.keys();
         let reads = match self.loads.reads {
-            Reads::Primary => "the first node of a key answers",
-            Reads::Spread => "all nodes of a key answer evenly",
+            Reads::Primary => "primaries answer",
+            Reads::Spread => "all nodes of a key answer",
         };
-        out.line(format!(
+        let first = format!(
             "{} epoch {}: {} accesses of {}{}; {reads}",
             self.tally.map().name(),
             self.tally.map().epoch(),
@@ -121,7 +121,9 @@ impl<'a> Loaded<'a> {
                 ),
                 _ => format!("{} keys", grouped(keys)),
             }
-        ))?;
+        );
+        let lines = wrapped(&first, "", "");
+        lines.into_iter().try_for_each(|line| out.line(line))?;
         if let Some(fullest) = self.loads.fullest() {
             let line = format!(
                 "fullest node: {} has {} of what its weight deserves; the floor is {:.2}",
@@ -281,7 +283,8 @@ impl<'a> Loaded<'a> {
             ("its next 9 keys".to_owned(), why.next),
             ("all its other keys".to_owned(), why.others),
         ] {
-            table.row([what, format!("{over:.2}")]);
+            // what is next to nothing has no sign
+            table.row([what, format!("{over:.2}").replace("-0.00", "0.00")]);
         }
         table.write(out)?;
         out.line(format!(

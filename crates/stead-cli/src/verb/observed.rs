@@ -65,6 +65,14 @@ impl Agreement {
         let set: String = self.set.iter().map(|set| format!(" --set {set}")).collect();
         format!("{}{set}", self.ring)
     }
+
+    /// The part of the keys that it agrees with.
+    fn part(&self) -> String {
+        format!(
+            "{:.3} %",
+            self.agree as f64 * 100.0 / self.keys.max(1) as f64
+        )
+    }
 }
 
 impl Observed {
@@ -166,31 +174,7 @@ impl Observed {
                 });
                 table.write(out)?;
             }
-            if !self.rings.is_empty() {
-                out.line("")?;
-                let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
-                for ring in &self.rings {
-                    let part = format!(
-                        "{:.3} %",
-                        ring.agree as f64 * 100.0 / ring.keys.max(1) as f64
-                    );
-                    table.row([part, ring.name(), ring.weights.to_owned()]);
-                }
-                table.write(out)?;
-                for ring in self.rings.iter().filter(|ring| !ring.order.is_empty()) {
-                    let order = ring.order.join(", ");
-                    out.line(format_args!(
-                        "{} with the servers in this order: {order}",
-                        ring.name()
-                    ))?;
-                }
-                if self.rings.first().is_some_and(|ring| ring.ring == EXPLICIT) {
-                    out.line(
-                        "draw the remainder with a multiple of that modulo, or the cluster cannot \
-                         grow (docs/rings.md)",
-                    )?;
-                }
-            }
+            self.write_rings(out)?;
         }
         match self.elsewhere {
             0 => Ok(()),
@@ -204,6 +188,41 @@ impl Observed {
                 ),
             )),
         }
+    }
+
+    /// Writes which rings agree, if one of them may be the rule of production.
+    fn write_rings(&self, out: &mut Out) -> Result {
+        let Some(best) = self.rings.first() else {
+            return Ok(());
+        };
+        out.line("")?;
+        if best.agree * 2 < best.keys {
+            // the remainder of any hash agrees with one key of n, as all rules do by chance
+            return out.line(format_args!(
+                "no rule that stead knows has put the keys there: the nearest, {}, agrees with {}",
+                best.name(),
+                best.part()
+            ));
+        }
+        let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
+        for ring in &self.rings {
+            table.row([ring.part(), ring.name(), ring.weights.to_owned()]);
+        }
+        table.write(out)?;
+        for ring in self.rings.iter().filter(|ring| !ring.order.is_empty()) {
+            let order = ring.order.join(", ");
+            out.line(format_args!(
+                "{} with the servers in this order: {order}",
+                ring.name()
+            ))?;
+        }
+        if best.ring == EXPLICIT {
+            out.line(
+                "draw the remainder with a multiple of that modulo, or the cluster cannot grow \
+                 (docs/rings.md)",
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use super::load;
 use super::locate::FoldArg;
 use crate::change::{understood, Change};
 use crate::epochs::epochs;
-use crate::exit::{Failure, Result, USAGE};
+use crate::exit::{Failure, Result, DATA, USAGE};
 use crate::output::Out;
 use crate::page;
 use crate::rewrite;
@@ -37,7 +37,8 @@ Examples: a map; a map with the load of a log; a plan before it is applied
 Exit codes:
   0   done
   64  wrong usage, or the file of -o is there and is no report
-  65  a map is damaged or of another cluster, or a line of the log is wrong
+  65  a map is damaged or of another cluster, a plan was made on another epoch,
+      or a line of the log is wrong
   66  a file is missing
   74  reading or writing failed
   77  permission denied")]
@@ -150,6 +151,9 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
     understood(&old, files[0])?;
     let plan = saved(new)?;
     let is_planned = plan.is_some();
+    if let Some(plan) = &plan {
+        made_on(plan, &old, files)?;
+    }
     let mut change = match plan {
         Some(plan) => Change::planned(old, plan),
         None => Change::between(old, Map::open_uncached(new)?),
@@ -184,6 +188,26 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         &history,
     );
     Ok(page?)
+}
+
+/// Checks that a plan was made on this map: from another epoch it would look like another change.
+fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
+    let is_other = plan.name() != old.name() || plan.map_id() != old.map_id();
+    // a plan with nothing to change has the map that is there; another cluster is told of later
+    if is_other || [plan.parent(), plan.digest()].contains(&old.digest()) {
+        return Ok(());
+    }
+    let before = plan.epoch().saturating_sub(1);
+    Err(Failure::new(
+        DATA,
+        format_args!(
+            "{}: the plan was made on epoch {before}, and {map} is epoch {}: name that epoch, such \
+             as {map}.history/{before}, or plan again",
+            file.display(),
+            old.epoch(),
+            map = map.display()
+        ),
+    ))
 }
 
 /// Returns the map of a saved plan; `None` if the file is none.

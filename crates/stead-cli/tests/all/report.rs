@@ -241,3 +241,26 @@ fn the_script_of_the_page_passes_the_vectors_in_node() {
         "{said}"
     );
 }
+
+#[test]
+fn a_plan_is_shown_on_the_epoch_that_it_was_made_on() {
+    let place = Place::with_map();
+    let fleet = fs::read_to_string(place.file("fleet.toml")).unwrap();
+    let add = |name: &str| format!("{fleet}\n[[node]]\nname = \"{name}\"\n");
+    place.write("more.toml", &add("more"));
+    place.good(&["plan", "more.toml", "m.map", "-o", "next.plan"]);
+    let page = place.good(&["report", "m.map", "next.plan", "-o", "-"]);
+    place.good(&["apply", "next.plan", "m.map"]);
+    place.good(&["report", "m.map", "next.plan", "-o", "-"]);
+    place.write("other.toml", &add("more").replace("more", "other"));
+    place.good(&["apply", "other.toml", "m.map", "--allow", "take-back"]);
+    let ran = place.run(&["report", "m.map", "next.plan", "-o", "page.html"]);
+    ran.bad(
+        65,
+        &["next.plan: the plan was made on epoch 1, and m.map is epoch 3: name that epoch, such as m.map.history/1"],
+    );
+    assert!(!place.file("page.html").exists());
+    let again = place.good(&["report", "m.map.history/1", "next.plan", "-o", "-"]);
+    let names = |page: &str| page.matches("more").count();
+    assert_eq!(names(&again), names(&page));
+}

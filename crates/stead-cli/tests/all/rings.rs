@@ -357,6 +357,18 @@ fn what_production_does_is_compared_and_its_ring_found() {
         said.contains(&format!("{ring} with the servers in this order: {servers}")),
         "{said}"
     );
+    // a rule that stead does not know: what agrees by chance is not listed
+    let unknown: String = (0..600)
+        .map(|i| format!("k{i}\t{}\n", order[(i * 2_654_435_761 >> 16) % 3]))
+        .collect();
+    let ran = dir.feed(&["check", "u.map", "--observed", "-"], unknown.as_bytes());
+    let said = String::from_utf8(ran.out).unwrap();
+    assert!(
+        said.contains("\nno rule that stead knows has put the keys there: the nearest, ")
+            && !said.contains("ring of these nodes")
+            && !said.contains("multiple"),
+        "{said}"
+    );
     // one key that is elsewhere, a node that the map does not have, and former names
     dir.write(
         "fleet.toml",
@@ -383,4 +395,32 @@ fn what_production_does_is_compared_and_its_ring_found() {
     }
     dir.run(&["check", "rrd.map", "--observed", "none.tsv"])
         .fails(66, &["none.tsv"]);
+}
+
+#[test]
+fn the_fleet_of_a_ring_makes_no_map_of_its_own() {
+    let dir = drawn();
+    let fleet = text(&dir, "rrd.toml");
+    let line = 1 + fleet
+        .lines()
+        .position(|line| line == "first_map = false")
+        .unwrap();
+    let place = format!("rrd.toml:{line}: first_map = false: this fleet goes on from a map");
+    dir.run(&["apply", "rrd.toml", "rdr.map"])
+        .fails(78, &[&place]);
+    dir.run(&["plan", "rrd.toml", "rdr.map"])
+        .fails(78, &[&place]);
+    dir.run(&["plan", "rrd.toml", "rdr.map", "-o", "first.plan"])
+        .fails(78, &[&place]);
+    assert!(!dir.path("rdr.map").exists() && !dir.path("first.plan").exists());
+    dir.write(
+        "json.json",
+        "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}],\n\"guard\": {\"first_map\": false}}",
+    );
+    dir.run(&["apply", "json.json", "m.map"])
+        .fails(78, &["json.json:2: first_map = false"]);
+    // with its map it goes on, and who wants another map removes the line
+    dir.run(&["apply", "rrd.toml", "rrd.map"]).ok();
+    dir.write("new.toml", fleet.replace("first_map = false", ""));
+    dir.run(&["apply", "new.toml", "new.map"]).ok();
 }

@@ -9,13 +9,12 @@ use hashbrown::hash_table::{Entry, HashTable};
 use super::model::{First, Fleet, Node, Pin, Pinned, Policy};
 use super::pin;
 use super::reader::{At, Reader, Source, TOP_KEYS};
-use super::rules::Names;
+use super::rules::{Guard, Names};
 use super::secret::{self, Secrets};
 use super::tree::KeyedTree;
 use crate::error::Result;
 use crate::hash::KeyRule;
 use crate::name::NAME_MAX;
-use crate::point::Share;
 use crate::policy::{NODES_MAX, REPLICAS_MAX};
 use crate::tolerance::Tolerance;
 
@@ -38,7 +37,7 @@ pub(super) struct Draft<'a> {
     max_slices: Option<u64>,
     max_slices_line: usize,
     tolerance: Option<Tolerance>,
-    move_limit: Option<Share>,
+    guard: Guard,
     nodes: Vec<Node>,
     policies: Vec<Policy>,
     pins: Vec<Pin>,
@@ -108,7 +107,7 @@ impl<'a> Draft<'a> {
             max_slices: None,
             max_slices_line: 0,
             tolerance: None,
-            move_limit: None,
+            guard: Guard::default(),
             nodes: Vec::new(),
             policies: Vec::new(),
             pins: Vec::new(),
@@ -157,7 +156,7 @@ impl<'a> Draft<'a> {
                 self.max_slices_line = reader.line(tree.at);
             }
             "tolerance" => self.tolerance = reader.tolerance(tree),
-            "guard" => self.move_limit = reader.guard(tree),
+            "guard" => self.guard = reader.guard(tree),
             "node" => {
                 let tables = reader.tables("node", tree, self.nodes.len(), NODES_MAX);
                 tables.into_iter().for_each(|table| self.node(table));
@@ -270,7 +269,9 @@ impl<'a> Draft<'a> {
             max_slices: self.max_slices.and_then(|n| u32::try_from(n).ok()),
             max_slices_line: self.max_slices_line,
             tolerance: self.tolerance,
-            move_limit: self.move_limit,
+            move_limit: self.guard.move_limit,
+            first_map: self.guard.first_map.unwrap_or(true),
+            first_map_line: self.guard.first_map_line,
             nodes,
             policies,
             pins,

@@ -22,6 +22,14 @@ use crate::weight::Weight;
 
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
+/// The table `[guard]`.
+#[derive(Default)]
+pub(super) struct Guard {
+    pub(super) move_limit: Option<Share>,
+    pub(super) first_map: Option<bool>,
+    pub(super) first_map_line: usize,
+}
+
 const PIN_KEYS: [&str; 5] = ["key", "range", "policy", "nodes", "short"];
 
 const FIRST_KEYS: [&str; 3] = ["key", "range", "node"];
@@ -63,11 +71,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns how much one publish may move.
-    pub(super) fn guard(&mut self, tree: Tree) -> Option<Share> {
+    /// Returns what publishing may not do.
+    pub(super) fn guard(&mut self, tree: Tree) -> Guard {
         let (at, json) = (tree.at, self.source.json);
+        let mut guard = Guard::default();
         let TreeValue::Table(entries) = tree.value else {
-            return self.wrong(at, || {
+            self.wrong::<()>(at, || {
                 let example = if json {
                     "{\"move\": \"20%\"}"
                 } else {
@@ -75,17 +84,22 @@ impl Reader<'_> {
                 };
                 format!("guard is not a table; write {example}")
             });
+            return guard;
         };
-        let mut limit = None;
         for KeyedTree { key, at, tree } in entries {
-            if key == "move" {
-                limit = self.percentage_of("move", tree).map(Share);
-            } else {
-                let place = if json { "`guard`" } else { "[guard]" };
-                self.unknown(&key, at, place, &["move"]);
+            match key.as_str() {
+                "move" => guard.move_limit = self.percentage_of("move", tree).map(Share),
+                "first_map" => {
+                    guard.first_map_line = self.line(tree.at);
+                    guard.first_map = self.boolean("first_map", &tree);
+                }
+                _ => {
+                    let place = if json { "`guard`" } else { "[guard]" };
+                    self.unknown(&key, at, place, &["move", "first_map"]);
+                }
             }
         }
-        limit
+        guard
     }
 
     /// Returns the labels over which copies are kept apart, outermost first.

@@ -36,9 +36,14 @@ impl Fleet {
         if let Some(tolerance) = self.tolerance {
             pair("tolerance", &text(&tolerance.to_string()), &mut out);
         }
-        if let Some(limit) = self.move_limit {
+        if self.move_limit.is_some() || !self.first_map {
             out.push_str("\n[guard]\n");
+        }
+        if let Some(limit) = self.move_limit {
             pair("move", &text(&percent::percentage(limit)), &mut out);
+        }
+        if !self.first_map {
+            pair("first_map", "false", &mut out);
         }
         self.nodes.iter().for_each(|node| node.write(&mut out));
         self.policies
@@ -190,6 +195,7 @@ tolerance = "0.5%"
 
 [guard]
 move = "20%"
+first_map = false
 
 [[node]]
 name = "a \"quoted\" \\ né"

@@ -141,7 +141,7 @@ impl Search<'_> {
     /// Returns the best step that takes load off a node, if any helps.
     fn best(&self, node: usize, level: f64) -> Option<(usize, Vec<usize>)> {
         let mut best: Option<(f64, usize, Vec<usize>)> = None;
-        let emptiest = self.emptiest();
+        let emptiest = self.emptiest_of(self.able());
         for (number, item) in self.items.iter().enumerate() {
             let (from, part) = answering(self.reads, &item.nodes);
             if item.load <= 0.0 || !from.contains(&node) {
@@ -162,9 +162,7 @@ impl Search<'_> {
         best.map(|(_, item, nodes)| (item, nodes))
     }
 
-    fn emptiest(&self) -> Vec<usize> {
-        let able = |node: &usize| self.deserved.get(*node).is_some_and(|d| *d > 0.0);
-        let mut nodes: Vec<usize> = (0..self.loads.len()).filter(able).collect();
+    fn emptiest_of(&self, mut nodes: Vec<usize>) -> Vec<usize> {
         nodes.sort_by(|a, b| self.over(*a).total_cmp(&self.over(*b)));
         nodes.truncate(EMPTIEST);
         nodes
@@ -213,13 +211,39 @@ impl Search<'_> {
                 }
                 lists.push(list);
             }
-            if item.freedom == Freedom::More && self.reads == Reads::Spread {
+        }
+        if item.freedom == Freedom::More && self.reads == Reads::Spread {
+            for to in self.apart(item) {
                 let mut list = item.nodes.clone();
-                list.push(*to);
+                list.push(to);
                 lists.push(list);
             }
         }
         lists
+    }
+
+    /// Returns the nodes that an item may get as one more, the emptiest first: those in the outermost
+    /// domains that have the fewest of its nodes.
+    fn apart(&self, item: &Item) -> Vec<usize> {
+        let domain = |node: usize| self.places.get(node).and_then(|place| place.first());
+        let copies = |node: &usize| {
+            let same = item
+                .nodes
+                .iter()
+                .filter(|one| domain(**one) == domain(*node));
+            same.count()
+        };
+        let mut able = self.able();
+        able.retain(|node| !item.nodes.contains(node));
+        let fewest = able.iter().map(copies).min();
+        able.retain(|node| Some(copies(node)) == fewest);
+        self.emptiest_of(able)
+    }
+
+    /// Returns the nodes that may get load at all.
+    fn able(&self) -> Vec<usize> {
+        let able = |node: &usize| self.deserved.get(*node).is_some_and(|d| *d > 0.0);
+        (0..self.loads.len()).filter(able).collect()
     }
 
     /// Whether a node may take the place of another without breaking a cap: it is in the same
@@ -359,5 +383,26 @@ mod tests {
             assert_ne!(places[item.nodes[0]], places[item.nodes[1]]);
         }
         assert_eq!(search.loads, [5.0; 4]);
+    }
+
+    #[test]
+    fn a_hot_key_gets_its_copies_in_different_domains() {
+        let zone = |name: &str| vec![name.to_owned()];
+        let places = ["a", "a", "a", "b", "b", "b", "c", "c", "c"].map(zone);
+        let mut search = Search {
+            reads: Reads::Spread,
+            items: vec![Item::new(90.0, vec![0], Freedom::More)],
+            deserved: &[22.5; 9],
+            places: &places,
+            // the other nodes of its own zone are the emptiest
+            loads: vec![90.0, 0.0, 0.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0],
+        };
+        search.run(1.5);
+        let nodes = &search.items[0].nodes;
+        let in_zone = |name: &str| nodes.iter().filter(|n| places[**n] == [name]).count();
+        let counts = ["a", "b", "c"].map(in_zone);
+        assert!(nodes.len() > 1, "{nodes:?}");
+        let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+        assert!(most - least <= 1, "{nodes:?}");
     }
 }

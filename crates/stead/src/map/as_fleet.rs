@@ -46,6 +46,8 @@ impl Map {
             max_slices_line: 0,
             tolerance: self.tolerance(),
             move_limit: None,
+            first_map: true,
+            first_map_line: 0,
             nodes,
             policies: self
                 .policies()

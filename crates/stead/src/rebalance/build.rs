@@ -30,7 +30,7 @@ pub const ALGORITHM: u32 = 2;
 /// is under way for this fleet is completed.
 ///
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
-/// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
+/// rule; `Fleet` when pins overlap, or for a first map of a fleet with `first_map = false`; `Impossible` when `max_slices` is too low, or when fewer nodes
 /// can hold than there are replicas; `Carrying` when a carry is open and the fleet changes
 /// anything; `Version` when this stead does not know all features of the previous map; `Memory` or
 /// `MemoryLimit` when there may not be enough memory (see [`memory`]).
@@ -250,6 +250,17 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
 /// key.
 fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cells)> {
     let Some(map) = previous else {
+        if !fleet.first_map {
+            return Err(Error::Fleet {
+                file: fleet.file.clone(),
+                line: fleet.first_map_line,
+                problem:
+                    "first_map = false: this fleet goes on from a map, and there is none; name \
+                          the map, or copy it and its history here; without this line a new map \
+                          would be made, in which keys are elsewhere"
+                        .into(),
+            });
+        }
         return Ok((
             fleet.hash.clone().unwrap_or(Hash::Md5),
             fleet.key_rule.unwrap_or_default(),

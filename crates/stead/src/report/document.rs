@@ -8,7 +8,9 @@ use super::amount::Amount;
 use super::capacity::{capacity, Capacity};
 use super::edits::{edits, Edit};
 use super::holders::{compare, DomainReport, HolderReport, Left, Words};
-use super::losses::{gone_domains, homes, losses, most_copies, new_domains, DomainName, Loss};
+use super::losses::{
+    base_losses, gone_domains, homes, losses, most_copies, new_domains, DomainName, Loss,
+};
 use super::moves::{flows, named, Flow, MoveReport};
 use super::turnover::Turnover;
 use super::warnings::{warnings, Facts, Warning};
@@ -318,7 +320,7 @@ impl<'a> Report<'a> {
         });
         let old_most_copies = old
             .zip(was.as_ref())
-            .map(|(old, was)| most_copies(was, &losses_of(old, was)));
+            .map(|(old, was)| most_copies(was, &base_losses_of(old, was)));
         let gone = before
             .as_ref()
             .map(|before| gone_domains(before.old, new, &before.same));
@@ -329,7 +331,7 @@ impl<'a> Report<'a> {
             old,
             new,
             words: &words,
-            losses: &losses,
+            base_losses: &base_losses(new, &verdict, &homes),
             old_most_copies,
             gone: gone.as_deref().unwrap_or(&[]),
             dropped: before.as_ref().map_or(0, |before| before.dropped),
@@ -428,8 +430,8 @@ fn understood(old: Option<&Map>, new: &Map) -> Result<()> {
     new.understood()
 }
 
-fn losses_of(map: &Map, verdict: &Verdict) -> Vec<Loss> {
-    losses(map, verdict, &homes(map, verdict))
+fn base_losses_of(map: &Map, verdict: &Verdict) -> Vec<Loss> {
+    base_losses(map, verdict, &homes(map, verdict))
 }
 
 /// The old map, and what it differs by from the new one.
@@ -618,6 +620,24 @@ mod tests {
         let mut flat = three.clone();
         flat.spread.clear();
         assert_eq!(codes(&three, &flat), ["spread"]);
+    }
+
+    #[test]
+    fn a_pin_with_all_nodes_in_one_zone_is_warned_of_and_changes_no_other_warning() {
+        let pinned = |replicas, nodes: &str| {
+            let mut text = zoned(replicas, &THREE).to_toml();
+            text.push_str(&format!(
+                "[[pin]]\nkey = 'k'\nshort = true\nnodes = [{nodes}]\n"
+            ));
+            Fleet::parse(&text, "fleet").unwrap()
+        };
+        let (one, two) = (zoned(1, &THREE), zoned(2, &THREE));
+        assert_eq!(codes(&one, &pinned(1, "'a1', 'a2'")), ["pin-in-one-domain"]);
+        assert!(codes(&one, &pinned(1, "'a1', 'a2', 'b1'")).is_empty());
+        assert!(codes(&one, &pinned(1, "'a1'")).is_empty());
+        assert_eq!(codes(&two, &pinned(2, "'a1', 'a2'")), ["pin-in-one-domain"]);
+        // said when it becomes so, and not again
+        assert!(codes(&pinned(1, "'a1', 'a2'"), &pinned(1, "'b1', 'b2'")).is_empty());
     }
 
     #[test]

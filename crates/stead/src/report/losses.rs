@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 
 use crate::map::{Map, Node};
+use crate::slice::Slice;
 use crate::verdict::Verdict;
 use crate::weight::Weight;
 
@@ -60,8 +61,22 @@ struct Held {
 /// Returns what losing each domain of the verdict costs, in its order. Cost: one pass over the
 /// slices, and one over the nodes of each policy that holds points, for each level.
 pub(super) fn losses(map: &Map, verdict: &Verdict, homes: &[usize]) -> Vec<Loss> {
+    of_slices(map.slices(), map, verdict, homes)
+}
+
+/// The same, as if there were no pins.
+pub(super) fn base_losses(map: &Map, verdict: &Verdict, homes: &[usize]) -> Vec<Loss> {
+    of_slices(map.base_slices(), map, verdict, homes)
+}
+
+fn of_slices(
+    slices: impl Iterator<Item = Slice>,
+    map: &Map,
+    verdict: &Verdict,
+    homes: &[usize],
+) -> Vec<Loss> {
     let mut points = vec![0u128; map.policies().len()];
-    for slice in map.slices() {
+    for slice in slices {
         if let Some(sum) = points.get_mut(slice.policy.index()) {
             *sum += slice.points();
         }

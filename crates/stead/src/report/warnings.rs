@@ -11,7 +11,7 @@ use super::holders::Words;
 use super::losses::{DomainName, Loss};
 use super::slips::{slips, slips_of, Slips};
 use super::texts::{count, listed, Texts};
-use crate::map::Map;
+use crate::map::{Map, Pin};
 use crate::plan::same_nodes;
 use crate::policy::NodeId;
 use crate::verdict::Problem;
@@ -34,8 +34,10 @@ pub(super) struct Facts<'f, 'a> {
     pub old: Option<&'a Map>,
     pub new: &'a Map,
     pub words: &'f Words<'a, 'f>,
-    pub losses: &'f [Loss],
-    /// the largest number of copies of one point in an outermost domain of the old map
+    /// what losing each domain costs, pins left out
+    pub base_losses: &'f [Loss],
+    /// the largest number of copies of one point in an outermost domain of the old map, pins left
+    /// out
     pub old_most_copies: Option<usize>,
     pub gone: &'f [DomainName<'a>],
     /// the points of copies that are dropped
@@ -55,6 +57,7 @@ pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
         ("lose-domain", facts.lose_domains()),
         ("no-targets", facts.without_targets()),
         ("one-domain", facts.one_domain()),
+        ("pin-in-one-domain", facts.pins_in_one_domain()),
         ("spread", facts.spread_less()),
         ("lost-node", facts.lost_nodes()),
         ("drained-node", facts.drained_nodes()),
@@ -147,7 +150,7 @@ impl Facts<'_, '_> {
             .verdict
             .domains
             .iter()
-            .zip(self.losses)
+            .zip(self.base_losses)
             .enumerate();
         let outer: Vec<_> = all.filter(|(_, (domain, _))| domain.level == 1).collect();
         let worst = outer.iter().max_by_key(|(number, (_, loss))| {
@@ -183,6 +186,43 @@ impl Facts<'_, '_> {
                 _ => format!("the other {level}s have too few nodes"),
             }
         )]
+    }
+
+    /// Pins of several nodes that are all in one outermost domain, if there are others.
+    fn pins_in_one_domain(&self) -> Vec<String> {
+        let inside = |map: &Map| -> Vec<String> {
+            let Some(label) = map.spread().next() else {
+                return Vec::new();
+            };
+            let of = |node: NodeId| map.node(node).label(label).unwrap_or("").to_owned();
+            let one = |pin: Pin| {
+                let nodes = map.policy(pin.slice.policy).distinct();
+                let mut domains = nodes.iter().map(|node| of(*node));
+                let first = domains.next()?;
+                (nodes.len() > 1 && domains.all(|domain| domain == first)).then_some(first)
+            };
+            map.pins().filter_map(one).collect()
+        };
+        let outer = self.words.verdict.domains.iter();
+        let several = outer
+            .filter(|domain| domain.level == 1 && domain.can_hold > 0)
+            .count();
+        let (before, now) = (
+            self.old.map_or(0, |old| inside(old).len()),
+            inside(self.new),
+        );
+        if several < 2 || now.len() <= before {
+            return Vec::new();
+        }
+        let level = self.words.spread.first().unwrap_or(&"domain");
+        let domain = now.first().map_or("", String::as_str);
+        vec![match now.len() {
+            1 => format!("all nodes of a pin are in {level} {domain}: losing it costs every copy"),
+            pins => format!(
+                "{pins} pins have all their nodes in one {level}, such as {domain}: losing it costs \
+                 every copy"
+            ),
+        }]
     }
 
     /// The labels over which copies are not kept apart any more.

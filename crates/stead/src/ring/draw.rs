@@ -228,7 +228,8 @@ impl Ring {
     /// The fleet for the next `stead apply FLEET MAP`, as TOML.
     pub fn fleet(&self, name: &str) -> String {
         let mut text = String::from(
-            "# The servers of an adopted ring. The map keeps the ring's hash, so this file names none.\n\
+            "# The servers of an adopted ring. The map keeps the ring's hash, so this file names none. Without\n\
+             # the map, no other one is made of this file, because keys would be elsewhere in it.\n\
              # To give a node a name that lasts: write the new name, and its old one as formerly = \"...\"; nothing moves.\n\n",
         );
         text.push_str(&format!("name = {}\n", quoted(name)));
@@ -239,6 +240,7 @@ impl Ring {
         if replicas > 1 {
             text.push_str(&format!("replicas = {replicas}\n"));
         }
+        text.push_str("\n[guard]\nfirst_map = false\n");
         for member in &self.members {
             text.push_str(&format!("\n[[node]]\nname = {}\n", quoted(&member.name)));
             if member.weight != Weight::ONE {

@@ -587,9 +587,10 @@ impl Store {
         let newest = kept.iter().copied().max().unwrap_or(0);
         if newest > now.epoch() {
             return Err(self.not_of_history(format!(
-                "the map has epoch {}, and {dir} has epoch {newest}: an old map was put back; copy \
-                 {dir}/{newest} to a name beside the map and rename that over it (`stead rollback` \
-                 goes back from there), or move the newer epochs away",
+                "the map has epoch {}, and {dir} has epoch {newest}: an old map was put back, or \
+                 stead-sync was stopped while it brought the newer one, which it does when it runs \
+                 again; copy {dir}/{newest} to a name beside the map and rename that over it (`stead \
+                 rollback` goes back from there), or move the newer epochs away",
                 now.epoch(),
                 dir = history.display()
             )));
