@@ -3,6 +3,7 @@ test_guide.py has it: clients that add a prefix, a host without the history, att
 that are misspelt, items with lifetimes.
 """
 
+import json
 import os
 import re
 import shutil
@@ -52,11 +53,25 @@ class Site:
         stead("apply", self.fleet, self.map)
         return before
 
+    def copy(self, replicas=None, pins=()):
+        """Applies a number of copies and pins, given as (key, servers)."""
+        text = self.fleet.read_text()
+        if replicas:
+            text = re.sub("^name", f"replicas = {replicas}\nname", text, count=1, flags=re.M)
+        for key, servers in pins:
+            text += f"\n[[pin]]\nkey = {json.dumps(key)}\nnodes = {json.dumps(servers)}\n"
+        self.fleet.write_text(text)
+        stead("apply", self.fleet, self.map)
+
     def where(self, key):
         """Returns the server of a key by the newest map."""
+        return self.all(key)[0]
+
+    def all(self, key):
+        """Returns all servers of a key by the newest map."""
         import stead as module
 
-        return module.Map.open(self.map).locate(key)
+        return module.Map.open(self.map).locate_all(key)
 
     def put(self, places):
         """Sets items, given as (server, key), whatever a map says."""
@@ -198,6 +213,32 @@ def test_sweep_deletes_copies_and_only_with_a_word_what_nobody_has_read(site):
     site.run("sweep.py", "--delete", "--unread", site.map)
     gone |= {(before.locate(key), key) for key in unread}
     assert set(site.items()) == set(whole) - gone and old in site.items()
+
+
+def test_sweep_keeps_every_copy_that_the_map_wants(site):
+    site.draw(3)
+    site.copy(2, pins=[("hot", site.addresses[:3])])
+    before = site.grow()
+    keys = [*KEYS, "hot"]
+    wanted = {(address, key) for key in keys for address in site.all(key)}
+    assert len(wanted) == 2 * len(KEYS) + 3
+    old = {(address, key) for key in keys for address in before.locate_all(key)}
+    left = old - wanted
+    assert len(left) > 50
+    # an item of which a second node was emptied is at one place, where it belongs
+    emptied = {(site.all(key)[1], key) for key in KEYS[:20]}
+    # no client has read this one since it left its second node
+    unread = next(key for address, key in left if (address, key) not in emptied)
+    absent = emptied | {pair for pair in wanted if pair[1] == unread}
+    site.put((wanted | left) - absent)
+    whole = set(site.items())
+    mine = {pair for pair in left if pair[1] == unread}
+    said = site.run("sweep.py", "--delete", site.map)
+    assert swept(said) == [len(whole), len(left - mine), len(mine), 0]
+    assert f"{len(left - mine)} items are deleted" in said
+    assert set(site.items()) == whole - (left - mine) == (wanted - absent) | mine
+    # nothing more is left to delete
+    assert swept(site.run("sweep.py", "--delete", site.map))[1] == 0
 
 
 def test_sweep_cleans_a_server_that_has_the_weight_0(site):
