@@ -57,9 +57,17 @@ class Site:
         """Applies a number of copies and pins, given as (key, servers)."""
         text = self.fleet.read_text()
         if replicas:
-            text = re.sub("^name", f"replicas = {replicas}\nname", text, count=1, flags=re.M)
+            text = re.sub(
+                "^name",
+                f"replicas = {replicas}\nname",
+                text,
+                count=1,
+                flags=re.MULTILINE,
+            )
         for key, servers in pins:
-            text += f"\n[[pin]]\nkey = {json.dumps(key)}\nnodes = {json.dumps(servers)}\n"
+            text += (
+                f"\n[[pin]]\nkey = {json.dumps(key)}\nnodes = {json.dumps(servers)}\n"
+            )
         self.fleet.write_text(text)
         stead("apply", self.fleet, self.map)
 
@@ -437,3 +445,22 @@ def test_items_have_the_lifetime_that_they_were_given(site, program):
     assert abs(left["b"] - 90000) < PATIENCE, left
     # the original of the copy has no lifetime
     assert items[before.locate(moved), moved] == -1
+
+
+@pytest.mark.parametrize("lifetime, filled", [(20, 20), (9000, 60)])
+def test_a_node_is_filled_from_another_for_a_minute_at_most(
+    site, program, lifetime, filled
+):
+    site.draw(3)
+    first, second = site.addresses[:2]
+    site.copy(pins=[("hot", [first, second])])
+    site.put([(first, "hot")])
+    start = time.time()
+    code, found, said = program(
+        f"$c = new Cache('shop.map', lifetime: {lifetime}); for ($i = 0; $i < 60; $i++) $c->get('hot');",
+        f"my $c = Cache->new(map => 'shop.map', lifetime => {lifetime}); $c->get('hot') for 1 .. 60;",
+        f"c = Cache('shop.map', lifetime={lifetime}); [c.get('hot') for _ in range(60)]",
+    )
+    assert (code, found, said) == (0, "", "")
+    # the servers count whole seconds
+    assert start < site.items()[second, "hot"] <= time.time() + filled + 2
