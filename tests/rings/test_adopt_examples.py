@@ -38,7 +38,7 @@ class Site:
         written = ["-o", self.map, "--fleet", self.fleet, "--weights", "shares"]
         stead("ring", "libmemcached", listed, *written)
 
-    def grow(self):
+    def grow(self, *options):
         """Gives all servers of the site the same share; returns the map of before."""
         import stead as module
 
@@ -50,7 +50,7 @@ class Site:
             if address not in drawn:
                 text += f'\n[[node]]\nname = "{address}"\n'
         self.fleet.write_text(text)
-        stead("apply", self.fleet, self.map)
+        stead("apply", self.fleet, self.map, *options)
         return before
 
     def copy(self, replicas=None, pins=()):
@@ -296,6 +296,34 @@ def test_who_goes_back_as_the_page_says_reads_nothing_out_of_date(
     assert all(looking.get(key) in (b"old", None) for key in unread[:2])
 
 
+@pytest.mark.parametrize("back", [2, 1])
+def test_a_second_look_over_all_steps_spares_the_sweep_before_a_rollback(
+    site, back, monkeypatch
+):
+    pytest.importorskip("pymemcache")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from cache import Cache
+
+    site.draw(2)
+    first, second = Cache(site.map, back=back), Cache(site.map, back=back)
+    for key in KEYS:
+        first.set(key, "old")
+    for _ in range(2):
+        site.grow("--max-move", "20%")
+        assert [first.get(key) for key in KEYS] == [b"old"] * len(KEYS)
+    assert first.copied > 100
+    written = KEYS[:200]
+    for key in written:
+        first.set(key, "new")
+    stead("rollback", site.map, 1, "--exact")
+    wrong = sum(second.get(key) != b"new" for key in written)
+    if back == 2:
+        assert wrong == 0
+        assert all(second.get(key) == b"old" for key in KEYS[200:])
+    else:  # the control: what the first step moved was not written at its first place
+        assert wrong > 10
+
+
 def test_keys_strips_the_prefix_of_the_clients(site):
     site.draw(4)
     site.put((site.where(key), f"shop:{key}") for key in KEYS)
@@ -464,3 +492,28 @@ def test_a_node_is_filled_from_another_for_a_minute_at_most(
     assert (code, found, said) == (0, "", "")
     # the servers count whole seconds
     assert start < site.items()[second, "hot"] <= time.time() + filled + 2
+
+
+def test_an_old_client_whose_rule_cannot_be_drawn_serves_the_second_look(
+    site, monkeypatch
+):
+    pytest.importorskip("pymemcache")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from cache import Cache
+    from pymemcache.client.hash import HashClient
+
+    old = HashClient(site.addresses, default_noreply=False)
+    for key in KEYS:
+        assert old.set(key, "value")
+    site.draw(4)
+    seen = site.directory / "seen.tsv"
+    seen.write_text("".join(f"{key}\t{address}\n" for address, key in site.items()))
+    said = stead("check", site.map, "--observed", seen, ends=(1,))
+    assert "100.000 %" not in said
+    elsewhere = {key for address, key in site.items() if address != site.where(key)}
+    assert len(elsewhere) > len(KEYS) // 2
+    cache = Cache(site.map, old=old)
+    assert [cache.get(key) for key in KEYS] == [b"value"] * len(KEYS)
+    assert cache.copied == len(elsewhere)
+    # the control: then all are in their new places
+    assert [Cache(site.map).get(key) for key in KEYS] == [b"value"] * len(KEYS)
