@@ -2,10 +2,13 @@
  * writes on top of stead. cache.php, cache.pl and cache.py are the same in
  * their languages.
  *
+ * A key may have several nodes, as a hot key with a pin has. Writes and deletes
+ * go to all of them, and each read begins at one that is chosen at random.
+ *
  * A `struct cache` has a connection to each server, so each thread makes one of
  * its own; libstead shares the map among all of them. While a site changes its
  * clients, or grows, an item may still be in its old place. So a read that
- * finds nothing at the map's node takes a second look at the old place, and
+ * finds nothing at the map's nodes takes a second look at the old place, and
  * copies the item that it finds to its new place. Writes and deletes go to all
  * places at which a read may look, so a second look never finds an item that is
  * out of date. */
@@ -15,23 +18,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <libmemcached/memcached.h>
 #include <stead.h>
 
-enum { SERVERS = 256, PLACES = 32 };
+enum {
+  SERVERS = 256,
+  MINUTE = 60, /* the lifetime in seconds of a copy that a read makes from
+                  another node of the same key */
+};
 
 struct cache {
   const char *path; /* the map file */
-  unsigned back;    /* the number of previous epochs in which a read looks, too;
-                       below PLACES */
-  time_t lifetime;  /* of items that are set or copied, in seconds; 0 means for
-                       ever. A second look does not know how long an item has
-                       lived: the copy begins a new lifetime. To set one item
-                       with another lifetime, change this before the call */
-  uint64_t
-      copied; /* the number of items that a second look found; when it stays as
-               * it is for the lifetime of the items, `back` can be 0 again */
+  unsigned back; /* the number of previous epochs in which a read looks, too */
+  time_t lifetime; /* of items that are set or copied, in seconds; 0 means for
+                      ever. A second look does not know how long an item has
+                      lived: the copy begins a new lifetime. To set one item
+                      with another lifetime, change this before the call */
+  uint64_t copied; /* the number of items that were found at an old place; when
+                    * it stays as it is for the lifetime of the items, `back`
+                    * can be 0 again */
+  unsigned seed;   /* of the choice among several nodes */
   stead_error error; /* why the last call returned CACHE_NO_MAP */
   size_t servers;    /* how many of these are open */
   struct server {
@@ -71,47 +79,62 @@ static memcached_st *server(struct cache *cache, const char *address) {
   return client;
 }
 
-/* Finds the client of the node that a map gives for a key; NULL when it cannot
- * be made. Returns false when the map has no answer or the node no address, and
- * cache->error says which. */
-static bool of(struct cache *cache, const stead_map *map, const char *key,
-               size_t length, memcached_st **client) {
-  int32_t node;
-  if (stead_map_locate(map, key, length, &node, &cache->error) != STEAD_OK)
+/* The clients of the servers that may have a key, each once: those of its nodes
+ * by the map, in their order, and those of the places before. One that cannot
+ * be made is NULL. */
+struct places {
+  size_t present, all;
+  memcached_st *client[SERVERS + 1];
+};
+
+/* Adds the clients of the nodes that a map gives for a key. Returns false when
+ * the map has no answer or a node no address, and cache->error says which. */
+static bool add(struct places *places, struct cache *cache,
+                const stead_map *map, const char *key, size_t length) {
+  int32_t nodes[SERVERS];
+  size_t count;
+  if (stead_map_locate_all(map, key, length, nodes, SERVERS, &count,
+                           &cache->error) != STEAD_OK)
     return false;
-  /* the address may change without moving a key; the ring that was adopted has
-   * it as the name */
-  const char *name = stead_map_node_name(map, node);
-  const char *address = stead_map_node_attribute(map, node, "address");
-  if (address == NULL)
-    address = name;
-  if (strchr(address, ':') == NULL) {
-    snprintf(cache->error.message, sizeof cache->error.message,
-             "node %s needs an attribute `address` with HOST:PORT", name);
-    return false;
+  for (size_t i = 0; i < count && i < SERVERS; i++) {
+    /* the address may change without moving a key; the ring that was adopted
+     * has it as the name */
+    const char *name = stead_map_node_name(map, nodes[i]);
+    const char *address = stead_map_node_attribute(map, nodes[i], "address");
+    if (address == NULL)
+      address = name;
+    if (strchr(address, ':') == NULL) {
+      snprintf(cache->error.message, sizeof cache->error.message,
+               "node %s needs an attribute `address` with HOST:PORT", name);
+      return false;
+    }
+    memcached_st *client = server(cache, address);
+    size_t seen = 0;
+    while (seen < places->all && places->client[seen] != client)
+      seen++;
+    if (seen == places->all)
+      places->client[places->all++] = client;
   }
-  *client = server(cache, address);
   return true;
 }
 
-/* Finds the clients of the servers that may have a key: the new place first,
- * then the old ones, each once. Returns how many; 0 when the map, or the epoch
- * before it, cannot be asked, and cache->error says why. */
-static size_t places(struct cache *cache, const char *key, size_t length,
-                     memcached_st *found[PLACES]) {
+/* Finds the places of a key. Returns false when the map, or the epoch before
+ * it, cannot be asked, and cache->error says why. */
+static bool find(struct places *places, struct cache *cache, const char *key,
+                 size_t length) {
+  places->all = 0;
   stead_map *map;
   /* opened for each query: that costs one stat, and sees a new epoch
    * immediately */
   if (stead_map_open(cache->path, STEAD_OPEN_SHARED, &map, &cache->error) !=
       STEAD_OK)
-    return 0;
-  size_t count = of(cache, map, key, length, &found[0]);
+    return false;
+  bool found = add(places, cache, map, key, length);
   uint64_t epoch = stead_map_epoch(map);
   stead_map_free(map);
-  if (count == 0)
-    return 0;
+  places->present = places->all;
 
-  for (unsigned i = 0; i < cache->back && --epoch > 0 && count < PLACES; i++) {
+  for (unsigned i = 0; found && i < cache->back && --epoch > 0; i++) {
     char path[4096];
     snprintf(path, sizeof path, "%s.history/%" PRIu64, cache->path, epoch);
     int32_t status =
@@ -119,78 +142,99 @@ static size_t places(struct cache *cache, const char *key, size_t length,
     if (status == STEAD_NOT_FOUND && i > 0)
       break; /* stead keeps 32 epochs */
     if (status != STEAD_OK)
-      return 0; /* the epoch just before is always kept; its absence means that
-                 * the history was not copied to this host */
-    memcached_st *client;
-    bool asked = of(cache, map, key, length, &client);
+      return false; /* the epoch just before is always kept; its absence means
+                     * that the history was not copied to this host */
+    found = add(places, cache, map, key, length);
     stead_map_free(map);
-    if (!asked)
-      return 0;
-    size_t seen = 0;
-    while (seen < count && found[seen] != client)
-      seen++;
-    if (seen == count)
-      found[count++] = client;
   }
-  return count;
+  return found;
 }
 
-/* Reads a key. The value ends with a NUL behind its length; free it. A server
- * that does not answer counts as empty. */
+/* Asks one server. One that does not answer counts as empty. */
+static bool ask(memcached_st *client, const char *key, size_t length,
+                char **value, size_t *size, uint32_t *flags) {
+  memcached_return_t status = MEMCACHED_FAILURE;
+  if (client)
+    *value = memcached_get(client, key, length, size, flags, &status);
+  if (status != MEMCACHED_SUCCESS)
+    return false;
+  if (*value == NULL) /* the value is empty */
+    *value = calloc(1, 1);
+  return true;
+}
+
+/* Reads a key. The value ends with a NUL behind its length; free it. */
 enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
                             char **value, size_t *size) {
-  memcached_st *found[PLACES];
-  size_t count = places(cache, key, length, found);
-  if (count == 0)
+  struct places places;
+  uint32_t flags;
+  if (!find(&places, cache, key, length))
     return CACHE_NO_MAP;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t flags;
-    memcached_return_t status = MEMCACHED_FAILURE;
-    if (found[i] == NULL)
+
+  size_t order[SERVERS + 1] = {0};
+  if (cache->seed == 0) /* other threads and processes begin elsewhere */
+    cache->seed = (unsigned)time(NULL) ^ (unsigned)(uintptr_t)cache;
+  for (size_t i = 0; i < places.present; i++) { /* shuffles them */
+    size_t other = (size_t)rand_r(&cache->seed) % (i + 1);
+    order[i] = order[other];
+    order[other] = i;
+  }
+  for (size_t i = 0; i < places.present; i++) {
+    if (!ask(places.client[order[i]], key, length, value, size, &flags))
       continue;
-    *value = memcached_get(found[i], key, length, size, &flags, &status);
-    if (status != MEMCACHED_SUCCESS)
+    /* A node is filled only from one before it, and not for long. Otherwise two
+     * nodes could keep an item alive between them for ever */
+    memcached_st *first = places.client[order[0]];
+    if (order[i] < order[0] && first != NULL)
+      memcached_add(first, key, length, *value, *size,
+                    cache->lifetime && cache->lifetime < MINUTE
+                        ? cache->lifetime
+                        : MINUTE,
+                    flags);
+    return CACHE_OK;
+  }
+  for (size_t i = places.present; i < places.all; i++) {
+    if (!ask(places.client[i], key, length, value, size, &flags))
       continue;
-    if (*value == NULL) /* the value is empty */
-      *value = calloc(1, 1);
-    if (i > 0) {
-      cache->copied++;
-      /* add, not set: another client may have written a newer value meanwhile
-       */
-      if (found[0] != NULL)
-        memcached_add(found[0], key, length, *value, *size, cache->lifetime,
-                      flags);
-    }
+    cache->copied++;
+    /* add, not set: another client may have written a newer value meanwhile */
+    for (size_t j = 0; j < places.present; j++)
+      if (places.client[j])
+        memcached_add(places.client[j], key, length, *value, *size,
+                      cache->lifetime, flags);
     return CACHE_OK;
   }
   return CACHE_MISS;
 }
 
-/* Sets a key. CACHE_MISS means that the new place did not store it. */
+/* Sets a key. CACHE_MISS means that not all its nodes stored it. */
 enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
                             const char *value, size_t size) {
-  memcached_st *found[PLACES];
-  size_t count = places(cache, key, length, found);
-  enum cache_answer answer = count ? CACHE_MISS : CACHE_NO_MAP;
-  for (size_t i = 0; i < count; i++)
-    if (found[i] &&
-        memcached_set(found[i], key, length, value, size, cache->lifetime, 0) ==
-            MEMCACHED_SUCCESS &&
-        i == 0)
-      answer = CACHE_OK;
-  return answer;
+  struct places places;
+  if (!find(&places, cache, key, length))
+    return CACHE_NO_MAP;
+  size_t stored = 0;
+  for (size_t i = 0; i < places.all; i++)
+    if (places.client[i] &&
+        memcached_set(places.client[i], key, length, value, size,
+                      cache->lifetime, 0) == MEMCACHED_SUCCESS &&
+        i < places.present)
+      stored++;
+  return stored == places.present ? CACHE_OK : CACHE_MISS;
 }
 
-/* Deletes a key. CACHE_MISS means that the new place did not have it. */
+/* Deletes a key. CACHE_MISS means that none of its nodes had it. */
 enum cache_answer cache_delete(struct cache *cache, const char *key,
                                size_t length) {
-  memcached_st *found[PLACES];
-  size_t count = places(cache, key, length, found);
-  enum cache_answer answer = count ? CACHE_MISS : CACHE_NO_MAP;
-  for (size_t i = 0; i < count; i++)
-    if (found[i] &&
-        memcached_delete(found[i], key, length, 0) == MEMCACHED_SUCCESS &&
-        i == 0)
+  struct places places;
+  if (!find(&places, cache, key, length))
+    return CACHE_NO_MAP;
+  enum cache_answer answer = CACHE_MISS;
+  for (size_t i = 0; i < places.all; i++)
+    if (places.client[i] &&
+        memcached_delete(places.client[i], key, length, 0) ==
+            MEMCACHED_SUCCESS &&
+        i < places.present)
       answer = CACHE_OK;
   return answer;
 }

@@ -8,16 +8,22 @@ require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/auto
  * A cache in memcached whose servers are chosen by a map: the code that a site writes on top of
  * stead. cache.pl and cache.py are the same class.
  *
+ * A key may have several nodes, as a hot key with a pin has. Writes and deletes go to all of them,
+ * and each read begins at one that is chosen at random.
+ *
  * While a site changes its clients, or grows, an item may still be in its old place. So a read that
- * finds nothing at the map's node takes a second look at the old place, and copies the item that it
+ * finds nothing at the map's nodes takes a second look at the old place, and copies the item that it
  * finds to its new place. Writes and deletes go to all places at which a read may look, so a second
  * look never finds an item that is out of date.
  */
 final class Cache
 {
+    /** The lifetime in seconds of a copy that a read makes from another node of the same key. */
+    private const MINUTE = 60;
+
     /**
-     * The number of items that a second look found. When it stays 0 for the lifetime of the items,
-     * the second look can be removed.
+     * The number of items that were found at an old place. When it stays 0 for the lifetime of the
+     * items, the second look can be removed.
      */
     public int $copied = 0;
 
@@ -38,13 +44,26 @@ final class Cache
      */
     public function get(string $key): mixed
     {
-        $clients = $this->clients($key);
-        foreach ($clients as $place => $client) {
+        [$present, $earlier] = $this->places($key);
+        $order = array_keys($present);
+        shuffle($order);
+        foreach ($order as $place) {
+            $value = $present[$place]->get($key);
+            if ($present[$place]->getResultCode() === Memcached::RES_SUCCESS) {
+                // A node is filled only from one before it, and not for long. Otherwise two nodes
+                // could keep an item alive between them for ever
+                if ($place < $order[0]) {
+                    $present[$order[0]]->add($key, $value, min($this->lifetime ?: self::MINUTE, self::MINUTE));
+                }
+                return $value;
+            }
+        }
+        foreach ($earlier as $client) {
             $value = $client->get($key);
             if ($client->getResultCode() === Memcached::RES_SUCCESS) {
-                if ($place > 0) {
-                    $this->copied++;
-                    $clients[0]->add($key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
+                $this->copied++;
+                foreach ($present as $new) {
+                    $new->add($key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
                 }
                 return $value;
             }
@@ -53,79 +72,88 @@ final class Cache
     }
 
     /**
-     * Sets a key. Returns whether the new place stored it.
+     * Sets a key. Returns whether all its nodes stored it.
      *
      * @param ?int $lifetime of this item, in place of the cache's own
      */
     public function set(string $key, mixed $value, ?int $lifetime = null): bool
     {
         $lifetime ??= $this->lifetime;
-        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $lifetime), $this->clients($key));
-        return $done[0];
+        [$present, $earlier] = $this->places($key);
+        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $lifetime), [...$present, ...$earlier]);
+        return !in_array(false, array_slice($done, 0, count($present)), true);
     }
 
-    /** Deletes a key. Returns whether the new place had it. */
+    /** Deletes a key. Returns whether one of its nodes had it. */
     public function delete(string $key): bool
     {
-        $done = array_map(fn (Memcached $client): bool => $client->delete($key), $this->clients($key));
-        return $done[0];
+        [$present, $earlier] = $this->places($key);
+        $done = array_map(fn (Memcached $client): bool => $client->delete($key), [...$present, ...$earlier]);
+        return in_array(true, array_slice($done, 0, count($present)), true);
     }
 
     /**
-     * Returns the clients of the servers that may have a key: the new place first, then the old
-     * ones, each once.
+     * Returns the clients of the servers that may have a key, each once: those of its nodes by the
+     * map, in their order, and those of the places before.
      *
-     * @return non-empty-list<Memcached>
+     * @return array{non-empty-list<Memcached>, list<Memcached>}
      */
-    private function clients(string $key): array
+    private function places(string $key): array
     {
-        $clients = [];
+        [$present, $earlier] = [[], []];
         if ($this->map !== null) {
             // opened for each query: that costs one stat, and sees a new epoch immediately
             $map = Stead\Map::open($this->map);
-            $clients = [self::server($map, $key)];
+            $present = self::servers($map, $key);
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
-                    $client = self::server(Stead\Map::open("$this->map.history/$epoch"), $key);
+                    $before = self::servers(Stead\Map::open("$this->map.history/$epoch"), $key);
                 } catch (Stead\Exception\NotFoundException $missing) {
                     if ($epoch === $map->epoch() - 1) {  // this one is always kept
                         throw new RuntimeException("$this->map.history has no epoch $epoch, where a second look has to look: copy the directory to this host", 0, $missing);
                     }
                     break;  // stead keeps 32 epochs
                 }
-                if (!in_array($client, $clients, true)) {
-                    $clients[] = $client;
+                foreach ($before as $client) {
+                    if (!in_array($client, [...$present, ...$earlier], true)) {
+                        $earlier[] = $client;
+                    }
                 }
             }
         }
         if ($this->old !== null) {
-            $clients[] = $this->old;
+            $earlier[] = $this->old;
         }
-        return $clients;
+        return $present === [] ? [$earlier, []] : [$present, $earlier];
     }
 
     /**
-     * Returns the client of the server that a map gives for a key. The client knows only this
+     * Returns the clients of the servers that a map gives for a key. Each client knows only its
      * server, so it has nothing to choose.
+     *
+     * @return non-empty-list<Memcached>
      */
-    private static function server(Stead\Map $map, string $key): Memcached
+    private static function servers(Stead\Map $map, string $key): array
     {
         static $clients = [];
-        $node = $map->locate($key);
-        // in the map of an adopted ring the name is the address
-        $address = $map->attribute($node, 'address') ?? $node;
-        if (!str_contains($address, ':')) {
-            throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
-        }
-        if (!isset($clients[$address])) {
-            // under php-fpm a client with a name, and its connection, outlives the request
-            $client = new Memcached("stead $address");
-            if ($client->getServerList() === []) {
-                add_servers($client, [$address]);
+        $found = [];
+        foreach ($map->locateAll($key) as $node) {
+            // in the map of an adopted ring the name is the address
+            $address = $map->attribute($node, 'address') ?? $node;
+            if (!str_contains($address, ':')) {
+                throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
             }
-            $clients[$address] = $client;
+            if (!isset($clients[$address])) {
+                // under php-fpm a client with a name, and its connection, outlives the request
+                $client = new Memcached("stead $address");
+                if ($client->getServerList() === []) {
+                    add_servers($client, [$address]);
+                }
+                $clients[$address] = $client;
+            }
+            $found[] = $clients[$address];
         }
-        return $clients[$address];
+        return $found;
     }
 }
 

@@ -2,8 +2,11 @@
 # A cache in memcached whose servers are chosen by a map: the code that a site writes on top of
 # stead. cache.php and cache.py are the same class.
 #
+# A key may have several nodes, as a hot key with a pin has. Writes and deletes go to all of them, and
+# each read begins at one that is chosen at random.
+#
 # While a site changes its clients, or grows, an item may still be in its old place. So a read that
-# finds nothing at the map's node takes a second look at the old place, and copies the item that it
+# finds nothing at the map's nodes takes a second look at the old place, and copies the item that it
 # finds to its new place. Writes and deletes go to all places at which a read may look, so a second
 # look never finds an item that is out of date.
 
@@ -13,7 +16,11 @@ use strict;
 use warnings;
 
 use Cache::Memcached::Fast;
+use List::Util qw(all any min shuffle);
 use Stead;
+
+# the lifetime in seconds of a copy that a read makes from another node of the same key
+use constant MINUTE => 60;
 
 # Cache->new(map => FILE, back => 0, old => $client, lifetime => 0)
 #   map       the map file; without it only the old client is used
@@ -29,53 +36,66 @@ sub new {
 # Returns the value of a key; undef if no place has it. A server that does not answer counts as
 # empty. A map that cannot be opened dies; so does a missing history if `back` needs it.
 sub get {
-    my ( $self, $key ) = @_;
-    my @clients = $self->clients($key);
-    for my $place ( 0 .. $#clients ) {
-        my $value = $clients[$place]->get($key);
+    my ( $self,    $key )     = @_;
+    my ( $present, $earlier ) = $self->places($key);
+    my @order = shuffle 0 .. $#$present;
+    for my $place (@order) {
+        my $value = $present->[$place]->get($key);
         next if !defined $value;
-        if ( $place > 0 ) {
-            $self->{copied}++;
-            $clients[0]->add( $key, $value, $self->{lifetime} )
-              ;    # add, not set: another client may have written a newer value
-        }
+
+# A node is filled only from one before it, and not for long. Otherwise two nodes could keep
+# an item alive between them for ever
+        $present->[ $order[0] ]
+          ->add( $key, $value, min( $self->{lifetime} || MINUTE, MINUTE ) )
+          if $place < $order[0];
+        return $value;
+    }
+    for my $client (@$earlier) {
+        my $value = $client->get($key);
+        next if !defined $value;
+        $self->{copied}++;
+
+        # add, not set: another client may have written a newer value
+        $_->add( $key, $value, $self->{lifetime} ) for @$present;
         return $value;
     }
     return;
 }
 
-# Sets a key. Returns whether the new place stored it. A lifetime that is given is that of this item,
+# Sets a key. Returns whether all its nodes stored it. A lifetime that is given is that of this item,
 # in place of the cache's own.
 sub set {
     my ( $self, $key, $value, $lifetime ) = @_;
     $lifetime //= $self->{lifetime};
+    my ( $present, $earlier ) = $self->places($key);
     my @done =
-      map { scalar $_->set( $key, $value, $lifetime ) } $self->clients($key);
-    return $done[0];
+      map { scalar $_->set( $key, $value, $lifetime ) } @$present, @$earlier;
+    return all { $_ } @done[ 0 .. $#$present ];
 }
 
-# Deletes a key. Returns whether the new place had it.
+# Deletes a key. Returns whether one of its nodes had it.
 sub delete {
-    my ( $self, $key ) = @_;
-    my @done = map { scalar $_->delete($key) } $self->clients($key);
-    return $done[0];
+    my ( $self,    $key )     = @_;
+    my ( $present, $earlier ) = $self->places($key);
+    my @done = map { scalar $_->delete($key) } @$present, @$earlier;
+    return any { $_ } @done[ 0 .. $#$present ];
 }
 
-# The number of items that a second look found. When it stays 0 for the lifetime of the items, the
-# second look can be removed.
+# The number of items that were found at an old place. When it stays 0 for the lifetime of the items,
+# the second look can be removed.
 sub copied { return $_[0]{copied} }
 
-# Returns the clients of the servers that may have a key: the new place first, then the old ones,
-# each once.
-sub clients {
+# Returns the clients of the servers that may have a key, each once: references to those of its nodes
+# by the map, in their order, and to those of the places before.
+sub places {
     my ( $self, $key ) = @_;
-    my @clients;
+    my ( @present, @earlier );
     if ( defined $self->{map} ) {
 
         # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
-        push @clients, server( $map, $key );
+        @present = servers( $map, $key );
         for my $back ( 1 .. $self->{back} ) {
             last if $back >= $epoch;
             my $before = eval {
@@ -92,28 +112,33 @@ sub clients {
                   . ( $epoch - 1 )
                   . ", where a second look has to look: copy the directory to this host\n";
             }
-            my $client = server( $before, $key );
-            push @clients, $client if !grep { $_ == $client } @clients;
+            for my $client ( servers( $before, $key ) ) {
+                push @earlier, $client
+                  if !grep { $_ == $client } @present, @earlier;
+            }
         }
     }
-    push @clients, $self->{old} if $self->{old};
-    return @clients;
+    push @earlier, $self->{old} if $self->{old};
+    return @present ? ( \@present, \@earlier ) : ( \@earlier, [] );
 }
 
-# Returns the client of the server that a map gives for a key. The client knows only this server, so
-# it has nothing to choose.
+# Returns the clients of the servers that a map gives for a key. Each client knows only its server,
+# so it has nothing to choose.
 my %servers;
 
-sub server {
+sub servers {
     my ( $map, $key ) = @_;
-    my $node = $map->locate($key);
+    my @found;
+    for my $node ( $map->locate_all($key) ) {
 
-    # in the map of an adopted ring the name is the address
-    my $address = $map->attribute( $node, 'address' ) // $node;
-    die "node $node needs an attribute `address` with HOST:PORT\n"
-      if $address !~ /:/;
-    return $servers{$address} ||=
-      Cache::Memcached::Fast->new( { servers => [$address] } );
+        # in the map of an adopted ring the name is the address
+        my $address = $map->attribute( $node, 'address' ) // $node;
+        die "node $node needs an attribute `address` with HOST:PORT\n"
+          if $address !~ /:/;
+        push @found, $servers{$address} ||=
+          Cache::Memcached::Fast->new( { servers => [$address] } );
+    }
+    return @found;
 }
 
 # Returns the old client.

@@ -1,18 +1,26 @@
 """A cache in memcached whose servers are chosen by a map: the code that a site writes
 on top of stead. cache.php and cache.pl are the same class.
 
+A key may have several nodes, as a hot key with a pin has. Writes and deletes go to all
+of them, and each read begins at one that is chosen at random.
+
 While a site changes its clients, or grows, an item may still be in its old place. So a
-read that finds nothing at the map's node takes a second look at the old place, and
+read that finds nothing at the map's nodes takes a second look at the old place, and
 copies the item that it finds to its new place. Writes and deletes go to all places at
 which a read may look, so a second look never finds an item that is out of date.
 """
 
 import argparse
 import functools
+import random
 import sys
 
 import stead
 from pymemcache.client.base import Client
+from pymemcache.exceptions import MemcacheServerError
+
+# the lifetime in seconds of a copy that a read makes from another node of the same key
+MINUTE = 60
 
 
 class Cache:
@@ -26,8 +34,8 @@ class Cache:
 
     def __init__(self, path, back=0, old=None, lifetime=0):
         self.path, self.back, self.old, self.lifetime = path, back, old, lifetime
-        # the number of items that a second look found; when it stays 0 for the lifetime
-        # of the items, the second look can be removed
+        # the number of items that were found at an old place; when it stays 0 for the
+        # lifetime of the items, the second look can be removed
         self.copied = 0
 
     def get(self, key):
@@ -35,49 +43,59 @@ class Cache:
         answer counts as empty. A map that cannot be opened raises; so does a missing
         history if `back` needs it.
         """
-        clients = self.clients(key)
-        for place, client in enumerate(clients):
+        present, earlier = self.places(key)
+        order = random.sample(range(len(present)), len(present))
+        for place in order:
+            value = present[place].get(key)
+            if value is not None:
+                # A node is filled only from one before it, and not for long. Otherwise
+                # two nodes could keep an item alive between them for ever
+                if place < order[0]:
+                    lifetime = min(self.lifetime or MINUTE, MINUTE)
+                    done(present[order[0]].add, key, value, lifetime)
+                return value
+        for client in earlier:
             value = client.get(key)
             if value is not None:
-                if place > 0:
-                    self.copied += 1
+                self.copied += 1
+                for new in present:
                     # add, not set: another client may have written a newer value
                     # meanwhile
-                    clients[0].add(key, value, self.lifetime)
+                    done(new.add, key, value, self.lifetime)
                 return value
         return None
 
     def set(self, key, value, lifetime=None):
-        """Sets a key. Returns whether the new place stored it. A lifetime that is given
+        """Sets a key. Returns whether all its nodes stored it. A lifetime that is given
         is that of this item, in place of the cache's own.
         """
         if lifetime is None:
             lifetime = self.lifetime
-        taken = [client.set(key, value, lifetime) for client in self.clients(key)]
-        return taken[0]
+        present, earlier = self.places(key)
+        answers = [done(c.set, key, value, lifetime) for c in present + earlier]
+        return all(answers[: len(present)])
 
     def delete(self, key):
-        """Deletes a key. Returns whether the new place had it."""
-        deleted = [client.delete(key) for client in self.clients(key)]
-        return deleted[0]
+        """Deletes a key. Returns whether one of its nodes had it."""
+        present, earlier = self.places(key)
+        answers = [done(c.delete, key) for c in present + earlier]
+        return any(answers[: len(present)])
 
-    def clients(self, key):
-        """Returns the clients of the servers that may have a key: the new place first,
-        then the old ones, each once.
+    def places(self, key):
+        """Returns the clients of the servers that may have a key, each once: those of
+        its nodes by the map, in their order, and those of the places before.
         """
-        clients = []
+        present, earlier = [], []
         if self.path is not None:
             # opened for each query: that costs one stat, and sees a new epoch
             # immediately
             members = stead.Map.open(self.path)
-            clients.append(server(address(members, key)))
+            present = servers(members, key)
             for epoch in range(
                 members.epoch - 1, max(0, members.epoch - 1 - self.back), -1
             ):
                 try:
-                    client = server(
-                        address(stead.Map.open(f"{self.path}.history/{epoch}"), key)
-                    )
+                    before = stead.Map.open(f"{self.path}.history/{epoch}")
                 except stead.NotFoundError as missing:
                     if epoch == members.epoch - 1:  # this one is always kept
                         raise RuntimeError(
@@ -85,11 +103,12 @@ class Cache:
                             "look has to look: copy the directory to this host"
                         ) from missing
                     break  # stead keeps 32 epochs
-                if client not in clients:
-                    clients.append(client)
+                earlier += servers(before, key)
         if self.old is not None:
-            clients.append(self.old)
-        return clients
+            earlier.append(self.old)
+        # a dict keeps the order
+        earlier = [one for one in dict.fromkeys(earlier) if one not in present]
+        return (present, earlier) if present else (earlier, [])
 
 
 @functools.lru_cache(maxsize=64)
@@ -107,15 +126,15 @@ def addresses(members):
     return found
 
 
-def address(members, key):
-    """Returns the address of the server that a map gives for a key."""
-    return addresses(members)[members.locate(key)]
+def servers(members, key):
+    """Returns the clients of the servers that a map gives for a key."""
+    return [server(addresses(members)[node]) for node in members.locate_all(key)]
 
 
 @functools.cache
 def server(at):
     """Returns the client of one server. It knows only this server, so it has nothing to
-    choose. A failure counts as a miss.
+    choose. A read that fails counts as a miss.
     """
     return Client(
         at,
@@ -125,6 +144,14 @@ def server(at):
         ignore_exc=True,
         default_noreply=False,
     )
+
+
+def done(write, *arguments):
+    """Writes, and returns whether the server has done it."""
+    try:
+        return write(*arguments)
+    except (OSError, MemcacheServerError):
+        return False
 
 
 class Today:

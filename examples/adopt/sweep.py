@@ -1,5 +1,6 @@
-"""Deletes from each server the items that belong to another server by the map: the
-copies that second looks have left behind. Without --delete it only counts them.
+"""Deletes from each server the items that belong to other servers by the map: the
+copies that second looks have left behind. An item belongs on all nodes of its key, so
+nothing is deleted from any of them. Without --delete it only counts.
 
     python3 sweep.py [--strip TEXT] [--prefix TEXT] [--delete [--unread]] MAP
 
@@ -13,13 +14,13 @@ copies that second looks have left behind. Without --delete it only counts them.
 Run it when no client takes second looks any more, and before the next change.
 Otherwise, when a key comes back to a server, the server still has the item as it was
 when the key left. It needs the Python module stead, and no client library. It prints a
-line for each server, with the number of its keys, and how many of them belong to
-another server:
+line for each server, with the number of its keys, and how many of them do not belong
+there:
 
-    copies     that server has the item, too
-    unread     that server does not have it, but an earlier epoch had the key here: no
-               client has read the item since the change
-    unknown    that server does not have it, and no epoch had it here; these stay
+    copies     a server where the item belongs has it, too
+    unread     no such server has it, but an earlier epoch had the key here: no client
+               has read the item since the change
+    unknown    no such server has it, and no epoch had it here; these stay
 
 If the map is asked for other keys than the clients ask it for, most items are unread
 or unknown, although clients use them. The same is so for items of applications that do
@@ -45,24 +46,28 @@ def address(node):
 
 
 def places(members, keys):
-    """Returns the address of the server that has each key by a map."""
+    """Returns the addresses of all servers that have each key by a map."""
     addresses = {node.name: address(node) for node in members.nodes}
-    return [addresses[name] for name in members.locate_many(keys)]
+    return [
+        {addresses[name] for name in names} for names in members.locate_all_many(keys)
+    ]
 
 
 def sort(server, found, has, before):
     """Returns the copies, the unread and the unknown items of a server.
 
-    found: {the key that the server has: (the application's key, its address by the
+    found: {the key that the server has: (the application's key, its addresses by the
     map)}; has: the same of each server by its address; before: the earlier epochs.
     """
-    away = {key: (asked, to) for key, (asked, to) in found.items() if to != server}
-    copies = [key for key, (_, to) in away.items() if key in has[to]]
-    alone = [key for key, (_, to) in away.items() if key not in has[to]]
-    asked = [away[key][0] for key in alone]
+    copies, alone = [], []
+    for key, (_, to) in found.items():
+        if server not in to:
+            there = any(key in has[other] for other in to)
+            (copies if there else alone).append(key)
+    asked = [found[key][0] for key in alone]
     was_here = [False] * len(alone)
     for members in before:
-        here = [to == server for to in places(members, asked)]
+        here = [server in to for to in places(members, asked)]
         was_here = [was or now for was, now in zip(was_here, here)]
     unread = [key for key, was in zip(alone, was_here) if was]
     unknown = [key for key, was in zip(alone, was_here) if not was]

@@ -3,6 +3,7 @@ test_guide.py has it: clients that add a prefix, a host without the history, att
 that are misspelt, items with lifetimes.
 """
 
+import json
 import os
 import re
 import shutil
@@ -37,7 +38,7 @@ class Site:
         written = ["-o", self.map, "--fleet", self.fleet, "--weights", "shares"]
         stead("ring", "libmemcached", listed, *written)
 
-    def grow(self):
+    def grow(self, *options):
         """Gives all servers of the site the same share; returns the map of before."""
         import stead as module
 
@@ -49,14 +50,36 @@ class Site:
             if address not in drawn:
                 text += f'\n[[node]]\nname = "{address}"\n'
         self.fleet.write_text(text)
-        stead("apply", self.fleet, self.map)
+        stead("apply", self.fleet, self.map, *options)
         return before
+
+    def copy(self, replicas=None, pins=()):
+        """Applies a number of copies and pins, given as (key, servers)."""
+        text = self.fleet.read_text()
+        if replicas:
+            text = re.sub(
+                "^name",
+                f"replicas = {replicas}\nname",
+                text,
+                count=1,
+                flags=re.MULTILINE,
+            )
+        for key, servers in pins:
+            text += (
+                f"\n[[pin]]\nkey = {json.dumps(key)}\nnodes = {json.dumps(servers)}\n"
+            )
+        self.fleet.write_text(text)
+        stead("apply", self.fleet, self.map)
 
     def where(self, key):
         """Returns the server of a key by the newest map."""
+        return self.all(key)[0]
+
+    def all(self, key):
+        """Returns all servers of a key by the newest map."""
         import stead as module
 
-        return module.Map.open(self.map).locate(key)
+        return module.Map.open(self.map).locate_all(key)
 
     def put(self, places):
         """Sets items, given as (server, key), whatever a map says."""
@@ -200,6 +223,32 @@ def test_sweep_deletes_copies_and_only_with_a_word_what_nobody_has_read(site):
     assert set(site.items()) == set(whole) - gone and old in site.items()
 
 
+def test_sweep_keeps_every_copy_that_the_map_wants(site):
+    site.draw(3)
+    site.copy(2, pins=[("hot", site.addresses[:3])])
+    before = site.grow()
+    keys = [*KEYS, "hot"]
+    wanted = {(address, key) for key in keys for address in site.all(key)}
+    assert len(wanted) == 2 * len(KEYS) + 3
+    old = {(address, key) for key in keys for address in before.locate_all(key)}
+    left = old - wanted
+    assert len(left) > 50
+    # an item of which a second node was emptied is at one place, where it belongs
+    emptied = {(site.all(key)[1], key) for key in KEYS[:20]}
+    # no client has read this one since it left its second node
+    unread = next(key for address, key in left if (address, key) not in emptied)
+    absent = emptied | {pair for pair in wanted if pair[1] == unread}
+    site.put((wanted | left) - absent)
+    whole = set(site.items())
+    mine = {pair for pair in left if pair[1] == unread}
+    said = site.run("sweep.py", "--delete", site.map)
+    assert swept(said) == [len(whole), len(left - mine), len(mine), 0]
+    assert f"{len(left - mine)} items are deleted" in said
+    assert set(site.items()) == whole - (left - mine) == (wanted - absent) | mine
+    # nothing more is left to delete
+    assert swept(site.run("sweep.py", "--delete", site.map))[1] == 0
+
+
 def test_sweep_cleans_a_server_that_has_the_weight_0(site):
     site.draw(2)
     before = site.grow()
@@ -245,6 +294,34 @@ def test_who_goes_back_as_the_page_says_reads_nothing_out_of_date(
     else:  # the control
         assert found.count(b"old") > 20
     assert all(looking.get(key) in (b"old", None) for key in unread[:2])
+
+
+@pytest.mark.parametrize("back", [2, 1])
+def test_a_second_look_over_all_steps_spares_the_sweep_before_a_rollback(
+    site, back, monkeypatch
+):
+    pytest.importorskip("pymemcache")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from cache import Cache
+
+    site.draw(2)
+    first, second = Cache(site.map, back=back), Cache(site.map, back=back)
+    for key in KEYS:
+        first.set(key, "old")
+    for _ in range(2):
+        site.grow("--max-move", "20%")
+        assert [first.get(key) for key in KEYS] == [b"old"] * len(KEYS)
+    assert first.copied > 100
+    written = KEYS[:200]
+    for key in written:
+        first.set(key, "new")
+    stead("rollback", site.map, 1, "--exact")
+    wrong = sum(second.get(key) != b"new" for key in written)
+    if back == 2:
+        assert wrong == 0
+        assert all(second.get(key) == b"old" for key in KEYS[200:])
+    else:  # the control: what the first step moved was not written at its first place
+        assert wrong > 10
 
 
 def test_keys_strips_the_prefix_of_the_clients(site):
@@ -396,3 +473,47 @@ def test_items_have_the_lifetime_that_they_were_given(site, program):
     assert abs(left["b"] - 90000) < PATIENCE, left
     # the original of the copy has no lifetime
     assert items[before.locate(moved), moved] == -1
+
+
+@pytest.mark.parametrize("lifetime, filled", [(20, 20), (9000, 60)])
+def test_a_node_is_filled_from_another_for_a_minute_at_most(
+    site, program, lifetime, filled
+):
+    site.draw(3)
+    first, second = site.addresses[:2]
+    site.copy(pins=[("hot", [first, second])])
+    site.put([(first, "hot")])
+    start = time.time()
+    code, found, said = program(
+        f"$c = new Cache('shop.map', lifetime: {lifetime}); for ($i = 0; $i < 60; $i++) $c->get('hot');",
+        f"my $c = Cache->new(map => 'shop.map', lifetime => {lifetime}); $c->get('hot') for 1 .. 60;",
+        f"c = Cache('shop.map', lifetime={lifetime}); [c.get('hot') for _ in range(60)]",
+    )
+    assert (code, found, said) == (0, "", "")
+    # the servers count whole seconds
+    assert start < site.items()[second, "hot"] <= time.time() + filled + 2
+
+
+def test_an_old_client_whose_rule_cannot_be_drawn_serves_the_second_look(
+    site, monkeypatch
+):
+    pytest.importorskip("pymemcache")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    from cache import Cache
+    from pymemcache.client.hash import HashClient
+
+    old = HashClient(site.addresses, default_noreply=False)
+    for key in KEYS:
+        assert old.set(key, "value")
+    site.draw(4)
+    seen = site.directory / "seen.tsv"
+    seen.write_text("".join(f"{key}\t{address}\n" for address, key in site.items()))
+    said = stead("check", site.map, "--observed", seen, ends=(1,))
+    assert "100.000 %" not in said
+    elsewhere = {key for address, key in site.items() if address != site.where(key)}
+    assert len(elsewhere) > len(KEYS) // 2
+    cache = Cache(site.map, old=old)
+    assert [cache.get(key) for key in KEYS] == [b"value"] * len(KEYS)
+    assert cache.copied == len(elsewhere)
+    # the control: then all are in their new places
+    assert [Cache(site.map).get(key) for key in KEYS] == [b"value"] * len(KEYS)

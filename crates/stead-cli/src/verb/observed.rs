@@ -104,19 +104,20 @@ impl Observed {
                 wrong.get_or_insert(observed.keys);
                 return;
             };
-            let found = map.locate(key);
             match names.get(node) {
                 None => *observed.unknown_nodes.entry(node.to_owned()).or_default() += 1,
                 Some(id) if tried.len() < TRIED => tried.push((key.to_owned(), *id)),
                 Some(_) => {}
             }
-            if names.get(node) != Some(&found) {
+            // each copy is where the map says
+            let is_there = |id: &NodeId| map.locate_all(key).any(|one| one == *id);
+            if !names.get(node).is_some_and(is_there) {
                 observed.elsewhere += 1;
                 if observed.listed.len() < LISTED {
                     observed.listed.push(Elsewhere {
                         key: input::shown(key),
                         observed: node.to_owned(),
-                        map: map.node(found).name().to_owned(),
+                        map: map.node(map.locate(key)).name().to_owned(),
                     });
                 }
             }

@@ -424,3 +424,31 @@ fn the_fleet_of_a_ring_makes_no_map_of_its_own() {
     dir.write("new.toml", fleet.replace("first_map = false", ""));
     dir.run(&["apply", "new.toml", "new.map"]).ok();
 }
+
+#[test]
+fn a_copy_on_any_node_of_its_key_is_where_the_map_says() {
+    let dir = Dir::new();
+    let node = |name: &str| format!("[[node]]\nname = \"{name}\"\n");
+    let nodes = ["a", "b", "c", "d"].map(node).concat();
+    dir.write("f.toml", format!("name = \"f\"\nreplicas = 2\n{nodes}"));
+    dir.run(&["apply", "f.toml", "f.map"]).ok();
+    let keys: String = (0..50).map(|n| format!("k{n}\n")).collect();
+    let holders = dir
+        .feed(&["locate", "f.map", "--all"], keys.as_bytes())
+        .ok();
+    let seconds: String = holders
+        .text()
+        .lines()
+        .map(|line| {
+            let (key, nodes) = line.split_once('\t').unwrap();
+            format!("{key}\t{}\n", nodes.split(['\t', ',']).nth(1).unwrap())
+        })
+        .collect();
+    let ran = dir.feed(&["check", "f.map", "--observed", "-"], seconds.as_bytes());
+    assert!(
+        ran.text().contains("50 keys, of which 0 "),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(ran.code, Some(0));
+}
