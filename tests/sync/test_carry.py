@@ -664,16 +664,68 @@ def test_what_is_in_the_way_is_mended(programs, place):
         for key in KEYS[::3]:
             app.delete(key)
             carry.ledger.values[key] = None
+        # what only the new place has is not removed without a word
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+        assert "only its new place, node d, has it" in done.stdout, done.stdout
+        gone = [key for key in KEYS[::3] if carry.home(key) == "d"]
+        assert len(gone) > 10 and all(carry.path("d", key).exists() for key in gone)
+        carry.write_file(limits=f"only_new = {len(gone)}")
         done = carry.run("--json")
         assert done.returncode == 0, done.stderr
         verify = {w["pass"]: w for w in json.loads(done.stdout)["work"]}["verify"]
-        assert verify["mended"] > 10
+        assert verify["mended"] >= len(gone)
         # what never belonged to the new node is not the carry's to remove
         for key in KEYS:
             path = carry.path("d", key)
             if path.exists() and path.read_text() == "stale":
                 path.unlink()
         carry.judge()
+
+
+def test_what_a_program_wrote_to_new_places_only_is_not_removed(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        fresh = {f"{key}-fresh": carry.home(f"{key}-fresh") for key in KEYS}
+        carry.begin(*NEW)
+        # a program that asks for the new place alone, while the carry works
+        fresh = {key: old for key, old in fresh.items() if carry.home(key) == "d"}
+        for key in fresh:
+            path = carry.path("d", key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("fresh")
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+            assert all(carry.path("d", key).exists() for key in fresh)
+            assert "a program that does not follow the carry" in done.stdout
+        # copied to the old places, they go the whole way
+        for key, old in fresh.items():
+            path = carry.path(old, key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("fresh")
+            carry.ledger.values[key] = "fresh"
+        assert carry.run().returncode == 0 and carry.state() is None
+        found = carry.copies()
+        assert all(found[key] == {"d": "fresh"} for key in fresh)
+
+
+def test_a_carry_back_after_a_change_without_one_removes_nothing(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        before = carry.copies()
+        # the data was never moved, and the way back begins with a carry
+        carry.make_roots(NEW)
+        carry.anna.apply(*NEW)
+        done = site.run("stead", "rollback", carry.anna.map, "1", "--carry")
+        assert done.returncode == 0, done.stderr
+        assert carry.anna.push().returncode == 0
+        done = carry.run()
+        assert done.returncode == 1, done
+        assert "an earlier change moved data without a carry" in done.stdout
+        assert carry.copies() == before
 
 
 def test_a_mistake_is_told_before_anything_is_done(programs, place):

@@ -433,9 +433,7 @@ fn a_copy_on_any_node_of_its_key_is_where_the_map_says() {
     dir.write("f.toml", format!("name = \"f\"\nreplicas = 2\n{nodes}"));
     dir.run(&["apply", "f.toml", "f.map"]).ok();
     let keys: String = (0..50).map(|n| format!("k{n}\n")).collect();
-    let holders = dir
-        .feed(&["locate", "f.map"], keys.as_bytes())
-        .ok();
+    let holders = dir.feed(&["locate", "f.map"], keys.as_bytes()).ok();
     let seconds: String = holders
         .text()
         .lines()

@@ -506,12 +506,12 @@ impl Pass<'_> {
                     .zip(items)
                     .map(|(found, item)| match found {
                         Ok(Some(_)) => Ok(Ok(Outcome::Present)),
-                        Ok(None) => self.mended(source, target, item, Ok(Outcome::Gone)),
+                        Ok(None) => self.stray(source, target, item),
                         Err(_) => {
                             let found = protocol.retry(|| self.kind.version(source, item));
                             match found {
                                 Ok(Some(_)) => Ok(Ok(Outcome::Present)),
-                                Ok(None) => self.mended(source, target, item, Ok(Outcome::Gone)),
+                                Ok(None) => self.stray(source, target, item),
                                 Err(fault) => Ok(Err(fault)),
                             }
                         }
@@ -548,6 +548,30 @@ impl Pass<'_> {
                 Ok(all)
             }
         }
+    }
+
+    /// Removes an item that only its new place has, within the limit: it may be what is left of an
+    /// earlier time, or the only copy. Items that a server may forget have no limit.
+    fn stray(&self, from: &Node, to: &Node, item: &Item) -> Result<Done<Outcome>> {
+        if !self.kind.may_forget(item) {
+            match self.protocol().is_only_second(from, to, item) {
+                Ok(true) if self.tally.only_new() > self.limits.only_new => {
+                    return Ok(Err(Fault::final_one(format_args!(
+                        "{}: only its new place, node {}, has it, and verifying would remove it \
+                         there: a program that does not follow the carry may write to new places \
+                         only, or an earlier change moved data without a carry; copy what is right \
+                         to node {}, and raise limits.only_new for what is not",
+                        item.told(),
+                        to.name,
+                        from.name
+                    ))));
+                }
+                Ok(true) => {}
+                Ok(false) => return Ok(Ok(Outcome::Gone)),
+                Err(fault) => return Ok(Err(fault)),
+            }
+        }
+        self.mended(from, to, item, Ok(Outcome::Gone))
     }
 
     /// While data is verified, mends an item that differs. Otherwise returns what was found.

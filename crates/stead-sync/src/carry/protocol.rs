@@ -171,6 +171,19 @@ impl Protocol<'_> {
         each.collect()
     }
 
+    /// Whether only the second of two nodes has an item, also after a time in which a delete that is
+    /// under way reaches it.
+    pub fn is_only_second(&self, first: &Node, second: &Node, item: &Item) -> Done<bool> {
+        for look in 0..LOOKS {
+            self.pause(CHANGED * 4, look);
+            let both = self.retry(|| self.kind.compare(first, second, item))?;
+            if both.first.is_some() || both.second.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Removes items at a node that no application uses any more for them. What one of the
     /// `keepers` lacks is `Absent` and stays, unless `anyway`, or unless nodes may forget it.
     ///

@@ -71,6 +71,8 @@ pub struct Limits {
     /// How many items may have another value at the new place than at the old one, before the step
     /// to `new`.
     pub different: u64,
+    /// How many items that only the new place has are removed there by a pass that verifies.
+    pub only_new: u64,
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
     pub deleted: u64,
@@ -90,6 +92,7 @@ impl Default for Limits {
             failures: 1000,
             absent: 0,
             different: 100,
+            only_new: 0,
             deleted: 1000,
             overlooked: 10,
         }
@@ -132,6 +135,7 @@ impl Settings {
             ("failures", (limits.failures, 0, 1_000_000)),
             ("absent", (limits.absent, 0, 1_000_000)),
             ("different", (limits.different, 0, u64::MAX)),
+            ("only_new", (limits.only_new, 0, u64::MAX)),
             ("deleted", (limits.deleted, 0, 1_000_000)),
             ("overlooked", (limits.overlooked, 0, 100)),
         ]);

@@ -26,6 +26,8 @@ pub struct Tally {
     outcomes: Mutex<Counts>,
     /// How many items go from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
+    /// The items that only their new place has.
+    only_new: AtomicU64,
     /// The first item that no map places where it is, with the name of its node.
     misplaced: Mutex<Option<String>>,
     /// the first item that the new place lacks
@@ -77,6 +79,11 @@ impl Tally {
             Outcome::Absent => counts.absent += 1,
             Outcome::Removed => counts.removed += 1,
         }
+    }
+
+    /// Counts an item that only its new place has. Returns how many there are.
+    pub fn only_new(&self) -> u64 {
+        self.only_new.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Counts an item that failed. Returns how many have.
