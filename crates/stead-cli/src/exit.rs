@@ -123,6 +123,11 @@ impl Failure {
     }
 }
 
+/// Says something on standard error beside a result. It is a note only, so it may be lost.
+pub fn note(line: impl Display) {
+    let _ = io::stderr().write_all(format!("stead: {}\n", one_line(&line.to_string())).as_bytes());
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let code = code(&error);

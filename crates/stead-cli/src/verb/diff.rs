@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,7 +14,7 @@ use stead::{Map, Point};
 
 use super::locate::FoldArg;
 use crate::change::{Change, Show};
-use crate::exit::{Failure, Result, USAGE};
+use crate::exit::{note, Failure, Result, USAGE};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
@@ -106,9 +105,9 @@ impl Diff {
         if let [key] = self.list.as_slice() {
             if Path::new(key).is_file() {
                 let file = Path::new(key).display();
-                let note = format!("stead: {file} is taken for a key; < {file} reads its lines\n");
-                // a note only, so it may be lost
-                let _ = std::io::stderr().write_all(note.as_bytes());
+                note(format_args!(
+                    "{file} is taken for a key; < {file} reads its lines"
+                ));
             }
         }
         let (mut folded, mut points, mut policies) = (Vec::new(), Vec::new(), [vec![], vec![]]);

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::carry::State;
+use stead::carry::{Carry, State};
 use stead::pair;
 use stead::path::Fold;
 use stead::policy::PolicyId;
 use stead::{Map, Pair, Point};
 
-use crate::exit::{Failure, Result, DATA, USAGE};
+use crate::exit::{note, Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
 use crate::input::{self, KeyJson};
 use crate::output::Out;
@@ -191,6 +191,16 @@ impl Locate {
             return self.both(out);
         }
         let map = Map::open_uncached(&self.map)?;
+        let is_early = |carry: &Carry| carry.state != State::New;
+        // --explain says so itself
+        if let Some(carry) = map.carry().filter(is_early).filter(|_| !self.explain) {
+            note(format_args!(
+                "{}: a carry is open, in the state {}: what lives at the new places may not be \
+                 there yet; --carry prints where to read and where to write",
+                self.map.display(),
+                carry.state.word()
+            ));
+        }
         if self.count {
             return self.count(&map, out);
         }

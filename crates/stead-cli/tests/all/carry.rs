@@ -314,3 +314,29 @@ fn reads_and_writes_are_printed_in_every_form() {
         ],
     );
 }
+
+#[test]
+fn who_locates_without_carry_while_one_is_open_is_told() {
+    let place = opened();
+    let said = |state: &str| {
+        let ran = place.run(&["locate", "m.map", "bob"]);
+        assert_eq!((ran.code, ran.out.as_slice()), (0, &b"bob\tc\n"[..]));
+        let told =
+            format!("stead: m.map: a carry is open, in the state {state}: what lives at the");
+        assert_eq!(
+            ran.error.starts_with(&told),
+            !state.is_empty(),
+            "{}",
+            ran.error
+        );
+        assert_eq!(ran.error.lines().count(), usize::from(!state.is_empty()));
+    };
+    for state in ["old", "both_old_first", "both_new_first"] {
+        said(state);
+        step(&place, "next");
+    }
+    // the data is at the new places, and nowhere else
+    said("");
+    step(&place, "close");
+    said("");
+}
