@@ -68,6 +68,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use clap::Parser;
+use stead::error::usage_line;
 
 use exit::{Failure, INTERNAL, IO, USAGE};
 
@@ -97,14 +98,12 @@ fn run_line() -> exit::Result {
     match line::CommandLine::try_parse() {
         Ok(parsed) => run::run(parsed.task),
         Err(error) => {
-            let _ = error.print();
-            match error.use_stderr() {
-                true => Err(Failure {
-                    code: USAGE,
-                    line: String::new(),
-                }),
-                false => Ok(()),
+            if error.use_stderr() {
+                let line = usage_line(&error.render().to_string());
+                return Err(Failure::new(USAGE, line));
             }
+            let _ = error.print();
+            Ok(())
         }
     }
 }
