@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
+//! exit report | place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -45,6 +45,7 @@ pub mod contact;
 pub mod directory;
 pub mod etcd;
 pub mod exit;
+pub mod here;
 pub mod hub;
 pub mod inotify;
 pub mod instance;
