@@ -94,6 +94,15 @@ def test_tls_with_client_certificates(programs, place, papers, cluster):
         assert anna.push("--ca", papers / "ca.pem").returncode == 68
         assert anna.push("--ca", papers / "client.key").returncode == 65
         assert anna.push("--ca", papers / "none").returncode == 66
+        # http for https, and https for http
+        plain = site.url.replace("etcds://", "etcd://")
+        done = anna.push(url=plain)
+        assert done.returncode == 68 and "https:// or etcds://" in done.stderr
+        secret = cluster.url("m").replace("etcd://", "etcds://")
+        done = anna.push(url=secret)
+        assert done.returncode == 68 and "with http:// or etcd://" in done.stderr
+        done = anna.push(url="etcd://127.0.0.1:1/m")
+        assert done.returncode == 68 and "start the hub" in done.stderr, done
 
 
 def test_users_and_passwords(programs, place, cluster):

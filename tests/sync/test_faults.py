@@ -10,6 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from sync_servers import Etcd, Relay, wait_for
 from sync_site import Site, epoch, leftovers, verify
 
@@ -178,14 +179,131 @@ def test_a_watcher_says_what_is_wrong_at_the_hub_and_keeps_its_map(
     assert host.map.read_bytes() == kept
     late = site.sync("wait", site.url, "--epoch", "2", "--timeout", "1")
     assert late.returncode == 1 and "web1" in late.stderr, late.stderr
+    # both have epoch 2, so the digests say which is which
+    told = f"another epoch 2: {anna.digest()}, and the hub has {bert.digest()}"
+    assert told in late.stderr, late.stderr
+    done = anna.push("--allow", "fork", url=site.url)
+    told = (
+        f"epoch 2 ({anna.digest()}) is the hub's newest, in place of another epoch 2 "
+    )
+    assert told + f"({bert.digest()})" in done.stdout, done
+    site.wait_state("web1", "current", epoch=2)
+    assert bert.push("--allow", "fork").returncode == 0
+    site.wait_state("web1", "problem", epoch=2)
     assert "stead_sync_refused_total" in (site.place / "m.prom").read_text()
     # the control: by hand it is taken, and the watch goes on
     done = site.sync("pull", "--host", "web1", site.url, host.map, "--allow", "fork")
     assert done.returncode == 0, done.stderr
     site.wait_state("web1", "current", epoch=2)
     assert host.map.read_bytes() == bert.bytes()
-    assert host.said().count("side by side") == 1
+    assert host.said().count("side by side") == 2
+    host.wait_said("all is well again: epoch 2 is in place", 2)
     record_property("refused by the watcher: older epochs, forks:", "1, 1")
+
+
+def damages(whole):
+    """Damaged files by the kind of damage; each has a whole header, but the last two."""
+    return {
+        "truncated": whole[:-100],
+        "flipped": whole[:300] + bytes([whole[300] ^ 1]) + whole[301:],
+        "empty": b"",
+        "garbage": b"x" * 1000,
+    }
+
+
+def test_a_map_that_is_damaged_under_a_watch_is_replaced(site, record_property):
+    anna = site.operator()
+    anna.apply("a", "b")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    draft, repaired = host.directory / "draft", 0
+    for times, (kind, bad) in enumerate(damages(anna.bytes()).items(), 1):
+        draft.write_bytes(bad)
+        draft.rename(host.map)
+        wait_for(lambda: host.map.read_bytes() == anna.bytes(), f"repair of {kind}")
+        host.wait_said("the map here is damaged", times)
+        host.wait_said("the damaged map was replaced by epoch 1", times)
+        host.wait_said("all is well again: epoch 1 is in place", times)
+        repaired += 1
+    # in place, too, with the old inode and size
+    with open(host.map, "r+b") as file:
+        file.seek(300)
+        file.write(bytes([anna.bytes()[300] ^ 1]))
+    assert host.map.read_bytes() != anna.bytes()
+    wait_for(lambda: host.map.read_bytes() == anna.bytes(), "repair in place")
+    host.wait_said("the map here is damaged", repaired + 1)
+    site.wait_state("web1", "current", epoch=1)
+    record_property("damaged maps replaced under a watch:", repaired + 1)
+
+
+def test_a_damaged_map_that_nothing_replaces_is_a_problem_and_not_confirmed(site):
+    anna = site.operator()
+    anna.apply("a", "b")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    # without a history nobody knows which map the damaged one was
+    shutil.rmtree(f"{host.map}.history")
+    draft = host.directory / "draft"
+    draft.write_bytes(damages(anna.bytes())["flipped"])
+    draft.rename(host.map)
+    row = site.wait_state("web1", "problem", epoch=0, installed=0)
+    assert "digest" in row["problem"], row
+    host.wait_said("remove the file")
+    late = site.sync("wait", site.url, "--timeout", "1")
+    assert late.returncode == 1 and "web1" in late.stderr, late
+    # the control: what the message says helps
+    host.map.unlink()
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1, problem=None)
+    host.wait_said("all is well again: epoch 1 is in place")
+    assert host.map.read_bytes() == anna.bytes()
+
+
+def test_a_damaged_map_is_replaced_while_the_hub_is_away(
+    programs, place, cluster, record_property
+):
+    url = cluster.url(f"away{place.name[-8:]}")
+    with Relay(cluster.port) as relay, Site(programs, place, url, cluster) as site:
+        anna = site.operator()
+        anna.apply("a", "b")
+        anna.push()
+        host = site.host("far", url=url.replace(str(cluster.port), str(relay.port)))
+        host.wait(1)
+        relay.cut()
+        host.wait_said("no contact")
+        draft = host.directory / "draft"
+        draft.write_bytes(damages(anna.bytes())["flipped"])
+        draft.rename(host.map)
+        wait_for(lambda: host.map.read_bytes() == anna.bytes(), "repair")
+        assert "is back" not in host.said()
+        relay.restore()
+        host.wait_said("is back")
+        record_property("connections cut:", relay.cuts)
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+def test_a_watch_that_may_not_write_says_so_before_the_next_push(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    host.stop()
+    # without capabilities root may not write everywhere either
+    host.prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    host.directory.chmod(0o500)
+    try:
+        host.start()
+        row = site.wait_state("web1", "problem", epoch=1)
+        assert "may not write here" in row["problem"], row
+    finally:
+        host.directory.chmod(0o700)
+    site.wait_state("web1", "current", epoch=1, problem=None)
 
 
 def test_a_hub_that_has_lost_everything_gets_its_map_again(site):
@@ -239,6 +357,29 @@ def test_a_full_disk_leaves_the_old_map(site, record_property):
     assert site.pull(here).returncode == 0
     assert here.read_bytes() == anna.bytes()
     record_property("pulls with a disk too full for the map:", full)
+
+
+def test_a_push_to_a_full_disk_leaves_no_entry_in_the_log(programs, place):
+    (place / "shared").mkdir()
+    with Site(programs, place, f"file://{place}/shared/members.map") as site:
+        anna = site.operator()
+        anna.apply("a")
+        anna.push()
+        log = place / "shared/members.map.history/log"
+        before = log.read_text()
+        anna.apply(*LARGE, attributes=ATTRIBUTES)
+        command = ["sh", "-c", 'ulimit -f 1000; exec "$@"', "sh"]
+        done = subprocess.run(
+            [*command, programs["stead-sync"], "push", anna.map, site.url],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 74, done
+        assert log.read_text() == before
+        # the control: with room
+        assert anna.push().returncode == 0
+        assert anna.bytes()[96:128].hex() in log.read_text()
 
 
 def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property):

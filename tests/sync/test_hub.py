@@ -1,6 +1,7 @@
 """What users do every day: push, pull, watch, status, wait, forget, at every hub."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -13,9 +14,11 @@ def test_a_map_travels_with_its_history(site):
     anna = site.operator()
     for n in range(1, 4):
         anna.apply(*"abcd"[:n])
-    done = anna.push()
+    done = anna.push("--allow", "first")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "members: epoch 3 is the hub's first map\n"
+    assert done.stdout == (
+        "members: epoch 3 is the hub's first map; no host follows this hub yet\n"
+    )
     assert "already" in anna.push().stdout
     here = site.place / "here.map"
     done = site.pull(here)
@@ -36,6 +39,59 @@ def test_a_map_travels_with_its_history(site):
     assert epoch(here.read_bytes()) == 5
     assert epoch((site.place / "here.map.history/4").read_bytes()) == 4
     assert site.status() == {}
+
+
+def test_a_mistyped_hub_is_no_success(site):
+    anna = site.operator()
+    anna.apply("a")
+    assert "no host follows this hub yet" in anna.push().stdout
+    # nobody is there to wait for
+    lonely = site.sync("wait", site.url, "--timeout", "9")
+    assert lonely.returncode == 66 and "is the URL right?" in lonely.stderr, lonely
+    host = site.host("web1")
+    site.wait_state("web1", "current", epoch=1)
+    anna.apply("a", "b")
+    wrong = site.url + "s"
+    done = anna.push(url=wrong)
+    assert done.returncode == 69 and "--allow first" in done.stderr, done
+    assert wrong in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    for arguments in (("wait", wrong), ("wait", wrong, "--epoch", "2")):
+        done = site.sync(*arguments, "--timeout", "9")
+        assert done.returncode == 66 and wrong in done.stderr, done
+    for options in ((), ("--json",)):
+        done = site.sync("status", *options, wrong)
+        assert done.returncode == 66 and "is the URL right?" in done.stderr, done
+        assert done.stderr.count("\n") == 1
+    assert json.loads(done.stdout)["epoch"] is None
+    # the control: the right one
+    assert anna.push().returncode == 0
+    assert site.sync("wait", site.url, "--timeout", "60").returncode == 0
+    assert site.sync("status", site.url).returncode == 0
+    host.stop()
+    # whoever means it may begin with a later epoch
+    done = anna.push("--allow", "fork,first", url=wrong)
+    assert done.returncode == 0, done.stderr
+    assert "epoch 2 is the hub's first map; no host follows" in done.stdout
+
+
+def test_a_pull_says_that_it_has_repaired_the_map(site):
+    anna = site.operator()
+    anna.apply("a", "b")
+    anna.push()
+    here = site.place / "here.map"
+    assert "replaced" not in site.pull(here).stdout
+    whole = here.read_bytes()
+    for bad, word in ((None, "missing"), (b"", "damaged"), (whole[:-1], "damaged")):
+        if bad is None:
+            here.unlink()
+        else:
+            here.write_bytes(bad)
+        done = site.pull(here)
+        assert done.returncode == 0, done.stderr
+        assert f"the map here was {word}, and is replaced" in done.stdout, done.stdout
+        assert here.read_bytes() == whole
+    # the control
+    assert "is here already" in site.pull(here).stdout
 
 
 def test_a_host_that_was_away_for_long_finds_its_way_by_the_log(site):
@@ -156,7 +212,8 @@ def test_two_machines_of_one_name_are_told(site):
     anna = site.operator()
     anna.apply("a")
     anna.push()
-    site.host("web1").wait(1)
+    first = site.host("web1")
+    first.wait(1)
     site.wait_state("web1", "current", alive=True)
     other = site.host("web1", url=site.url)
     other.stop()
@@ -165,9 +222,49 @@ def test_two_machines_of_one_name_are_told(site):
     other.map, other.log = other.directory / "members.map", other.directory / "said"
     other.start()
     other.wait_said("another machine reports as web1")
-    # it has the map, and the first one still reports
-    other.wait(1)
-    assert site.status()["web1"]["alive"]
+    # nobody would know of its map: it takes none, not even the next one
+    anna.apply("a", "b")
+    anna.push()
+    first.wait(2)
+    site.wait_state("web1", "current", epoch=2, alive=True)
+    other.wait_said("installs no map until then")
+    assert not other.map.exists()
+    done = site.sync("pull", "--host", "web1", site.url, other.map)
+    assert done.returncode == 75 and not other.map.exists(), done
+    # a watch that is killed and started again at the same place is no other machine
+    first.stop()
+    first.start()
+    anna.apply("a", "b", "c")
+    anna.push()
+    first.wait(3)
+    assert first.said().count("another machine") == 0
+    # once the first one is gone, the other one goes on by itself
+    first.stop()
+    if site.cluster:
+        site.cluster.end_leases()
+    else:
+        report = site.place / "shared/members.map.hosts/web1"
+        os.utime(report, (report.stat().st_mtime - 1000,) * 2)
+    other.wait(3)
+    other.wait_said("all is well again: epoch 3 is in place")
+    site.wait_state("web1", "current", epoch=3, alive=True)
+    assert other.said().count("another machine") == 1
+
+
+def test_a_watch_at_an_empty_hub_says_once_that_it_waits(site):
+    host = site.host("web1")
+    host.wait_said("the hub has no map yet; this host waits")
+    row = site.wait_state("web1", "behind", epoch=0)
+    assert row["problem"] is None
+    done = site.sync("status", site.url)
+    assert "1 host: 1 behind" in done.stdout, done.stdout
+    assert "behind   none yet" in done.stdout, done.stdout
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    assert host.said().count("has no map yet") == 1
 
 
 def test_metrics_say_epoch_and_contact(site):
@@ -198,6 +295,11 @@ def test_bad_input_is_one_line(site):
     nothing = site.place / "nothing"
     for arguments, code in [
         (("push", anna.map, "members"), 64),
+        ((), 64),
+        (("carry",), 64),
+        (("psuh", anna.map), 64),
+        (("wait", site.url, "--epoch", "9x"), 64),
+        (("push", anna.map, site.url, "--allow", "everything"), 64),
         (("push", nothing, site.url), 66),
         (("push", anna.map, "http://127.0.0.1:1/m"), 64),
         (("pull", site.url, nothing / "m"), 66),
@@ -214,6 +316,10 @@ def test_bad_input_is_one_line(site):
         done = site.sync(*arguments)
         assert done.returncode == code, (arguments, done)
         assert done.stderr.count("\n") == (0 if code == 0 else 1), done.stderr
+        if code == 64:
+            assert done.stderr.startswith("stead-sync: "), done.stderr
+    told = site.sync("wait", site.url, "--epoch", "9x").stderr
+    assert "write a whole number" in told and "--help" in told, told
     assert not nothing.exists()
 
 
@@ -232,6 +338,9 @@ def test_a_web_server_serves_what_a_directory_has(programs, place):
         anna.apply("a")
         here = place / "here.map"
         assert site.pull(here, url=web).returncode == 66
+        early = site.host("early", url=web)
+        early.wait_said(f"{web}: the hub has no map yet; this host waits")
+        early.stop()
         anna.push()
         assert site.pull(here, url=web).returncode == 0
         host = site.host("web1", url=web)

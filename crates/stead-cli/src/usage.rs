@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use clap::builder::Styles;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use stead::error::usage_line;
 
 use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
@@ -125,28 +126,8 @@ pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
             out.bytes(text.as_bytes())?;
             Ok(None)
         }
-        _ => Err(Failure::new(USAGE, one_line(&error.render().to_string()))),
+        _ => Err(Failure::new(USAGE, usage_line(&error.render().to_string()))),
     }
-}
-
-/// Joins clap's paragraphs into one line: `what is wrong; tip: ..; usage: ..`.
-fn one_line(text: &str) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for paragraph in text.split("\n\n") {
-        for part in paragraph.split("\n  tip:") {
-            let words: Vec<&str> = part.split_whitespace().collect();
-            let part = words.join(" ");
-            if part.is_empty() || part.starts_with("For more information") {
-                continue;
-            }
-            let part = part
-                .strip_prefix("error: ")
-                .map_or(part.clone(), str::to_owned);
-            parts.push(part.replacen("Usage: ", "usage: ", 1));
-        }
-    }
-    parts.push("see --help".to_owned());
-    parts.join("; ")
 }
 
 #[cfg(test)]
@@ -184,7 +165,7 @@ mod tests {
             let Err(error) = Line::try_parse_from(bad) else {
                 panic!("{bad:?} is taken")
             };
-            let line = one_line(&error.render().to_string());
+            let line = usage_line(&error.render().to_string());
             assert!(
                 !line.contains('\n')
                     && line.ends_with("; see --help")

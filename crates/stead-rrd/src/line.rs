@@ -13,7 +13,7 @@ use crate::tls::Paths;
 
 /// Spread round-robin databases over many rrdcached servers, which clients use as if they were one
 #[derive(Parser)]
-#[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, after_help = CODES)]
+#[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, arg_required_else_help = false, after_help = CODES)]
 pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]

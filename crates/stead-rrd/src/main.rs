@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
+use stead::error::usage_line;
 use stead_rrd::exit::{Failure, IO, USAGE};
 use stead_rrd::line::{command, CommandLine, Task};
 use stead_rrd::{operate, run, say};
@@ -15,12 +16,13 @@ fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
+            if error.use_stderr() {
+                let line = usage_line(&error.render().to_string());
+                eprintln!("stead-rrd: {line}");
+                return ExitCode::from(USAGE);
+            }
             let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::from(USAGE)
-            } else {
-                ExitCode::SUCCESS
-            };
+            return ExitCode::SUCCESS;
         }
     };
     match run_verb(&matches) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,15 +158,44 @@ fn read(file: &Path) -> Result<String> {
 pub fn no_contact(server: &str, error: &ureq::Error) -> Failure {
     let why = match error {
         ureq::Error::Timeout(what) => format!("no answer in time ({what})"),
-        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            format!("{error}; nothing listens there: start the hub, or correct the address")
+        }
         error => error.to_string(),
     };
-    Failure::new(NO_CONTACT, format_args!("{server}: {why}"))
+    // a server answers the wrong protocol with something else, or ends the connection
+    let is_any = |ends: &[&str]| ends.iter().any(|end| why.contains(end));
+    let hint = match server.starts_with("https:") {
+        true if is_any(&["InvalidContentType", "unexpected end of file"]) => {
+            "; if the server speaks no TLS there, write the URL with http:// or etcd://"
+        }
+        false if is_any(&["Peer disconnected"]) => {
+            "; if the server speaks TLS there, write the URL with https:// or etcds://"
+        }
+        _ => "",
+    };
+    Failure::new(NO_CONTACT, format_args!("{server}: {why}{hint}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hub_that_cannot_be_reached_is_told_with_what_to_do() {
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        let line = no_contact("http://h:1", &ureq::Error::Io(refused)).line;
+        assert!(
+            line.starts_with("http://h:1: ") && line.contains("start the hub"),
+            "{line}"
+        );
+        let plain = io::Error::other("received corrupt message of type InvalidContentType");
+        let line = no_contact("https://h:1", &ureq::Error::Io(plain)).line;
+        assert!(
+            line.contains("write the URL with http:// or etcd://"),
+            "{line}"
+        );
+    }
 
     #[test]
     fn a_password_is_never_printed() {

@@ -60,6 +60,8 @@ impl<'a> Line<'a> {
         let newest = self.head.map_or(0, |head| head.epoch);
         match host.report.epoch {
             _ if host.report.problem.is_some() => State::Problem,
+            // at a hub without a map, too
+            0 => State::Behind,
             _ if self.is_fork(host) => State::Fork,
             epoch if epoch < newest => State::Behind,
             epoch if epoch > newest => State::Ahead,
@@ -70,15 +72,19 @@ impl<'a> Line<'a> {
 
     /// Whether the epoch of a host is known to be another than the hub's of this number.
     fn is_fork(&self, host: &Host) -> bool {
+        self.other(host).is_some()
+    }
+
+    /// Returns the digests of a host's epoch and of the hub's of the same number, if they are known
+    /// to be two maps.
+    pub fn other(&self, host: &Host) -> Option<(String, String)> {
         let report = &host.report;
-        let Some(head) = self.head.filter(|_| report.epoch > 0) else {
-            return false;
+        let head = self.head.filter(|_| report.epoch > 0)?;
+        let ours = match report.epoch == head.epoch {
+            true => hex(&head.digest),
+            false => (*self.digests.get(&report.epoch)?).to_owned(),
         };
-        if report.epoch == head.epoch {
-            return report.digest != hex(&head.digest);
-        }
-        let known = self.digests.get(&report.epoch);
-        known.is_some_and(|digest| *digest != report.digest)
+        (ours != report.digest).then(|| (report.digest.clone(), ours))
     }
 }
 
@@ -103,7 +109,11 @@ mod tests {
             problem: problem.map(str::to_owned),
             ..Report::new("web1", "i", None)
         };
-        Host { report, alive }
+        Host {
+            report,
+            alive,
+            age: None,
+        }
     }
 
     fn head() -> Head {
@@ -149,7 +159,10 @@ mod tests {
             assert_eq!(Line::of(Some(&head)).state(&host), expected, "{host:?}");
         }
         let nothing = host(0, 0, true, None);
-        assert_eq!(Line::of(None).state(&nothing), State::Current);
+        assert_eq!(Line::of(None).state(&nothing), State::Behind);
+        assert_eq!(Line::of(None).state(&host(6, 6, true, None)), State::Ahead);
+        let beside = Line::of(Some(&head)).other(&host(6, 5, true, None));
+        assert_eq!(beside, Some((hex(&[5; 32]), hex(&[6; 32]))));
     }
 
     #[test]

@@ -260,8 +260,9 @@ impl Shared for Directory {
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
                 continue;
             }
-            if let Some(There { report, alive, .. }) = self.read(&entry.path())? {
-                hosts.push(Host { report, alive });
+            if let Some(There { report, alive, age }) = self.read(&entry.path())? {
+                let age = Some(age.as_secs());
+                hosts.push(Host { report, alive, age });
             }
         }
         hosts.sort_by(|one, other| one.report.host.cmp(&other.report.host));

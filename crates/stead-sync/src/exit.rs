@@ -13,11 +13,12 @@ pub const NOT_YET: u8 = 1;
 pub const USAGE: u8 = 64;
 /// A map is damaged, too new, or of another cluster.
 pub const DATA: u8 = 65;
-/// The map, the hub's map or the host is missing.
+/// The map, the hub's map or the host is missing, or no host follows the hub.
 pub const NO_INPUT: u8 = 66;
 /// The hub cannot be reached.
 pub const NO_CONTACT: u8 = 68;
-/// A guard refuses: a fork, a step back, or a host that could not read the map.
+/// A guard refuses: a fork, a step back, a host that could not read the map, or a later epoch for a
+/// hub without a map.
 pub const REFUSED: u8 = 69;
 /// A fault in stead-sync itself.
 pub const INTERNAL: u8 = 70;
@@ -40,9 +41,10 @@ Exit codes:
       carry: some items failed, or a carry is open
   64  the command line is wrong
   65  a map is damaged, too new or of another cluster
-  66  a map is missing, or no host has this name
+  66  a map is missing, no host has this name, or no host follows the hub
   68  the hub cannot be reached
-  69  refused: a fork, a step back, or a host that cannot read the map
+  69  refused: a fork, a step back, a host that cannot read the map, or a later
+      epoch than 1 for a hub without a map
   70  a fault in stead-sync itself: please report it
   74  reading or writing failed
   75  another operator was first; nothing was changed

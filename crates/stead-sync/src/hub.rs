@@ -86,6 +86,8 @@ pub struct Host {
     pub report: Report,
     /// Whether a watcher is there now.
     pub alive: bool,
+    /// How many seconds ago the hub heard of it, where the hub knows that.
+    pub age: Option<u64>,
 }
 
 /// A hub that takes maps and reports.
@@ -115,6 +117,11 @@ pub trait Shared {
 
     /// Removes a host. Returns whether there was one.
     fn forget(&self, host: &str) -> Result<bool>;
+}
+
+/// Returns the first digits of a digest in hex digits, as messages show it.
+pub fn short(digest: &str) -> &str {
+    digest.get(..8).unwrap_or(digest)
 }
 
 /// Writes bytes as hex digits.

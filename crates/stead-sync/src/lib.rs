@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | place hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
+//! exit report | place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -45,6 +45,7 @@ pub mod contact;
 pub mod directory;
 pub mod etcd;
 pub mod exit;
+pub mod here;
 pub mod hub;
 pub mod inotify;
 pub mod instance;
@@ -68,6 +69,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 use clap::Parser;
+use stead::error::usage_line;
 
 use exit::{Failure, INTERNAL, IO, USAGE};
 
@@ -97,14 +99,12 @@ fn run_line() -> exit::Result {
     match line::CommandLine::try_parse() {
         Ok(parsed) => run::run(parsed.task),
         Err(error) => {
-            let _ = error.print();
-            match error.use_stderr() {
-                true => Err(Failure {
-                    code: USAGE,
-                    line: String::new(),
-                }),
-                false => Ok(()),
+            if error.use_stderr() {
+                let line = usage_line(&error.render().to_string());
+                return Err(Failure::new(USAGE, line));
             }
+            let _ = error.print();
+            Ok(())
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::exit::HELP;
 
 /// Bring maps to every host, and know which host has which epoch
 #[derive(Parser)]
-#[command(name = "stead-sync", version, max_term_width = 80, disable_help_subcommand = true, after_help = HELP)]
+#[command(name = "stead-sync", version, max_term_width = 80, disable_help_subcommand = true, arg_required_else_help = false, after_help = HELP)]
 pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]
@@ -64,7 +64,8 @@ Exit codes:
   65  a map is damaged, or the hub has another map
   66  the map is missing
   68  the hub cannot be reached
-  69  a registered host cannot read the map
+  69  a registered host cannot read the map, or the hub has no map and the
+      epoch is a later one than 1
   75  another operator was first; nothing was changed
   77  permission denied")]
 pub struct Push {
@@ -72,9 +73,11 @@ pub struct Push {
     pub map: PathBuf,
     /// The hub: etcd://HOST,HOST/PREFIX/NAME, etcds://... or file:///DIRECTORY/MAP
     pub url: String,
-    /// `fork`: also if the hub's newest map is no ancestor of this one
-    #[arg(long, value_name = "WORD", value_enum)]
-    pub allow: Option<AllowPush>,
+    /// Push a map that would be refused: `fork` allows one of which the hub's newest map is no
+    /// ancestor, `first` a later epoch than 1 to a hub without a map; separate several words by
+    /// commas
+    #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',')]
+    pub allow: Vec<AllowPush>,
     /// How many epochs the hub keeps [default: 8 in etcd, 32 in a directory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub keep: Option<u32>,
@@ -88,6 +91,8 @@ pub struct Push {
 pub enum AllowPush {
     /// Take the place of a map that is no ancestor.
     Fork,
+    /// Begin at a hub without a map with a later epoch than 1.
+    First,
 }
 
 /// What a pull may do.
@@ -183,6 +188,7 @@ Exit codes:
   0   every host has confirmed the newest epoch
   1   a host is behind, silent, or has a problem
   64  wrong usage
+  66  the hub has no map
   68  the hub cannot be reached
   77  permission denied")]
 pub struct Status {
@@ -206,7 +212,7 @@ Exit codes:
   0   every registered host has confirmed the epoch
   1   the time is up
   64  wrong usage
-  66  the hub has no map yet, and no --epoch was given
+  66  no host follows the hub, or it has no map yet and no --epoch was given
   68  the hub cannot be reached to learn its newest epoch
   77  permission denied")]
 pub struct Wait {
@@ -252,6 +258,7 @@ pub struct Forget {
 /// moment, and run again. docs/carry.md describes FILE, which names the map, the hub and the kind
 /// of data.
 #[derive(Args)]
+#[command(arg_required_else_help = false)]
 pub struct Carry {
     /// What to do.
     #[command(subcommand)]
@@ -362,6 +369,7 @@ Exit codes:
   65  a map is damaged, or the hub has another map
   66  a file is missing
   68  the hub cannot be reached; run it again
+  69  the hub has no map, or a host cannot read the map
   75  another process or operator was first
   77  permission denied")]
 pub struct CarryReverse {

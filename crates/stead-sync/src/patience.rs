@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::confirm::lacking;
+use crate::confirm::{lacking, Line};
 use crate::contact::Contact;
-use crate::exit::{Failure, Result, NOT_YET};
-use crate::hub::{Host, Hub};
+use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
+use crate::hub::{short, Head, Host, Hub};
 use crate::open::shared;
 use crate::watch::say;
 
@@ -24,12 +24,14 @@ pub struct Patience {
     pub grace: Duration,
     /// When to give up.
     pub timeout: Option<Duration>,
+    /// Whether a hub that no host follows is a failure.
+    pub needs_host: bool,
 }
 
 /// Waits until every registered host has confirmed the epoch, without interruption for the grace.
 /// Returns how many hosts there are. Goes on while the hub is away.
 ///
-/// Errors: `NOT_YET` when the time is up; those of the hub that do not pass by themselves.
+/// Errors: `NOT_YET` when the time is up; `NO_INPUT` when no host is registered; those of the hub that do not pass by themselves.
 pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
     let hosts = shared(hub, url)?;
     let began = Instant::now();
@@ -42,6 +44,17 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
         let (line, pause) = match found {
             Ok((head, hosts)) => {
                 contact.find().iter().for_each(|line| say(line));
+                if hosts.is_empty() && patience.needs_host {
+                    return Err(Failure::new(
+                        NO_INPUT,
+                        format_args!(
+                            "{url}: no host follows this hub, so nobody has confirmed epoch {}; \
+                             is the URL right? `stead-sync watch` and `stead-sync pull` register \
+                             a host",
+                            patience.epoch
+                        ),
+                    ));
+                }
                 let lacking = lacking(&hosts, head.as_ref(), patience.epoch);
                 if lacking.is_empty() {
                     let since = *since.get_or_insert(now);
@@ -62,7 +75,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
-                    (told(&lacking, hosts.len(), patience.epoch), LOOK)
+                    (
+                        told(&lacking, hosts.len(), head.as_ref(), patience.epoch),
+                        LOOK,
+                    )
                 }
             }
             Err(failure) if failure.is_contact() => {
@@ -103,7 +119,8 @@ pub fn hosts_have(count: usize) -> String {
     }
 }
 
-fn told(lacking: &[&Host], all: usize, epoch: u64) -> String {
+fn told(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> String {
+    let line = Line::of(head);
     let one = |host: &&Host| {
         let report = &host.report;
         let silent = if report.watched && !host.alive {
@@ -111,7 +128,18 @@ fn told(lacking: &[&Host], all: usize, epoch: u64) -> String {
         } else {
             ""
         };
-        format!("{} (epoch {}{silent})", report.host, report.epoch)
+        let which = match line.other(host) {
+            Some((theirs, ours)) => {
+                let (theirs, ours) = (short(&theirs), short(&ours));
+                format!(
+                    "another epoch {}: {theirs}, and the hub has {ours}",
+                    report.epoch
+                )
+            }
+            None if report.epoch == 0 => "no epoch".to_owned(),
+            None => format!("epoch {}", report.epoch),
+        };
+        format!("{} ({which}{silent})", report.host)
     };
     let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
     let more = match lacking.len().saturating_sub(NAMED) {

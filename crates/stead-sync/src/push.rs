@@ -20,21 +20,34 @@ pub enum Pushed {
     Already(Head),
 }
 
-/// Pushes the map at `path`. With `fork` it may take the place of a head that is no ancestor of it.
-/// The hub keeps the newest `keep` epochs, and while a carry is open the map where the data was.
+/// What a push may do that is refused otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Allowed {
+    /// Take the place of a head that is no ancestor of the map.
+    pub fork: bool,
+    /// Begin at a hub without a map with a later epoch than 1.
+    pub first: bool,
+}
+
+/// Pushes the map at `path` to the hub, whose URL is for messages. The hub keeps the newest `keep`
+/// epochs, and while a carry is open the map where the data was.
 ///
 /// Errors: `CONFLICT` when the hub has another map that is not an ancestor; `REFUSED` when a
-/// registered host cannot read the map; `DATA` when the hub is that of another map.
+/// registered host cannot read the map, or when the hub has no map and the epoch is a later one;
+/// `DATA` when the hub is that of another map.
 pub fn push(
     hub: &dyn Hub,
     shared: &dyn Shared,
+    url: &str,
     path: &Path,
-    fork: bool,
+    allowed: Allowed,
     keep: usize,
 ) -> Result<(Map, Pushed)> {
+    let fork = allowed.fork;
     let store = Store::new(path, KEEP);
     let map = Map::open_uncached(path)?;
-    for host in shared.hosts()? {
+    let hosts = shared.hosts()?;
+    for host in &hosts {
         if let Some(why) = host.report.cannot_read(&map) {
             return Err(Failure::new(
                 REFUSED,
@@ -52,10 +65,21 @@ pub fn push(
             if is_same && matches!(hub.map(head, head.epoch), Ok(Some(_))) {
                 return Ok((map, Pushed::Already(head.clone())));
             }
-            check_identity(head, &map)?;
+            check_identity(hub, head, &map)?;
             if !fork {
                 check_line(head, &map, &store)?;
             }
+        }
+        if head.is_none() && map.epoch() > 1 && !allowed.first {
+            return Err(Failure::new(
+                REFUSED,
+                format_args!(
+                    "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
+                     nothing was changed: correct the URL, or push with --allow first",
+                    followed_by(hosts.len()),
+                    map.epoch()
+                ),
+            ));
         }
         let older = older(head.as_ref(), &map, &store, keep);
         check_origin(head.as_ref(), &map, &older)?;
@@ -78,10 +102,25 @@ pub fn push(
     ))
 }
 
-fn check_identity(head: &Head, map: &Map) -> Result {
-    let ours = (map.name().to_owned(), hex(&map.map_id()));
-    match &head.identity {
-        Some(theirs) if *theirs != ours => Err(Failure::new(
+/// Says how many hosts follow a hub: `no host follows`.
+pub fn followed_by(hosts: usize) -> String {
+    match hosts {
+        0 => "no host follows".to_owned(),
+        1 => "1 host follows".to_owned(),
+        hosts => format!("{hosts} hosts follow"),
+    }
+}
+
+fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
+    let of = |map: &Map| (map.name().to_owned(), hex(&map.map_id()));
+    let ours = of(map);
+    let theirs = match &head.identity {
+        Some(theirs) => Some(theirs.clone()),
+        // a map that is damaged at the hub says nothing
+        None => hub.map(head, head.epoch).ok().flatten().as_ref().map(of),
+    };
+    match theirs {
+        Some(theirs) if theirs != ours => Err(Failure::new(
             DATA,
             format_args!(
                 "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; name \

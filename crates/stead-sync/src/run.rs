@@ -17,14 +17,16 @@ use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
-use crate::hub::{hex, Hub};
+use crate::hub::{hex, short, Hub};
 use crate::instance;
 use crate::interrupted::say_how_to_go_on;
-use crate::line::{AllowPull, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch};
+use crate::line::{
+    AllowPull, AllowPush, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch,
+};
 use crate::open::{open, shared};
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
-use crate::push::{push, Pushed};
+use crate::push::{followed_by, push, Allowed, Pushed};
 use crate::status;
 use crate::watch;
 
@@ -56,11 +58,35 @@ fn run_push(task: &Push) -> Result {
         (None, true) => KEEP_ETCD,
         (None, false) => KEEP,
     };
-    let (map, pushed) = push(&*hub, to, &task.map, task.allow.is_some(), keep)?;
+    let allowed = Allowed {
+        fork: task.allow.contains(&AllowPush::Fork),
+        first: task.allow.contains(&AllowPush::First),
+    };
+    let (map, pushed) = push(&*hub, to, &task.url, &task.map, allowed, keep)?;
     let epoch = map.epoch();
     let name = map.name();
+    let digest = hex(&map.digest());
     match pushed {
-        Pushed::Done(None) => out(&format!("{name}: epoch {epoch} is the hub's first map\n")),
+        Pushed::Done(None) => {
+            let hosts = to.hosts().map_or(0, |hosts| hosts.len());
+            let yet = if hosts == 0 { " yet" } else { "" };
+            out(&format!(
+                "{name}: epoch {epoch} is the hub's first map; {} this hub{yet}\n",
+                followed_by(hosts)
+            ))
+        }
+        Pushed::Done(Some(head)) if head.digest == map.digest() => out(&format!(
+            "{name}: epoch {epoch} was damaged at the hub, and is whole there again\n"
+        )),
+        Pushed::Done(Some(head)) if head.epoch >= epoch => {
+            let which = if head.epoch == epoch { "another " } else { "" };
+            out(&format!(
+                "{name}: epoch {epoch} ({}) is the hub's newest, in place of {which}epoch {} ({})\n",
+                short(&digest),
+                head.epoch,
+                short(&hex(&head.digest))
+            ))
+        }
         Pushed::Done(Some(head)) => out(&format!(
             "{name}: epoch {epoch} is the hub's newest, after epoch {}\n",
             head.epoch
@@ -84,6 +110,7 @@ fn run_pull(task: &Pull) -> Result {
             watch::register(&*hub, &host, &task.map)?
         }
     };
+    let before = store.current();
     let Some(pulled) = pull(&*hub, &store, KEEP, accept)? else {
         return Err(Failure::new(
             NO_INPUT,
@@ -99,10 +126,15 @@ fn run_pull(task: &Pull) -> Result {
         to.report(&report, false)?;
     }
     let map = task.map.display();
-    match pulled.standing {
-        store::Standing::Same => out(&format!("{map}: epoch {} is here already\n", head.epoch)),
-        _ => out(&format!("{map}: {}\n", head.told())),
-    }
+    let mended = match (before, pulled.standing) {
+        (Ok(Some(_)), store::Standing::Same) => {
+            return out(&format!("{map}: epoch {} is here already\n", head.epoch))
+        }
+        (Ok(None), store::Standing::First) | (Ok(Some(_)), _) => "",
+        (Ok(None), _) => "; the map here was missing, and is replaced",
+        (Err(_), _) => "; the map here was damaged, and is replaced",
+    };
+    out(&format!("{map}: {}{mended}\n", head.told()))
 }
 
 fn run_watch(task: Watch) -> Result {
@@ -131,6 +163,15 @@ fn run_status(task: &Status) -> Result {
         }
         false => out(&status.table(head.as_ref()))?,
     }
+    if head.is_none() {
+        return Err(Failure::new(
+            NO_INPUT,
+            format_args!(
+                "{}: this hub has no map; is the URL right? `stead-sync push` brings the first one",
+                task.url
+            ),
+        ));
+    }
     match status.is_well() {
         true => Ok(()),
         false => Err(silent(NOT_YET)),
@@ -155,6 +196,7 @@ fn run_wait(task: &Wait) -> Result {
         epoch,
         grace: Duration::from_secs(task.grace),
         timeout: task.timeout.map(Duration::from_secs),
+        needs_host: true,
     };
     let n = wait(&*hub, &task.url, patience)?;
     out(&format!("{} confirmed epoch {epoch}\n", hosts_have(n)))

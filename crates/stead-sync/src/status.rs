@@ -10,6 +10,9 @@ use crate::hub::{hex, Head, Host};
 /// The width of everything that a person reads.
 const WIDTH: usize = 80;
 
+/// How many seconds the clock of a host may be ahead of the one here.
+const AHEAD: u64 = 60;
+
 /// The longest name that the table shows whole.
 const NAME: usize = 32;
 
@@ -34,8 +37,12 @@ struct Row<'a> {
     installed: u64,
     alive: bool,
     watched: bool,
-    /// seconds since its last report, by the two clocks
+    /// seconds since its last report: by the hub's clock, or by those of the host and of this
+    /// machine where the hub has none
     age: u64,
+    /// whether the clock of the host is ahead, so that the age is not known
+    #[serde(skip)]
+    is_ahead: bool,
     version: &'a str,
     readers: &'a str,
     problem: Option<&'a str>,
@@ -53,7 +60,8 @@ impl<'a> Status<'a> {
             installed: host.report.installed,
             alive: host.alive,
             watched: host.report.watched,
-            age: now.saturating_sub(host.report.time),
+            age: host.age.unwrap_or(now.saturating_sub(host.report.time)),
+            is_ahead: host.age.is_none() && host.report.time > now + AHEAD,
             version: &host.report.version,
             readers: &host.report.readers,
             problem: host.report.problem.as_deref(),
@@ -117,11 +125,14 @@ impl<'a> Status<'a> {
                 true => row.version.to_owned(),
                 false => format!("{} ({})", row.version, row.readers),
             };
+            let epoch = match row.epoch {
+                0 => "none yet".to_owned(),
+                epoch => epoch.to_string(),
+            };
             let _ = writeln!(
                 text,
-                "{host:<name$}  {:<7}  {:>8}  {:>9}  {version}",
+                "{host:<name$}  {:<7}  {epoch:>8}  {:>9}  {version}",
                 row.state.word(),
-                row.epoch,
                 seen(row)
             );
             for line in row.problem.into_iter().flat_map(|why| wrapped(why, "    ")) {
@@ -136,6 +147,9 @@ impl<'a> Status<'a> {
 fn seen(row: &Row) -> String {
     if row.alive {
         return "now".to_owned();
+    }
+    if row.is_ahead {
+        return "unknown".to_owned();
     }
     match row.age {
         age @ 0..120 => format!("{age} s ago"),
@@ -194,6 +208,7 @@ mod tests {
                 ..Report::new(name, "i", None)
             },
             alive,
+            age: None,
         };
         let head = Head {
             epoch: 7,
@@ -225,6 +240,16 @@ mod tests {
             "{table}"
         );
         assert!(table.contains("2 h ago"), "{table}");
+        // a clock that is wrong by a day
+        let wrong = |time, age| {
+            let mut wrong = host("web5", 7, false, None);
+            (wrong.report.time, wrong.age) = (time, age);
+            let hosts = [wrong];
+            Status::of("etcd://h/m", Some(&head), &hosts, 9000).table(Some(&head))
+        };
+        assert!(wrong(99_000, None).contains("unknown"));
+        assert!(wrong(99_000, Some(70)).contains("70 s ago"));
+        assert!(wrong(9030, None).contains("0 s ago"));
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!(json["hosts"][0]["state"], "problem");
     }

@@ -20,7 +20,8 @@ use stead::{Map, Store};
 
 use crate::command;
 use crate::contact::Contact;
-use crate::exit::{Failure, Result, CONFLICT};
+use crate::exit::{Failure, Result, CONFLICT, DATA};
+use crate::here::{Here, Look};
 use crate::hub::{hex, Head, Hub};
 use crate::instance;
 use crate::metrics::{Figures, MetricsFile};
@@ -60,7 +61,7 @@ pub struct Options {
 pub struct Watch {
     hub: Box<dyn Hub>,
     options: Options,
-    store: Store,
+    here: Here,
     contact: Contact,
     /// what this host has to say
     report: Report,
@@ -71,12 +72,16 @@ pub struct Watch {
     head: Option<Head>,
     /// the head that was refused, and why: nothing is fetched twice for the same refusal
     refused: Option<(Head, String)>,
-    /// whether the file of the map was read whole
-    checked: bool,
+    /// why the map that was here is not in place
+    broken: Option<String>,
+    /// whether it was said that the hub has no map
+    said_empty: bool,
     /// the epoch after which --exec ran
     executed: u64,
     /// what was said last, since a problem is said once
     said: Option<String>,
+    /// the same for the file of the metrics
+    said_of_metrics: Option<String>,
     beaten: Option<Instant>,
     /// how long to pause after what contact with the hub does not mend
     retry: Duration,
@@ -93,7 +98,7 @@ impl Watch {
         let report = Report::new(&options.host, &mark, options.readers);
         Ok(Watch {
             hub,
-            store,
+            here: Here::new(store),
             contact: Contact::default(),
             report,
             sent: None,
@@ -101,9 +106,11 @@ impl Watch {
             metrics: options.metrics.as_deref().map(MetricsFile::new),
             head: None,
             refused: None,
-            checked: false,
+            broken: None,
+            said_empty: false,
             executed: 0,
             said: None,
+            said_of_metrics: None,
             beaten: None,
             retry: RETRY,
             options,
@@ -194,14 +201,15 @@ impl Watch {
         }
     }
 
-    /// Registers, installs, executes, reports.
+    /// Looks at the map here, registers, installs, executes, reports.
     fn round(&mut self) -> Result {
-        if self.sent.is_none() {
-            self.see_map();
-        }
+        self.look();
         let registered = self.keep_registered();
-        if registered.as_ref().is_err_and(Failure::is_contact) {
-            return registered;
+        if let Err(failure) = &registered {
+            // a host that nobody knows of must not have a map that nobody knows of
+            if failure.is_contact() || self.sent.is_none() {
+                return registered;
+            }
         }
         let before = self.head.take();
         self.head = self.hub.head()?;
@@ -211,25 +219,55 @@ impl Watch {
         }
         self.install()?;
         self.execute();
-        // a name that another machine has does not keep the map from being installed
         registered.and_then(|()| self.send())?;
         // a problem that comes again is said again
-        if self.report.problem.is_none() && (self.sent.is_some() || self.hub.shared().is_none()) {
-            self.said = None;
+        if self.report.problem.is_none()
+            && (self.sent.is_some() || self.hub.shared().is_none())
+            && self.said.take().is_some()
+        {
+            say(&match self.here.held() {
+                Some((epoch, _)) => format!("all is well again: epoch {epoch} is in place"),
+                None => "all is well again".to_owned(),
+            });
         }
         Ok(())
     }
 
-    /// Takes note of the map that is installed on this host.
-    fn see_map(&mut self) {
-        if let Ok(Some(map)) = self.store.current() {
-            self.checked = true;
+    /// Looks at the map of this host. One that is missing or damaged is replaced from the history,
+    /// if that has it; otherwise the installation replaces it.
+    fn look(&mut self) {
+        let (why, what) = match self.here.look() {
+            Look::Unchanged => return,
+            Look::Whole(map) => return self.has(&map),
+            Look::Missing if self.here.held().is_none() => return,
+            Look::Missing => (
+                format!("{}: the map here is missing", self.options.map.display()),
+                "missing",
+            ),
+            Look::Damaged(why) => (format!("the map here is damaged: {why}"), "damaged"),
+        };
+        // it is in place no longer, so it is not confirmed either
+        self.report.epoch = 0;
+        self.report.digest.clear();
+        self.report.installed = 0;
+        self.figures.epoch = 0;
+        self.figures.confirmed = 0;
+        self.broken = Some(why.clone());
+        self.tell_problem(why);
+        let Some(epoch) = self.here.restore() else {
+            return;
+        };
+        say(&format!(
+            "the {what} map was replaced by epoch {epoch} of the history here"
+        ));
+        if let Look::Whole(map) = self.here.look() {
             self.has(&map);
         }
     }
 
     /// Notes that a map is in place.
     fn has(&mut self, map: &Map) {
+        self.broken = None;
         self.figures.map = map.name().to_owned();
         self.figures.epoch = map.epoch();
         self.report.installed = map.epoch();
@@ -252,9 +290,15 @@ impl Watch {
         if self.sent.is_some() && self.beaten.is_some_and(|at| at.elapsed() < BEAT / 2) {
             return Ok(());
         }
-        if self.sent.is_some() && !shared.beat(&self.report.at(seconds()))? {
-            say("this host was forgotten; it registers again");
-            self.sent = None;
+        if self.sent.is_some() {
+            match shared.beat(&self.report.at(seconds())) {
+                Ok(true) => {}
+                Ok(false) => {
+                    say("this host was forgotten; it registers again");
+                    self.sent = None;
+                }
+                Err(failure) => return Err(self.unregistered(failure)),
+            }
         }
         self.beaten = Some(Instant::now());
         match self.sent {
@@ -279,23 +323,43 @@ impl Watch {
                 self.sent = Some(report);
                 Ok(())
             }
-            Err(failure) if failure.code == CONFLICT => {
-                self.tell_problem(failure.line);
-                Ok(())
-            }
-            Err(failure) => Err(failure),
+            Err(failure) => Err(self.unregistered(failure)),
         }
+    }
+
+    /// Takes note of a failure to register. Another machine may have the name of this host.
+    fn unregistered(&mut self, failure: Failure) -> Failure {
+        if failure.code != CONFLICT {
+            return failure;
+        }
+        self.sent = None;
+        Failure::new(
+            CONFLICT,
+            format_args!(
+                "{}; this watch installs no map until then, and tries again",
+                failure.line
+            ),
+        )
     }
 
     /// Installs the head, if it is not installed yet.
     fn install(&mut self) -> Result {
         let Some(head) = self.head.clone() else {
+            if !self.said_empty {
+                self.said_empty = true;
+                say(&format!(
+                    "{}: the hub has no map yet; this host waits for the first push there",
+                    self.options.url
+                ));
+            }
+            self.note_problem();
             return Ok(());
         };
+        self.said_empty = false;
         self.figures.hub = head.epoch;
         if self.is_in_place(&head) {
             self.refused = None;
-            self.report.problem = None;
+            self.note_problem();
             return Ok(());
         }
         if let Some((refused, why)) = &self.refused {
@@ -305,20 +369,24 @@ impl Watch {
                 return Ok(());
             }
         }
-        let pulled = pull_head(&*self.hub, &head, &self.store, KEEP, Accept::default());
+        let pulled = pull_head(
+            &*self.hub,
+            &head,
+            self.here.store(),
+            KEEP,
+            Accept::default(),
+        );
         match pulled {
             Ok(Some(pulled)) => {
                 let before = self.figures.epoch;
-                let map = self.store.current()?;
-                if let Some(map) = &map {
-                    self.has(map);
-                }
-                self.checked = true;
+                let was_broken = self.broken.is_some();
+                self.look();
                 self.refused = None;
-                self.report.problem = None;
+                self.note_problem();
                 self.figures.installed += 1;
                 let from = match pulled.standing {
                     Standing::First => "the first map here".to_owned(),
+                    _ if was_broken => "in place of the one that was missing or damaged".to_owned(),
                     Standing::Same => "the file was missing or damaged".to_owned(),
                     _ => format!("after epoch {before}"),
                 };
@@ -332,7 +400,15 @@ impl Watch {
             Err(failure) if failure.code == CONFLICT => Err(failure),
             Err(failure) => {
                 self.figures.refused += 1;
-                let line = format!("{}; epoch {} stays", failure.line, self.figures.epoch);
+                let line = match self.figures.epoch {
+                    0 if self.broken.is_some() && failure.code == DATA => format!(
+                        "{}; the history here does not have it either: remove the file, and the \
+                         hub's map takes its place",
+                        failure.line
+                    ),
+                    0 => failure.line.clone(),
+                    epoch => format!("{}; epoch {epoch} stays", failure.line),
+                };
                 self.report.problem = Some(failure.line);
                 // a full disk may have room the next time; a map does not change by itself
                 let is_final = failure.code == crate::exit::REFUSED;
@@ -344,14 +420,17 @@ impl Watch {
         }
     }
 
-    /// Whether the file of the map is this one. It is read whole once, and later only its header.
-    fn is_in_place(&mut self, head: &Head) -> bool {
-        if !self.checked {
-            return false;
-        }
-        match Store::peek(self.store.path()) {
-            Ok(peeked) => (peeked.epoch, peeked.digest) == (head.epoch, head.digest),
-            Err(_) => false,
+    /// Whether the map in place is this one.
+    fn is_in_place(&self, head: &Head) -> bool {
+        self.broken.is_none() && self.here.held() == Some((head.epoch, head.digest))
+    }
+
+    /// Takes note of what is wrong here although nothing is to be installed.
+    fn note_problem(&mut self) {
+        let why = self.broken.clone();
+        self.report.problem = why.or_else(|| self.here.why_not_writable());
+        if let Some(why) = self.report.problem.clone() {
+            self.tell_problem(why);
         }
     }
 
@@ -360,18 +439,18 @@ impl Watch {
         let Some(text) = self.options.exec.clone() else {
             return;
         };
-        let Ok(now) = Store::peek(self.store.path()) else {
+        let Some((epoch, digest)) = self.here.held().filter(|_| self.broken.is_none()) else {
             return;
         };
-        if now.epoch == self.executed && self.report.digest == hex(&now.digest) {
+        if epoch == self.executed && self.report.digest == hex(&digest) {
             return;
         }
         let variables = [
             ("STEAD_SYNC_MAP", self.options.map.display().to_string()),
             ("STEAD_SYNC_NAME", self.figures.map.clone()),
-            ("STEAD_SYNC_EPOCH", now.epoch.to_string()),
+            ("STEAD_SYNC_EPOCH", epoch.to_string()),
             ("STEAD_SYNC_OLD_EPOCH", self.executed.to_string()),
-            ("STEAD_SYNC_DIGEST", hex(&now.digest)),
+            ("STEAD_SYNC_DIGEST", hex(&digest)),
             ("STEAD_SYNC_URL", self.options.url.clone()),
         ];
         let mut last = Instant::now();
@@ -387,18 +466,16 @@ impl Watch {
         };
         match command::run(&text, &variables, self.options.exec_limit, &mut tick) {
             Ok(()) => {
-                self.executed = now.epoch;
-                self.confirm(now.epoch, &now.digest);
+                self.executed = epoch;
+                self.confirm(epoch, &digest);
             }
             Err(why) => {
                 self.figures.failed += 1;
                 self.report.problem = Some(format!(
-                    "{why}; epoch {} is installed and not confirmed",
-                    now.epoch
+                    "{why}; epoch {epoch} is installed and not confirmed"
                 ));
                 self.tell_problem(format!(
-                    "{why}; epoch {} is not confirmed, and it runs again",
-                    now.epoch
+                    "{why}; epoch {epoch} is not confirmed, and it runs again"
                 ));
             }
         }
@@ -406,8 +483,11 @@ impl Watch {
 
     fn write_metrics(&mut self) {
         let Some(file) = &self.metrics else { return };
-        if let Err(failure) = file.write(&self.figures, &self.options.map) {
-            self.tell_problem(failure.line);
+        let line = file.write(&self.figures, &self.options.map).err();
+        let line = line.map(|failure| failure.line);
+        if line != self.said_of_metrics {
+            line.iter().for_each(|line| say(line));
+            self.said_of_metrics = line;
         }
     }
 }

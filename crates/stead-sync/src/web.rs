@@ -94,6 +94,10 @@ impl Web {
                 DATA,
                 format_args!("{url}: the server sends the request elsewhere ({status}); give the URL where the map is"),
             )),
+            400 => Err(Failure::new(
+                NO_CONTACT,
+                format_args!("{url}: the server says 400; if it speaks TLS there, write https://"),
+            )),
             status => Err(Failure::new(NO_CONTACT, format_args!("{url}: the server says {status}"))),
         }
     }

@@ -412,6 +412,30 @@ impl std::error::Error for Error {
     }
 }
 
+/// Returns the message of a mistake on a command line as one line: `what is wrong; tip: ..; usage:
+/// ..; see --help`. The text is what clap, by which every program of stead reads its command line,
+/// writes in several paragraphs.
+pub fn usage_line(text: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for paragraph in text.split("\n\n") {
+        for part in paragraph.split("\n  tip:") {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            let part = words.join(" ");
+            if part.is_empty() || part.starts_with("For more information") {
+                continue;
+            }
+            let part = part
+                .strip_prefix("error: ")
+                .map_or(part.clone(), str::to_owned);
+            let part = part.replacen("Usage: ", "usage: ", 1);
+            // the words of Rust's parser of numbers
+            parts.push(part.replace("invalid digit found in string", "write a whole number"));
+        }
+    }
+    parts.push("see --help".to_owned());
+    parts.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

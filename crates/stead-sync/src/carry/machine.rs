@@ -40,7 +40,7 @@ use crate::instance;
 use crate::open::shared;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
-use crate::push::push;
+use crate::push::{push, Allowed};
 use crate::report::Report as HostReport;
 use crate::watch::{say, seconds};
 
@@ -243,7 +243,15 @@ impl<'a> Machine<'a> {
 
     /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
     fn push(&self, map: &Map) -> Result<bool> {
-        match push(self.hub, self.shared, &self.settings.map, false, KEEP_HUB) {
+        let Settings { url, map: file, .. } = self.settings;
+        match push(
+            self.hub,
+            self.shared,
+            url,
+            file,
+            Allowed::default(),
+            KEEP_HUB,
+        ) {
             Ok((pushed, _)) => Ok(pushed.digest() == map.digest()),
             Err(failure) if failure.code == CONFLICT => {
                 // somebody else has taken a step, or this is a fork
@@ -282,6 +290,7 @@ impl<'a> Machine<'a> {
             epoch: map.epoch(),
             grace: self.settings.grace(),
             timeout: None,
+            needs_host: false,
         };
         let hosts = (self.wait)(self.hub, &self.settings.url, patience)?;
         // one of them is this process
@@ -564,7 +573,8 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
         true => before,
         false => store.carry(&before, Step::Reverse)?,
     };
-    push(hub, to, &settings.map, false, KEEP_HUB)?;
+    let Settings { url, map: file, .. } = settings;
+    push(hub, to, url, file, Allowed::default(), KEEP_HUB)?;
     Ok(map)
 }
 

@@ -156,10 +156,11 @@ impl Calls {
         let text = answer.body_mut().read_to_string().unwrap_or_default();
         let told: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let said = told["message"].as_str().or(told["error"].as_str());
-        let said = said.unwrap_or(if text.is_empty() {
-            "no reason given"
-        } else {
-            &text
+        let said = said.unwrap_or(match text.trim() {
+            "" => "no reason given",
+            // a page for people, of another kind of server
+            page if page.starts_with('<') => "something that is no JSON",
+            text => text,
         });
         let line = format!("{}: etcd says: {said}", self.server());
         let is = |words: &[&str]| words.iter().any(|word| said.contains(word));

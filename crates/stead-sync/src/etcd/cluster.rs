@@ -215,7 +215,12 @@ impl Shared for Etcd {
             })?;
             let key = self.keys.alive(&report.host);
             let alive = alives.pairs.iter().any(|pair| pair.key == key);
-            hosts.push(Host { report, alive });
+            // etcd has no times of its own
+            hosts.push(Host {
+                report,
+                alive,
+                age: None,
+            });
         }
         Ok(hosts)
     }

@@ -125,13 +125,18 @@ impl Store {
         for map in came.filter(|map| !self.has_copy(map)) {
             self.keep_copy(map, access)?;
         }
-        // before the map, too: whoever finds it and asks who made it gets an answer
+        let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
+        // before the log: a disk without room for the map leaves no entry of it
+        let draft = match in_place {
+            true => None,
+            false => Some(Temporary::write(&directory, &self.map, new, access)?),
+        };
+        // before the map is in place: whoever finds it and asks who made it gets an answer
         self.tell_arrival(arrival, access);
         let outdated = self.outdated(new);
-        let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
         let mut synced = Ok(());
-        if !in_place {
-            Temporary::write(&directory, &self.map, new, access)?.rename(&self.map)?;
+        if let Some(draft) = draft {
+            draft.rename(&self.map)?;
             synced = sync_directory(&directory);
         }
         let kept = match self.has_copy(new) {

@@ -25,7 +25,7 @@ use crate::directory::Directory;
 use crate::exit::{Failure, Result, CONFLICT, USAGE};
 use crate::hub::Shared;
 use crate::pull::pull;
-use crate::push::push;
+use crate::push::{push, Allowed};
 
 /// The nodes that a fleet may have.
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -167,7 +167,9 @@ impl Operator {
     }
 
     fn push(&self, fork: bool, counts: &mut Counts) {
-        match push(&self.hub, &self.hub, self.store.path(), fork, KEEP) {
+        let allowed = Allowed { fork, first: false };
+        let path = self.store.path();
+        match push(&self.hub, &self.hub, "the hub", path, allowed, KEEP) {
             Ok(_) => *counts.entry("pushed").or_default() += 1,
             Err(failure) => refused(&failure, counts),
         }

@@ -1,0 +1,194 @@
+//! The map file of this host: whether it is whole, and still the one that was read last.
+//!
+//! A header can be right in a file that is damaged further on. So the whole file is read and
+//! verified, and read again whenever its inode, its size or one of its times differs.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{accessat, Access, AtFlags, CWD};
+use stead::format::Digest;
+use stead::store::{Accept, Arrival};
+use stead::{Map, Status, Store};
+
+/// What tells that a file is another one, or has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stamp([i64; 7]);
+
+impl Stamp {
+    /// Returns the stamp of a file; `None` when there is none.
+    fn of(path: &Path) -> Option<Stamp> {
+        let meta = fs::metadata(path).ok()?;
+        Some(Stamp([
+            meta.dev() as i64,
+            meta.ino() as i64,
+            meta.size() as i64,
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.ctime(),
+            meta.ctime_nsec(),
+        ]))
+    }
+}
+
+/// What a look at the file has found.
+#[derive(Debug)]
+pub enum Look {
+    /// The file is the one that was found whole, or damaged, the last time.
+    Unchanged,
+    /// There is a whole map.
+    Whole(Box<Map>),
+    /// There is no file.
+    Missing,
+    /// The file is no whole map, or cannot be read; this says why.
+    Damaged(String),
+}
+
+/// The map file of this host.
+#[derive(Debug)]
+pub struct Here {
+    store: Store,
+    /// the file that was read last
+    stamp: Option<Stamp>,
+    /// the epoch that was whole last
+    held: Option<(u64, Digest)>,
+}
+
+impl Here {
+    /// Returns the file of a store, which nobody has looked at yet.
+    pub fn new(store: Store) -> Here {
+        Here {
+            store,
+            stamp: None,
+            held: None,
+        }
+    }
+
+    /// Returns the store of the map.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the epoch and the digest of the map that was whole last.
+    pub fn held(&self) -> Option<(u64, Digest)> {
+        self.held
+    }
+
+    /// Looks at the file, and reads it if it is not the one that was read last.
+    pub fn look(&mut self) -> Look {
+        // taken before the file is read: what changes meanwhile is read the next time
+        let stamp = Stamp::of(self.store.path());
+        if stamp.is_some() && stamp == self.stamp {
+            return Look::Unchanged;
+        }
+        self.stamp = stamp;
+        match self.store.current() {
+            Ok(Some(map)) => {
+                self.held = Some((map.epoch(), map.digest()));
+                Look::Whole(Box::new(map))
+            }
+            Ok(None) => Look::Missing,
+            Err(error) => {
+                if !matches!(error.status(), Status::Format | Status::Digest) {
+                    // a file that cannot be read now may be readable the next time
+                    self.stamp = None;
+                }
+                Look::Damaged(error.to_string())
+            }
+        }
+    }
+
+    /// Puts the map that was whole last into its place again, from the history. Returns its epoch
+    /// when the history has it.
+    pub fn restore(&mut self) -> Option<u64> {
+        let (epoch, digest) = self.held?;
+        let kept = self.store.open_epoch(epoch).ok()?;
+        let arrival = Arrival {
+            map: &kept,
+            older: &[],
+            log: &[],
+        };
+        let is_it = kept.digest() == digest;
+        (is_it && self.store.install(arrival, Accept::default()).is_ok()).then_some(epoch)
+    }
+
+    /// Says why this process could not put another map into the place of this one, as far as that
+    /// is known without trying.
+    pub fn why_not_writable(&self) -> Option<String> {
+        let path = self.store.path();
+        let beside = |end: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            name
+        };
+        let directory = path.parent().filter(|p| *p != Path::new(""));
+        let directory = directory.unwrap_or(Path::new("."));
+        let into = Access::WRITE_OK | Access::EXEC_OK;
+        for (file, access) in [
+            (directory.as_os_str().to_owned(), into),
+            (beside(".history"), into),
+            (beside(".lock"), Access::WRITE_OK),
+        ] {
+            match accessat(CWD, &file, access, AtFlags::EACCESS) {
+                // the installation makes what is missing
+                Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+                Err(errno) => {
+                    return Some(format!(
+                        "{}: this watch may not write here ({}), so it cannot install the next \
+                         map; let its user write there",
+                        Path::new(&file).display(),
+                        std::io::Error::from(errno)
+                    ))
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stead::{build, Fleet};
+
+    fn publish(path: &Path) -> Here {
+        let fleet = Fleet::parse("name = 'm'\nnode = [{name = 'a'}]", "fleet").unwrap();
+        let map = build(&fleet, None).unwrap();
+        let store = Store::new(path, 8);
+        store.publish(None, &map).unwrap();
+        Here::new(store)
+    }
+
+    #[test]
+    fn a_file_that_is_changed_in_any_way_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        let mut here = publish(&path);
+        assert!(matches!(here.look(), Look::Whole(_)));
+        assert!(matches!(here.look(), Look::Unchanged));
+        let whole = fs::read(&path).unwrap();
+        let mut flipped = whole.clone();
+        flipped[300] ^= 1;
+        let mut damaged = 0;
+        for bytes in [&whole[..whole.len() - 1], &flipped, b"", b"no map"] {
+            // as an editor does it: a new file of the same name
+            fs::write(dir.path().join("new"), bytes).unwrap();
+            fs::rename(dir.path().join("new"), &path).unwrap();
+            assert!(matches!(here.look(), Look::Damaged(_)));
+            assert!(matches!(here.look(), Look::Unchanged));
+            assert_eq!(here.restore(), Some(1));
+            assert!(matches!(here.look(), Look::Whole(_)));
+            assert_eq!(fs::read(&path).unwrap(), whole);
+            damaged += 1;
+        }
+        assert_eq!(damaged, 4);
+        fs::remove_file(&path).unwrap();
+        assert!(matches!(here.look(), Look::Missing));
+        assert_eq!(here.restore(), Some(1));
+        // the control: what the history does not have cannot come from there
+        fs::remove_file(&path).unwrap();
+        fs::remove_dir_all(dir.path().join("m.history")).unwrap();
+        assert_eq!(here.restore(), None);
+    }
+}
