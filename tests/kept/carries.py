@@ -96,8 +96,9 @@ def site(run, carry, mended=True):
 
 
 def push(run):
-    """Brings the map to the hub, which a carry wants there."""
-    run(f"stead-sync push data.map file://{run.place.resolve()}/hub/members.map")
+    """Brings the map to the hub, which a carry wants there. It is a later epoch than the first."""
+    url = f"file://{run.place.resolve()}/hub/members.map"
+    run(f"stead-sync push --allow first data.map {url}")
 
 
 def state_of(run):

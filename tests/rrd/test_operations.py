@@ -759,6 +759,13 @@ def options(programs, verb):
     }
 
 
+def test_a_mistake_on_the_command_line_is_one_line(programs):
+    for mistake in ((), ("sevre",), ("serve",), ("status", "--router")):
+        code, out, said = stead_rrd(programs, *mistake)
+        assert (code, out, said.count("\n")) == (64, "", 1), said
+        assert said.startswith("stead-rrd: ") and said.endswith("; see --help\n")
+
+
 def test_the_manual_has_every_option_and_every_exit_code(programs):
     page = (ROOT / "docs" / "rrd-reference.md").read_text()
     verbs = ("serve", "files", "status", "move", "repair", "check", "promote")

@@ -31,7 +31,8 @@ pub struct Patience {
 /// Waits until every registered host has confirmed the epoch, without interruption for the grace.
 /// Returns how many hosts there are. Goes on while the hub is away.
 ///
-/// Errors: `NOT_YET` when the time is up; `NO_INPUT` when no host is registered; those of the hub that do not pass by themselves.
+/// Errors: `NOT_YET` when the time is up; `NO_INPUT` when no host is registered; those of the hub
+/// that do not pass by themselves.
 pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
     let hosts = shared(hub, url)?;
     let began = Instant::now();
