@@ -171,8 +171,8 @@ impl Protocol<'_> {
         each.collect()
     }
 
-    /// Whether only the second of two nodes has an item, also after a time in which a delete that is
-    /// under way reaches it.
+    /// Whether only the second of two nodes has an item, also after a time in which a delete that
+    /// is under way reaches it.
     pub fn is_only_second(&self, first: &Node, second: &Node, item: &Item) -> Done<bool> {
         for look in 0..LOOKS {
             self.pause(CHANGED * 4, look);

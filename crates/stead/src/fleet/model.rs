@@ -36,8 +36,8 @@ pub struct Fleet {
     /// How much one publish may move, as a part of all copies, if `[guard]` limits it. A map does
     /// not store it.
     pub move_limit: Option<Share>,
-    /// Whether a first map may be made of it. The fleet of an adopted ring only goes on from the map
-    /// that was drawn: without that map, keys would be elsewhere. A map does not store it.
+    /// Whether a first map may be made of it. The fleet of an adopted ring only goes on from the
+    /// map that was drawn: without that map, keys would be elsewhere. A map does not store it.
     pub first_map: bool,
     /// The line of `first_map`; 0 when the fleet does not set it or was not read from a text.
     pub first_map_line: usize,

@@ -222,8 +222,8 @@ impl Search<'_> {
         lists
     }
 
-    /// Returns the nodes that an item may get as one more, the emptiest first: those in the outermost
-    /// domains that have the fewest of its nodes.
+    /// Returns the nodes that an item may get as one more, the emptiest first: those in the
+    /// outermost domains that have the fewest of its nodes.
     fn apart(&self, item: &Item) -> Vec<usize> {
         let domain = |node: usize| self.places.get(node).and_then(|place| place.first());
         let copies = |node: &usize| {

@@ -53,8 +53,8 @@ pub enum Planned {
     /// The map is as it was when the plan was made: this map, or none for a first map. The plan's
     /// map can be published on it.
     On(Option<Box<Map>>),
-    /// The plan was carried out already: its map is the newest epoch, or was followed by others that
-    /// did not take it back. This is the newest map.
+    /// The plan was carried out already: its map is the newest epoch, or was followed by others
+    /// that did not take it back. This is the newest map.
     Done(Box<Map>),
 }
 
@@ -260,8 +260,8 @@ impl Store {
         )))
     }
 
-    /// Whether the newest map is again what it was before a change: the same fleet, or all points at
-    /// the same nodes. An epoch that is not kept any more cannot be compared.
+    /// Whether the newest map is again what it was before a change: the same fleet, or all points
+    /// at the same nodes. An epoch that is not kept any more cannot be compared.
     fn is_back(&self, now: &Map, change: &Map) -> bool {
         let before = change.epoch().checked_sub(1);
         let Some(before) = before.and_then(|epoch| self.open_epoch(epoch).ok()) else {
