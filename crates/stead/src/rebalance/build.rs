@@ -33,8 +33,8 @@ pub const ALGORITHM: u32 = 2;
 /// rule; `Fleet` when pins overlap, or for a first map of a fleet with `first_map = false`;
 /// `Impossible` when `max_slices` is too low, or when fewer nodes can hold than there are replicas;
 /// `Carrying` when a carry is open and the fleet changes anything; `Version` when this stead does
-/// not know all features of the previous map; `Memory` or `MemoryLimit` when there may not be enough
-/// memory (see [`memory`]).
+/// not know all features of the previous map; `Memory` or `MemoryLimit` when there may not be
+/// enough memory (see [`memory`]).
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
