@@ -247,12 +247,12 @@ fn a_plan_is_shown_on_the_epoch_that_it_was_made_on() {
     let place = Place::with_map();
     let fleet = fs::read_to_string(place.file("fleet.toml")).unwrap();
     let add = |name: &str| format!("{fleet}\n[[node]]\nname = \"{name}\"\n");
-    place.write("more.toml", &add("more"));
+    place.write("more.toml", add("more"));
     place.good(&["plan", "more.toml", "m.map", "-o", "next.plan"]);
     let page = place.good(&["report", "m.map", "next.plan", "-o", "-"]);
     place.good(&["apply", "next.plan", "m.map"]);
     place.good(&["report", "m.map", "next.plan", "-o", "-"]);
-    place.write("other.toml", &add("more").replace("more", "other"));
+    place.write("other.toml", add("more").replace("more", "other"));
     place.good(&["apply", "other.toml", "m.map", "--allow", "take-back"]);
     let ran = place.run(&["report", "m.map", "next.plan", "-o", "page.html"]);
     ran.bad(

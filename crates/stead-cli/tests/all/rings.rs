@@ -359,7 +359,7 @@ fn what_production_does_is_compared_and_its_ring_found() {
     );
     // a rule that stead does not know: what agrees by chance is not listed
     let unknown: String = (0..600)
-        .map(|i| format!("k{i}\t{}\n", order[(i * 2_654_435_761 >> 16) % 3]))
+        .map(|i| format!("k{i}\t{}\n", order[((i * 2_654_435_761) >> 16) % 3]))
         .collect();
     let ran = dir.feed(&["check", "u.map", "--observed", "-"], unknown.as_bytes());
     let said = String::from_utf8(ran.out).unwrap();
