@@ -7,107 +7,24 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
-import places
 import pytest
-from carry_servers import KINDS, ServerCarry, program
+from carry_servers import KINDS
 from carry_site import Carry
+from carry_sql import ALL, KEYS, begun, needed
 from ports import free_port
 from sync_servers import Process, wait_for
 from sync_site import Site
 
-KEYS = [f"key{n:03}" for n in range(40)]
-
-
-def needed(kind):
-    missing = [name for name in KINDS[kind].needs if not program(name)]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} are not installed")
-
-
-class SqlCarry(ServerCarry):
-    """Databases on three nodes, and a carry that has begun and has not moved anything."""
-
-    def file_with(self, tables, **more):
-        """Writes the file of the carry with these tables and settings."""
-        name = "postgresql" if self.is_postgresql else "mariadb"
-        connection = re.search(
-            r"^connection = .*", self.kind.file(self.roots), re.MULTILINE
-        )
-        connection = more.pop("connection", connection[0].removeprefix("connection = "))
-        listed = ", ".join(f"{{ table = '{t}', key = '{k}' }}" for t, k in tables)
-        lines = [f"[{name}]", f"connection = {connection}", f"tables = [{listed}]"]
-        lines += [f"{key} = {value}" for key, value in more.items()]
-        super(ServerCarry, self).write_file(kind="\n".join(lines))
-
-    @property
-    def is_postgresql(self):
-        return "psql" in self.kind.needs
-
-    def at(self, *nodes):
-        """Runs statements of the owner at nodes."""
-
-        def run(*statements):
-            for node in nodes:
-                with contextlib.closing(self.connect(node)) as client:
-                    for statement in statements:
-                        client.run(statement)
-
-        return run
-
-    def to(self):
-        """The user of the carry, as GRANT writes it."""
-        return "carry" if self.is_postgresql else "carry@localhost"
-
-    @contextlib.contextmanager
-    def changed(self, nodes, statements, undo):
-        """Other tables at nodes, and at the end the ones of before."""
-        self.at(*nodes)(*statements)
-        try:
-            yield
-        finally:
-            self.at(*nodes)(*undo)
-            self.file_with([("members", "member")])
-
-    def refused(self, *parts):
-        """Checks that nothing begins, with or without --dry-run, and why. Returns what is
-        said with it.
-        """
-        for options in ((), ("--dry-run",)):
-            done = self.run(*options)
-            assert done.returncode == 66, (done.returncode, done.stderr)
-            assert all(part in done.stderr for part in parts), done.stderr
-            assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert self.state() == "old"
-        return done.stderr
-
-    def goes(self):
-        """Checks that the carry could begin. Returns what is said."""
-        done = self.run("--dry-run")
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
 
 @pytest.fixture(scope="module", params=["postgresql", "mariadb"])
 def carry(programs, request):
-    needed(request.param)
-    place = Path(tempfile.mkdtemp(prefix="stead-sql-", dir=places.short()))
-    (place / "shared").mkdir()
-    site = Site(programs, place, f"file://{place}/shared/members.map")
-    with site, SqlCarry(site, request.param, KEYS, ("a", "b")) as made:
-        made.fill()
-        made.begin("a", "b", "c")
-        made.file_with([("members", "member")])
+    with begun(programs, request.param) as made:
         yield made
-    shutil.rmtree(place, ignore_errors=True)
 
 
 only_postgresql = pytest.mark.parametrize("carry", ["postgresql"], indirect=True)
 only_mariadb = pytest.mark.parametrize("carry", ["mariadb"], indirect=True)
-
-ALL = ("a", "b", "c")
 
 
 def test_the_privileges_of_the_docs_are_enough_to_begin(carry):
@@ -441,7 +358,7 @@ def test_one_server_by_two_ways_is_told(programs, place, kind):
             )
             done = carry.run("--dry-run")
             assert done.returncode == 66, done.stderr
-            assert "node b: another node has the same database" in done.stderr
+            assert "node b: another node, a, has the same database" in done.stderr
     finally:
         server.end(made.kill)
 

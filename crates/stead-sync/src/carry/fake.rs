@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::Mutex;
 
-use super::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 
 /// The items of a node: a number for each name, which is the value and the version.
 type Items = BTreeMap<Vec<u8>, u8>;
@@ -99,6 +99,10 @@ fn version(value: Option<&u8>) -> Option<Version> {
 impl Kind for Memory {
     fn ready(&self, _: &[&Node]) -> Done {
         Ok(())
+    }
+
+    fn about(&self) -> About {
+        About::default()
     }
 
     fn keys(

@@ -9,6 +9,8 @@
 //! c0ffee00 failed a NAME WHY
 //! 1ab2c3d4 end a                        node a is done
 //! aa00bb11 passed copy 7
+//! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
+//! 0a1b2c3d again                        the passes begin again; what is in flight stays so
 //! ```
 //!
 //! It is a text file to which lines are appended, each with a checksum. What a crash leaves
@@ -26,6 +28,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{flock, FlockOperation};
 use twox_hash::XxHash3_64;
 
+use super::about::About;
 use super::kind::Item;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
@@ -50,6 +53,8 @@ pub enum Mark {
 pub struct Story {
     /// Which carry it is: the id of the map and the digest of the map where the data was.
     pub carry: String,
+    /// What it is about. Older journals do not say it.
+    pub about: Option<About>,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -161,6 +166,18 @@ impl Journal {
     /// Returns what it knows.
     pub fn story(&self) -> Story {
         self.lock().story.clone()
+    }
+
+    /// Returns what the carry is about.
+    pub fn about(&self) -> Option<About> {
+        self.lock().story.about.clone()
+    }
+
+    /// Notes what the carry is about, and with `again` that all passes begin again.
+    pub fn note(&self, about: &About, again: bool) -> Result {
+        let mut lines = vec![about_line(about)];
+        lines.extend(again.then(|| "again".to_owned()));
+        self.write(&lines, true)
     }
 
     /// Returns how far a node is done in the present pass.
@@ -325,12 +342,24 @@ impl Story {
         let item = |at: usize| self::read_item(rest.get(at)?);
         match what {
             "begin" => self.carry = rest.join(" "),
+            "about" => {
+                let parts = rest.get(1..)?.chunks(2).enumerate().map(|(n, pair)| {
+                    (pair.len() == 2).then_some(())?;
+                    Some((text(2 * n + 1)?, text(2 * n + 2)?))
+                });
+                self.about = Some(About {
+                    parts: parts.collect::<Option<_>>()?,
+                    form: text(0)?,
+                });
+            }
+            "again" => {
+                self.passed.clear();
+                self.begin_anew();
+                self.pass = None;
+            }
             "pass" => {
                 self.pass = Some((text(0)?, number(1)?));
-                self.marks.clear();
-                self.failed.clear();
-                self.aside.clear();
-                self.done = 0;
+                self.begin_anew();
             }
             "passed" => {
                 self.passed.insert((text(0)?, number(1)?));
@@ -367,10 +396,19 @@ impl Story {
         Some(())
     }
 
+    /// Forgets how far a pass was done.
+    fn begin_anew(&mut self) {
+        self.marks.clear();
+        self.failed.clear();
+        self.aside.clear();
+        self.done = 0;
+    }
+
     /// Returns the lines that say all this.
     fn lines(&self) -> Vec<String> {
         let node = |name: &str| escaped(name.as_bytes());
         let mut lines = vec![format!("begin {}", self.carry)];
+        lines.extend(self.about.iter().map(about_line));
         lines.extend(
             self.passed
                 .iter()
@@ -434,6 +472,17 @@ fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
         }
     }
     Ok((story, good))
+}
+
+fn about_line(about: &About) -> String {
+    let mut line = format!("about {}", escaped(about.form.as_bytes()));
+    for (part, value) in &about.parts {
+        for text in [part, value] {
+            line += " ";
+            line += &escaped(text.as_bytes());
+        }
+    }
+    line
 }
 
 fn unknown(line: &str, path: &Path) -> Failure {
@@ -523,7 +572,39 @@ mod tests {
         }
     }
 
+    fn about() -> About {
+        About {
+            form: "12".to_owned(),
+            ..About::join([
+                About::of("[files] pattern", "{a} b"),
+                About::of("[redis]", ""),
+            ])
+        }
+    }
+
+    #[test]
+    fn passes_begin_again_and_what_is_in_flight_stays_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        let journal = Journal::open(&path, "id").unwrap();
+        assert_eq!(journal.about(), None);
+        fill(&journal);
+        journal.end_pass("copy", 7).unwrap();
+        assert_eq!(journal.about(), Some(about()));
+        let other = About::of("[redis]", "");
+        journal.note(&other, true).unwrap();
+        let flights = journal.story().flights;
+        drop(journal);
+        let again = Journal::open(&path, "id").unwrap();
+        let story = again.story();
+        assert!(!again.is_passed("copy", 7) && again.mark("c").is_none());
+        assert_eq!((&story.flights, story.flights.len()), (&flights, 1));
+        assert_eq!((story.pass, story.failed.len()), (None, 0));
+        assert_eq!(story.about, Some(other));
+    }
+
     fn fill(journal: &Journal) {
+        journal.note(&about(), false).unwrap();
         journal.begin_pass("copy", 7).unwrap();
         journal.count(900).unwrap();
         let (one, other) = (item("a b/,%\n", "k"), item("", ""));
@@ -544,7 +625,7 @@ mod tests {
     fn a_line_of_a_newer_program_is_refused_and_not_cut_off() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m.carry");
-        for newer in ["weigh a 7", "mark", "pass copy soon"] {
+        for newer in ["weigh a 7", "mark", "pass copy soon", "about 1 part"] {
             let text = [framed("begin 1 2"), framed(newer)].concat();
             fs::write(&path, &text).unwrap();
             let failure = Journal::open(&path, "1 2").err().unwrap();

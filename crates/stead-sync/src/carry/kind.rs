@@ -52,6 +52,8 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::about::About;
+
 /// A node, as the kinds see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
@@ -208,6 +210,15 @@ pub struct Compared {
     pub equal: bool,
 }
 
+/// Something that ties an item to another one, so that they cannot be carried apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tie {
+    /// What they are, in the plural: `rows of items that refer to rows of orders of another key`.
+    pub what: String,
+    /// One of them.
+    pub example: String,
+}
+
 /// A kind of data: see the head of this module for what it must guarantee.
 pub trait Kind: Send + Sync {
     /// Checks that the nodes can be used: reachable, permitted, alike. It changes nothing, and is
@@ -305,6 +316,20 @@ pub trait Kind: Send + Sync {
     /// Says in a few words what the kind noticed and left alone, for the report.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns what the options say about which items there are. It is known after
+    /// [`Kind::ready`].
+    fn about(&self) -> About;
+
+    /// Returns what ties items of a node to others.
+    fn ties(&self, _node: &Node, _items: &[&Item]) -> Done<Vec<Tie>> {
+        Ok(Vec::new())
+    }
+
+    /// Says why nothing more may be done in this run, such as a table that was changed.
+    fn halted(&self) -> Option<String> {
+        None
     }
 
     /// Returns how many of the things it has listed are no items, so that they are left alone.

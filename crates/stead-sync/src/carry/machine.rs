@@ -25,6 +25,7 @@ use stead::carry::{Carry, State, Step};
 use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
+use super::about;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
 use super::outcome::{Report, Work};
@@ -137,7 +138,7 @@ impl<'a> Machine<'a> {
                 };
             }
             if journal.is_none() {
-                let name = format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest));
+                let name = name_of(&map, &carry);
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
             }
             let Some(journal) = &journal else { continue };
@@ -155,6 +156,9 @@ impl<'a> Machine<'a> {
                     false => "",
                 };
                 ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
+                if about::note(journal, &self.kind.about(), &carry)? && !is_first {
+                    say("other data is to be carried than before, so its passes begin again");
+                }
             }
             if is_first {
                 refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
@@ -404,6 +408,9 @@ impl<'a> Machine<'a> {
         self.told.extend(noted(task, &tally));
         self.report.notes = self.kind.notes();
         self.report.notes.extend(self.told.iter().cloned());
+        if matches!(end, Ok(End::Done)) {
+            refuse_tied(&tally)?;
+        }
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             refuse_blind(&tally, &*self.kind, self.settings)?;
         }
@@ -435,6 +442,11 @@ impl<'a> Machine<'a> {
         self.report.at(map);
         Ok(())
     }
+}
+
+/// Names a carry in its journal.
+fn name_of(map: &Map, carry: &Carry) -> String {
+    format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest))
 }
 
 /// The failure of a map without an open carry.
@@ -523,6 +535,22 @@ fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
     Err(Failure::new(NO_INPUT, line))
 }
 
+/// Refuses to carry items apart that are tied to each other.
+fn refuse_tied(tally: &Tally) -> Result {
+    match tally.ties() {
+        None => Ok(()),
+        Some(ties) => Err(Failure::new(
+            NO_INPUT,
+            format_args!(
+                "{ties}; rows of different keys do not go together, so one could be deleted or \
+                 changed with the other, or hold it; give such rows the key of the row to which \
+                 they refer, or drop these foreign keys until the carry is closed; no old copy was \
+                 removed"
+            ),
+        )),
+    }
+}
+
 /// What a pass has found that nobody may have expected, with an example.
 fn noted(task: Task, tally: &Tally) -> Option<String> {
     let counts = tally.counts();
@@ -590,11 +618,16 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     let mut report = Report::default();
     report.at(&map);
     let map_id = map.map_id();
+    let name = name_of(&map, &carry);
     let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost)?;
     let kind = settings.kind(&map_id)?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
     ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    let story = Journal::peek(&settings.journal())?.unwrap_or_default();
+    if let Some(then) = story.about.filter(|_| story.carry == name) {
+        about::begins_again(&then, &kind.about(), &carry)?;
+    }
     refuse_overlooked(kind.overlooked(&nodes))?;
     let (tally, stop) = (Tally::default(), AtomicBool::new(false));
     let throttle = Throttle::new(0, 0);
@@ -618,6 +651,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
     report.notes.extend(noted(Task::Count, &tally));
+    refuse_tied(&tally)?;
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
 }

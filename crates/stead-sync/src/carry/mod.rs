@@ -12,6 +12,7 @@
 //!
 //! docs/carry.md is the user's manual.
 
+pub mod about;
 mod attributes;
 pub mod base64_bytes;
 #[cfg(test)]

@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
-use super::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 use super::protocol::{Outcome, Protocol};
 
 /// What the nodes have: a value and a number that no other write has.
@@ -115,6 +115,10 @@ fn version(value: Value) -> Option<Version> {
 impl Kind for Fake {
     fn ready(&self, _: &[&Node]) -> Done {
         Ok(())
+    }
+
+    fn about(&self) -> About {
+        About::default()
     }
 
     fn keys(

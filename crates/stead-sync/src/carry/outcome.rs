@@ -70,6 +70,14 @@ pub struct Failed {
     pub why: String,
 }
 
+impl Failed {
+    /// Whether another one failed for the same reason, which may name the item.
+    fn is_like(&self, other: &Failed) -> bool {
+        let bare = |failed: &Failed| failed.why.replacen(&failed.item, "", 1);
+        self.why == other.why || bare(self) == bare(other)
+    }
+}
+
 impl Work {
     /// Returns what a pass has done.
     pub fn of(task: Task, tally: &Tally, routes: &Routes, took: Duration) -> Work {
@@ -172,14 +180,24 @@ impl Report {
     /// What failed, and what was left alone.
     fn rest(&self) -> String {
         let mut text = String::new();
-        for failed in self.failed.iter().take(SHOWN) {
-            text += &format!(
-                "failed: node {}, {}: {}\n",
-                failed.node, failed.item, failed.why
-            );
+        // items that failed for one reason are told together
+        let mut reasons: Vec<(&Failed, usize)> = Vec::new();
+        for failed in &self.failed {
+            match reasons.iter_mut().find(|(first, _)| first.is_like(failed)) {
+                Some((_, more)) => *more += 1,
+                None => reasons.push((failed, 0)),
+            }
         }
-        if let Some(more) = self.failed.len().checked_sub(SHOWN + 1) {
-            text += &format!("... and {} more; --json lists all\n", more + 1);
+        for (failed, more) in reasons.iter().take(SHOWN) {
+            let Failed { node, item, why } = failed;
+            text += &format!("failed: node {node}, {item}: {why}\n");
+            if *more > 0 {
+                text += &format!("... and {more} more for this reason; --json lists all\n");
+            }
+        }
+        if let Some(rest) = reasons.get(SHOWN..).filter(|rest| !rest.is_empty()) {
+            let count: usize = rest.iter().map(|(_, more)| more + 1).sum();
+            text += &format!("... and {count} more; --json lists all\n");
         }
         for note in &self.notes {
             text += &format!("note: {note}\n");
@@ -239,6 +257,38 @@ mod tests {
         report.state = Some("new");
         let state = "epoch 8: the carry is in the state new\n";
         assert_eq!(report.untold(), format!("{note}{state}"));
+    }
+
+    #[test]
+    fn items_that_failed_for_one_reason_are_told_together() {
+        let mut report = report();
+        let failed = |node: &str, item: &str, why: &str| Failed {
+            node: node.to_owned(),
+            item: item.to_owned(),
+            why: why.to_owned(),
+        };
+        report.failed = (0..30)
+            .map(|n| failed("a", &format!("k{n}"), "no room"))
+            .collect();
+        report
+            .failed
+            .push(failed("b", "x", "x: it is written all the time"));
+        report
+            .failed
+            .push(failed("b", "y", "y: it is written all the time"));
+        report.failed.push(failed("b", "z", "another"));
+        let text = report.untold();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..5],
+            [
+                "failed: node a, k0: no room",
+                "... and 29 more for this reason; --json lists all",
+                "failed: node b, x: x: it is written all the time",
+                "... and 1 more for this reason; --json lists all",
+                "failed: node b, z: another",
+            ]
+        );
     }
 
     #[test]

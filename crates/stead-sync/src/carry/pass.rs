@@ -25,7 +25,7 @@ use super::route::Routes;
 use super::settings::Limits;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
-use crate::exit::{Failure, Result, IO, REFUSED};
+use crate::exit::{Failure, Result, IO, NO_INPUT, REFUSED};
 
 /// How many items are in flight at once for each listed node, at least.
 const BATCH: usize = 256;
@@ -344,6 +344,9 @@ impl Pass<'_> {
 
     /// Does a batch of a node, and notes that it is done up to `mark`.
     fn batch(&self, node: &Node, loads: &[Load], mark: Option<&[u8]>) -> Result {
+        if matches!(self.task, Task::Count | Task::Check) {
+            self.tie(node, loads)?;
+        }
         if self.task == Task::Count {
             for (_, job) in loads {
                 self.tally.items.fetch_add(1, Ordering::Relaxed);
@@ -368,6 +371,21 @@ impl Pass<'_> {
             return Ok(());
         }
         journal.land(flight, &node.name, mark, loads.len() as u64)
+    }
+
+    /// Looks for what ties the items of a batch to others, before anything of them is removed.
+    fn tie(&self, node: &Node, loads: &[Load]) -> Result {
+        for loads in loads.chunks(BATCH) {
+            let items: Vec<&Item> = loads.iter().map(|(item, _)| item).collect();
+            let ties = self.protocol().retry(|| self.kind.ties(node, &items));
+            let ties = ties.map_err(|fault| match self.kind.halted() {
+                Some(line) => Failure::new(NO_INPUT, line),
+                None => Failure::new(IO, fault.line),
+            })?;
+            ties.into_iter()
+                .for_each(|tie| self.tally.tie(&node.name, tie));
+        }
+        Ok(())
     }
 
     /// Makes durable what a batch has added.
@@ -660,6 +678,10 @@ impl Pass<'_> {
     }
 
     fn fail(&self, node: &Node, item: &Item, fault: &Fault) -> Result {
+        if let Some(line) = self.kind.halted() {
+            // nothing is wrong with the item itself, and it stays in flight
+            return Err(Failure::new(NO_INPUT, line));
+        }
         if let Some(journal) = self.journal {
             journal.fail(&node.name, item, &fault.line)?;
         }

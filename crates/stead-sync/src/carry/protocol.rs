@@ -26,6 +26,10 @@ const CHANGED: Duration = Duration::from_millis(2);
 /// How often an item is begun again that is written all the time. The pauses make some minutes.
 const AGAIN: u32 = 60;
 
+/// How often a copy may be another value than what was copied, at least: applications write the
+/// source before the target, and the second of two writes may come between.
+const DISTORTED: u32 = 3;
+
 /// How often two places that differ are looked at again: a write may be under way.
 const LOOKS: u32 = 6;
 
@@ -120,9 +124,18 @@ impl Protocol<'_> {
     /// Makes the target equal to the source.
     pub fn settle(&self, from: &Node, to: &Node, item: &Item) -> Done<Outcome> {
         let mut outcome = Outcome::Present;
+        // what the source had when it was copied, and how often the copy was another value although
+        // the source still had that
+        let (mut copied, mut distorted): (Option<Version>, u32) = (None, 0);
         for again in 0..AGAIN {
             self.pause(CHANGED, again);
             let both = self.retry(|| self.kind.compare(from, to, item))?;
+            if !both.equal && both.second.is_some() {
+                distorted += u32::from(copied.is_some() && copied == both.first);
+                if distorted >= self.tries.max(DISTORTED) {
+                    return Err(distorts(to, item));
+                }
+            }
             if both.equal {
                 let now = self.retry(|| self.kind.version(from, item))?;
                 if now == both.first {
@@ -135,6 +148,7 @@ impl Protocol<'_> {
                     self.retry(|| self.kind.remove(to, item, &version))?;
                 }
                 None => {
+                    copied = both.first;
                     self.copy(from, to, item)?;
                 }
             }
@@ -325,6 +339,16 @@ impl Protocol<'_> {
             left -= nap;
         }
     }
+}
+
+fn distorts(node: &Node, item: &Item) -> Fault {
+    Fault::final_one(format_args!(
+        "{}: node {} has another value each time it was copied there, although the value at the old \
+         place stays the same: that node changes what is written, probably by a trigger, or a \
+         program writes only there; look for it",
+        item.told(),
+        node.name
+    ))
 }
 
 fn busy(node: &Node, item: &Item) -> Fault {

@@ -8,11 +8,12 @@ use serde::Deserialize;
 use super::kind::Kind;
 use super::memcached::Memcached;
 use crate::access::Secret;
+use crate::exit::{Failure, Result, NO_INPUT, USAGE};
 
 /// The environment variable with the password, where no file is named.
 const PASSWORD: &str = "STEAD_CARRY_PASSWORD";
 
-type Made = Result<Box<dyn Kind>, String>;
+type Made = Result<Box<dyn Kind>>;
 
 /// `[memcached]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -123,7 +124,10 @@ impl SqlOptions {
     fn sql<D: super::sql::database::Database>(&self, directory: &Path) -> Made {
         use super::sql::{database, Sql};
         if self.tables.is_empty() {
-            return Err("`tables` is empty; name a table and the column with its key".to_owned());
+            return Err(Failure::new(
+                USAGE,
+                "`tables` is empty; name a table and the column with its key",
+            ));
         }
         let named = self.tables.iter().map(|options| database::Named {
             table: options.table.clone(),
@@ -143,17 +147,26 @@ impl SqlOptions {
     not(any(feature = "redis", feature = "postgres", feature = "mysql")),
     expect(dead_code)
 )]
-fn password(file: Option<&Path>, directory: &Path) -> Result<Option<Secret>, String> {
+fn password(file: Option<&Path>, directory: &Path) -> Result<Option<Secret>> {
     let text = match file {
         Some(file) => {
             let file = directory.join(file);
             let text = fs::read_to_string(&file);
-            let text = text.map_err(|e| format!("cannot read {}: {e}", file.display()))?;
+            let unread = |e| {
+                Failure::new(
+                    NO_INPUT,
+                    format_args!("cannot read {}: {e}", file.display()),
+                )
+            };
+            let text = text.map_err(unread)?;
             let line = text.lines().next().unwrap_or_default().to_owned();
             if line.is_empty() {
-                return Err(format!(
-                    "{}: its first line is empty; write the password there",
-                    file.display()
+                return Err(Failure::new(
+                    NO_INPUT,
+                    format_args!(
+                        "{}: its first line is empty; write the password there",
+                        file.display()
+                    ),
                 ));
             }
             line
@@ -165,7 +178,8 @@ fn password(file: Option<&Path>, directory: &Path) -> Result<Option<Secret>, Str
 
 #[cfg(not(all(feature = "redis", feature = "postgres", feature = "mysql")))]
 fn without(feature: &str) -> Made {
-    Err(format!(
-        "this stead-sync was built without the feature {feature}; build it with it"
+    Err(Failure::new(
+        USAGE,
+        format_args!("this stead-sync was built without the feature {feature}; build it with it"),
     ))
 }

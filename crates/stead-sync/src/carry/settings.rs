@@ -182,9 +182,7 @@ impl Settings {
     ///
     /// Errors: what is wrong with its options.
     pub fn kind(&self, map_id: &[u8]) -> Result<Box<dyn Kind>> {
-        let mut kinds = self
-            .kinds(map_id)
-            .map_err(|line| Failure::new(USAGE, line))?;
+        let mut kinds = self.kinds(map_id)?;
         match kinds.len() {
             // its names are in journals as they are
             1 => Ok(kinds.remove(0).1),
@@ -193,14 +191,15 @@ impl Settings {
     }
 
     /// Returns each kind that the file names, with its word.
-    fn kinds(&self, map_id: &[u8]) -> std::result::Result<Vec<Named>, String> {
-        type Made = std::result::Result<Box<dyn Kind>, String>;
+    fn kinds(&self, map_id: &[u8]) -> Result<Vec<Named>> {
+        type Made = Result<Box<dyn Kind>>;
         fn boxed<K: Kind + 'static>(kind: K) -> Box<dyn Kind> {
             Box::new(kind)
         }
         let directory = &self.directory;
-        let files = |o: &FilesOptions| Files::new(o.clone(), map_id).map(boxed);
-        let shell = |o: &ShellOptions| Shell::new(o.clone()).map(boxed);
+        let wrong = |line: String| Failure::new(USAGE, line);
+        let files = |o: &FilesOptions| Files::new(o.clone(), map_id).map(boxed).map_err(wrong);
+        let shell = |o: &ShellOptions| Shell::new(o.clone()).map(boxed).map_err(wrong);
         let made: [(&'static str, Option<Made>); 6] = [
             ("files", self.files.as_ref().map(files)),
             ("command", self.command.as_ref().map(shell)),

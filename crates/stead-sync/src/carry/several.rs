@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Tie, Version};
 
 /// A kind with its word, such as `files`.
 pub type Named = (&'static str, Box<dyn Kind>);
@@ -203,6 +203,27 @@ impl Kind for Several {
     fn notes(&self) -> Vec<String> {
         let notes = self.kinds.iter().flat_map(|(_, kind)| kind.notes());
         notes.collect()
+    }
+
+    fn about(&self) -> About {
+        About::join(self.kinds.iter().map(|(_, kind)| kind.about()))
+    }
+
+    fn halted(&self) -> Option<String> {
+        self.kinds.iter().find_map(|(_, kind)| kind.halted())
+    }
+
+    fn ties(&self, node: &Node, items: &[&Item]) -> Done<Vec<Tie>> {
+        let mut ties = Vec::new();
+        let mut failed = None;
+        self.by_kind(items, |kind, mine, _| {
+            match kind.ties(node, mine) {
+                Ok(found) => ties.extend(found),
+                Err(fault) => failed = Some(fault),
+            }
+            mine.iter().map(|_| Ok(())).collect()
+        });
+        failed.map_or(Ok(ties), Err)
     }
 
     fn left_alone(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! What a pass has done so far: counts, and the line that shows its progress.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,13 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::kind::Item;
+use super::kind::{Item, Tie};
 use super::protocol::Outcome;
 use crate::watch::say;
 
 /// How often a terminal shows progress, and how often a log does.
 const OFTEN: Duration = Duration::from_millis(500);
 const SELDOM: Duration = Duration::from_secs(30);
+
+/// How many ties of one sort are counted.
+const TIES: usize = 10_000;
 
 /// The counts of a pass.
 #[derive(Default)]
@@ -34,6 +37,8 @@ pub struct Tally {
     lacking: Mutex<Option<String>>,
     /// the first item that has another value at the new place
     differing: Mutex<Option<String>>,
+    /// what ties items to others: of which node and what they are, and each of them
+    ties: Mutex<BTreeMap<String, BTreeSet<String>>>,
 }
 
 /// How many items ended in each way.
@@ -101,14 +106,14 @@ impl Tally {
             .misplaced
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+        first.get_or_insert_with(|| place(item, node));
     }
 
     /// Counts an item that the new place lacks.
     pub fn lack(&self, node: &str, item: &Item) {
         self.count(Outcome::Absent);
         let mut first = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+        first.get_or_insert_with(|| place(item, node));
     }
 
     /// Counts an item that has another value at the new place. Returns how many have.
@@ -118,8 +123,31 @@ impl Tally {
             .differing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| format!("{} at node {node}", item.told()));
+        first.get_or_insert_with(|| place(item, node));
         self.counts().different
+    }
+
+    /// Notes what ties an item of a node to another one. It may be found from both.
+    pub fn tie(&self, node: &str, tie: Tie) {
+        let mut ties = self.ties.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = ties
+            .entry(format!("{} at node {node}", tie.what))
+            .or_default();
+        if own.len() < TIES {
+            own.insert(tie.example);
+        }
+    }
+
+    /// Says what ties items to others; `None` when nothing does.
+    pub fn ties(&self) -> Option<String> {
+        let ties = self.ties.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(what, all): (&String, &BTreeSet<String>)| {
+            let more = if all.len() < TIES { "" } else { "at least " };
+            let first = all.first().map_or("", String::as_str);
+            format!("{what}: {more}{}, such as {first}", all.len())
+        };
+        let lines: Vec<String> = ties.iter().map(line).collect();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 
     /// Returns the first item that has another value at the new place.
@@ -150,6 +178,15 @@ impl Tally {
             items: self.items.load(Ordering::Relaxed),
             ..*counts
         }
+    }
+}
+
+/// Names an item and its node. A name with blanks is in quotes, so that they are seen.
+fn place(item: &Item, node: &str) -> String {
+    let name = item.told();
+    match name.is_empty() || name.contains(' ') {
+        true => format!("\"{name}\" at node {node}"),
+        false => format!("{name} at node {node}"),
     }
 }
 

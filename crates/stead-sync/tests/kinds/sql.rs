@@ -5,7 +5,9 @@ use std::time::Duration;
 use ::mysql::prelude::Queryable;
 use ::postgres::SimpleQueryMessage;
 
-use stead_sync::carry::kind::Item;
+use stead_sync::carry::kind::{Item, Kind};
+use stead_sync::carry::sql::database::{Login, Named};
+use stead_sync::carry::sql::{mariadb::MariaDb, postgres::Postgres, Sql};
 
 use crate::carrier::{copy, items, kind, node};
 use crate::servers::{self, Server};
@@ -171,6 +173,8 @@ fn whole_trial(name: &str, servers: Option<Vec<Server>>) {
     assert_eq!(count.wrong(), 0, "{count:?}");
     assert!(trial::remove_all(name, &from.address, &to.address) > 0);
     a_key_whose_rows_differ_is_made_alike(name, &from, &to);
+    rows_of_other_keys_hold_a_key(name, &from, &to);
+    a_table_that_changes_ends_the_run(name, &from, &to);
     what_cannot_be_carried_is_refused(name, &from, &to);
 }
 
@@ -259,6 +263,142 @@ fn a_key_whose_rows_differ_is_made_alike(name: &str, from: &Server, to: &Server)
     assert_eq!(new.get("half"), [] as [u64; 0]);
 }
 
+/// Members and their links: a link refers to a member, of another key or not.
+fn linked(name: &str) -> Box<dyn Kind> {
+    let named = |table: &str| Named {
+        table: table.into(),
+        key: "member".into(),
+    };
+    let tables = ["photos", "links", "members"].map(named).to_vec();
+    match name {
+        "postgres" => Box::new(Sql::<Postgres>::new(
+            "{server}".into(),
+            Login::default(),
+            tables,
+        )),
+        _ => Box::new(Sql::<MariaDb>::new(
+            "{server}".into(),
+            Login::default(),
+            tables,
+        )),
+    }
+}
+
+fn rows_of_other_keys_hold_a_key(name: &str, from: &Server, to: &Server) {
+    let (source, target) = (node(0, &from.address), node(1, &to.address));
+    let run = |server: &Server, statement: &str| {
+        let mut database = Database::open(&server.address).unwrap();
+        database.run(statement).unwrap()
+    };
+    for action in ["CASCADE", "SET NULL", "NO ACTION"] {
+        let refers = format!("varchar(100) REFERENCES members (member) ON DELETE {action}");
+        for server in [from, to] {
+            run(server, "DELETE FROM members");
+            let columns = format!("id int PRIMARY KEY, other {refers}, member varchar(100)");
+            run(server, &format!("CREATE TABLE links ({columns})"));
+            run(server, "CREATE INDEX links_member ON links (member)");
+        }
+        client(&from.address).put("anna", 1);
+        client(&from.address).put("bob", 1);
+        run(
+            from,
+            "INSERT INTO links VALUES (1, 'anna', 'anna'), (2, 'anna', NULL), (3, 'anna', 'bob')",
+        );
+        let links = || run(from, "SELECT * FROM links ORDER BY id");
+        let (anna, bob) = (Item::of_key(*b"anna"), Item::of_key(*b"bob"));
+        let kind = linked(name);
+        kind.ready(&[&source, &target]).unwrap();
+        let mut ties = kind.ties(&source, &[&anna]).unwrap();
+        ties.sort_by(|a, b| a.example.cmp(&b.example));
+        assert_eq!(ties.len(), 2, "{ties:?}");
+        assert!(
+            ties[0].example.contains("id 2, whose member is NULL"),
+            "{ties:?}"
+        );
+        assert!(
+            ties[1].example.contains("id 3, whose member is \"bob\""),
+            "{ties:?}"
+        );
+        assert_eq!(kind.ties(&source, &[&bob]).unwrap().len(), 1);
+        let version = kind.version(&source, &anna).unwrap().unwrap();
+        let before = links();
+        for statement in [
+            "DELETE FROM links WHERE id = 2",
+            "UPDATE links SET member = 'anna' WHERE id = 3",
+        ] {
+            let fault = kind.remove(&source, &anna, &version).unwrap_err();
+            assert!(
+                fault.line.contains("nothing of this key was deleted"),
+                "{fault:?}"
+            );
+            assert_eq!(kind.version(&source, &anna).unwrap().unwrap(), version);
+            run(from, statement);
+        }
+        assert_eq!(before.len(), 3);
+        // at the new place a row of bob refers to a member that the old place does not have
+        client(&to.address).put("anna", 1);
+        client(&to.address).put("gone", 1);
+        run(to, "INSERT INTO links VALUES (7, 'gone', 'bob')");
+        let gone = Item::of_key(*b"gone");
+        let fault = copy(&*kind, &source, &target, &[&gone]).unwrap_err();
+        assert!(
+            fault.line.contains("id 7") && fault.line.contains("node n1"),
+            "{fault:?}"
+        );
+        run(to, "DELETE FROM links");
+        copy(&*kind, &source, &target, &[&gone, &anna]).unwrap();
+        let version = kind.version(&source, &anna).unwrap().unwrap();
+        assert!(kind.remove(&source, &anna, &version).unwrap());
+        assert_eq!(links().len(), 0);
+        assert_eq!(run(to, "SELECT * FROM links").len(), 2);
+        [from, to].iter().for_each(|server| {
+            run(server, "DROP TABLE links");
+        });
+    }
+}
+
+fn a_table_that_changes_ends_the_run(name: &str, from: &Server, to: &Server) {
+    let (source, target) = (node(0, &from.address), node(1, &to.address));
+    let run = |statement: &str| {
+        for server in [from, to] {
+            let mut database = Database::open(&server.address).unwrap();
+            database.run(statement).unwrap();
+        }
+    };
+    run("DELETE FROM members");
+    client(&from.address).put("late", 1);
+    let late = Item::of_key(*b"late");
+    let looked = || {
+        let kind = kind(name);
+        kind.ready(&[&source, &target]).unwrap();
+        kind
+    };
+    let kind = looked();
+    assert_eq!(kind.halted(), None);
+    let version = kind.version(&source, &late).unwrap().unwrap();
+    let (copying, removing, before) = (looked(), looked(), kind.about());
+    run("ALTER TABLE members ADD COLUMN born varchar(9)");
+    run("UPDATE members SET born = '1999'");
+    assert!(copy(&*copying, &source, &target, &[&late]).is_err());
+    assert!(removing.remove(&source, &late, &version).is_err());
+    assert!(kind.compare(&source, &target, &late).is_err());
+    for kind in [&kind, &copying, &removing] {
+        let line = kind.halted().unwrap();
+        assert!(
+            line.contains("\"born\" is there now and not before"),
+            "{line}"
+        );
+    }
+    // what it is about is another form of the same tables
+    let kind = looked();
+    assert!(before.parts.len() == 2 && kind.about().parts == before.parts);
+    assert_ne!(kind.about().form, before.form);
+    assert_eq!(kind.version(&target, &late), Ok(None));
+    copy(&*kind, &source, &target, &[&late]).unwrap();
+    assert!(kind.compare(&source, &target, &late).unwrap().equal);
+    run("ALTER TABLE members DROP COLUMN born");
+}
+
 fn what_cannot_be_carried_is_refused(name: &str, from: &Server, to: &Server) {
     let (source, target) = (node(0, &from.address), node(1, &to.address));
     let mut database = Database::open(&to.address).unwrap();
@@ -271,7 +411,7 @@ fn what_cannot_be_carried_is_refused(name: &str, from: &Server, to: &Server) {
     };
     refused(
         "ALTER TABLE members ADD COLUMN born date",
-        "the column born",
+        "the column \"born\" is there at node n1 and not at node n0",
         "ALTER TABLE members DROP COLUMN born",
     );
     refused(

@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::base64_bytes::Bytes;
-use super::kind::{told, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{told, About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 use super::pattern::Pattern;
 use super::walk::OWN;
 use super::whole_file::Piece;
@@ -192,6 +192,10 @@ impl Kind for Files {
             Spot::Here(root) => root.own.clear(None),
             Spot::There(far) => far.clear(last),
         }
+    }
+
+    fn about(&self) -> About {
+        About::of("[files] pattern", &self.options.pattern)
     }
 
     fn keys(

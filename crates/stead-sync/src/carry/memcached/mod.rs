@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::carry::kind::{Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use crate::carry::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 use crate::carry::pool::Pool;
 
 use meta::{Connection, Stored};
@@ -62,6 +62,10 @@ impl Kind for Memcached {
             self.with(node, Connection::check)?;
         }
         Ok(())
+    }
+
+    fn about(&self) -> About {
+        About::of("[memcached]", "")
     }
 
     fn keys(

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::baton::Baton;
-use crate::carry::kind::{Added, Compared, Done, Item, Kind, Node, Version};
+use crate::carry::kind::{About, Added, Compared, Done, Item, Kind, Node, Version};
 
 /// What an item is, and a number that no other write has.
 type Value = (u32, u32);
@@ -67,6 +67,10 @@ fn version((_, number): Value) -> Version {
 impl Kind for Hooked {
     fn ready(&self, _: &[&Node]) -> Done {
         Ok(())
+    }
+
+    fn about(&self) -> About {
+        About::default()
     }
 
     fn keys(

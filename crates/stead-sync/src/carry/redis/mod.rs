@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::Secret;
 use crate::carry::kind::{
-    each_or_all, only, Added, Compared, Done, Fault, Item, Kind, Node, Version,
+    each_or_all, only, About, Added, Compared, Done, Fault, Item, Kind, Node, Version,
 };
 use crate::carry::pool::Pool;
 
@@ -80,6 +80,10 @@ impl Kind for Redis {
             }
         }
         Ok(())
+    }
+
+    fn about(&self) -> About {
+        About::of("[redis]", "")
     }
 
     fn keys(

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::kind::{only, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{only, About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
 
 use answers::{codes, read_key, write_key};
 use child::{kill, not_started, Ended};
@@ -216,6 +216,10 @@ impl Kind for Shell {
 
     fn is_ordered(&self) -> bool {
         self.options.sorted
+    }
+
+    fn about(&self) -> About {
+        About::of("[command] list", &self.options.list)
     }
 
     fn keys(

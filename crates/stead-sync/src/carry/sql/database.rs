@@ -16,6 +16,9 @@ pub const IDLE: u32 = 30;
 /// How many keys a page of a listing has, more or less.
 pub const PAGE: usize = 1000;
 
+/// How many rows that refer to rows of other keys are looked at, for each foreign key and batch.
+pub const STRANGERS: usize = 1000;
+
 /// Who logs in, beside what the connection string says.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
@@ -43,6 +46,39 @@ pub enum KeyType {
     Integer,
     /// Bytes, which are the key.
     Bytes,
+}
+
+/// A foreign key: rows of the child refer to rows of the parent, which may be the same table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// The table whose rows refer, quoted.
+    pub child: String,
+    /// The table whose rows they refer to.
+    pub parent: String,
+    /// Which column of the child refers to which one of the parent.
+    pub columns: Vec<(String, String)>,
+    /// Whether the database can check it at the end of a transaction.
+    pub deferrable: bool,
+}
+
+/// From which end of a foreign key rows are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// From rows that are referred to.
+    Parent,
+    /// From rows that refer.
+    Child,
+}
+
+/// A row that refers to a row of another key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stranger {
+    /// Its primary key, for messages.
+    pub id: String,
+    /// Its key; `None` when that is NULL.
+    pub key: Option<Vec<u8>>,
+    /// The key of the row to which it refers.
+    pub other: Vec<u8>,
 }
 
 /// A column.
@@ -145,25 +181,64 @@ impl Table {
         })
     }
 
-    /// Says in which way another description differs; `None` when it does not.
-    pub fn difference(&self, other: &Table) -> Option<String> {
-        let mut pairs = [
-            (&self.columns, &other.columns),
-            (&other.columns, &self.columns),
-            (&self.computed, &other.computed),
-            (&other.computed, &self.computed),
-        ]
-        .into_iter();
-        let unlike = pairs.find_map(|(from, to)| from.iter().find(|column| !to.contains(column)));
-        if let Some(column) = unlike {
-            return Some(format!("the column {}", column.name));
-        }
-        let names = |table: &Table| -> Vec<String> {
-            let columns = table.id.iter().map(|&place| &table.columns[place].name);
-            columns.cloned().collect()
-        };
-        (names(self) != names(other)).then(|| "the primary key".to_owned())
+    /// Returns all columns, in the order of their names.
+    pub fn all(&self) -> Vec<&Column> {
+        let mut all: Vec<&Column> = self.columns.iter().chain(&self.computed).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
+
+    /// Says in which way another description differs; `None` when it does not. The names say
+    /// whose description is which.
+    pub fn difference(&self, name: &str, other: &Table, its: &str) -> Option<String> {
+        if let Some(what) = unlike(&self.all(), name, &other.all(), its) {
+            return Some(what);
+        }
+        let names = |table: &Table| -> String {
+            let columns = table
+                .id
+                .iter()
+                .map(|&place| shown(&table.columns[place].name));
+            columns.collect::<Vec<_>>().join(", ")
+        };
+        let (mine, its_own) = (names(self), names(other));
+        (mine != its_own)
+            .then(|| format!("the primary key is ({mine}) {name} and ({its_own}) {its}"))
+    }
+}
+
+/// Says how two lists of columns differ; `None` when they do not. The words say whose they are,
+/// such as `at node a`.
+pub fn unlike(first: &[&Column], one: &str, second: &[&Column], two: &str) -> Option<String> {
+    for (these, those, here, there) in [(first, second, one, two), (second, first, two, one)] {
+        for column in these {
+            let name = shown(&column.name);
+            let Some(other) = those.iter().find(|other| other.name == column.name) else {
+                return Some(format!("the column {name} is there {here} and not {there}"));
+            };
+            let said = |value: &str| match value.is_empty() {
+                true => "nothing".to_owned(),
+                false => shown(value),
+            };
+            for (what, mine, its) in [
+                ("type", &column.kind, &other.kind),
+                ("collation", &column.collation, &other.collation),
+                (
+                    "description (NULL, character set, what is computed)",
+                    &column.rest,
+                    &other.rest,
+                ),
+            ] {
+                if mine != its {
+                    let (mine, its) = (said(mine), said(its));
+                    return Some(format!(
+                        "the column {name} has the {what} {mine} {here} and {its} {there}"
+                    ));
+                }
+            }
+        }
+    }
+    None
 }
 
 /// A row, and what it is told from others by.
@@ -177,6 +252,8 @@ pub struct Row<C> {
     pub bytes: Vec<u8>,
     /// The cells, in the order of [`Table::columns`].
     pub cells: Vec<C>,
+    /// Where the bytes of each cell begin and end.
+    ranges: Vec<(usize, usize)>,
 }
 
 impl<C> Row<C> {
@@ -188,21 +265,31 @@ impl<C> Row<C> {
         write: impl Fn(&C, &mut Vec<u8>),
     ) -> Row<C> {
         let encoded = |places: &mut dyn Iterator<Item = usize>| {
-            let mut bytes = Vec::new();
+            let (mut bytes, mut ranges) = (Vec::new(), Vec::new());
             for place in places {
                 let start = bytes.len();
                 write(&cells[place], &mut bytes);
                 let size = (bytes.len() - start) as u64;
+                ranges.push((start, bytes.len()));
                 bytes.extend_from_slice(&size.to_le_bytes());
             }
-            bytes
+            (bytes, ranges)
         };
+        let (id, _) = encoded(&mut table.id.iter().copied());
+        let (bytes, ranges) = encoded(&mut (0..cells.len()));
         Row {
             key,
-            id: encoded(&mut table.id.iter().copied()),
-            bytes: encoded(&mut (0..cells.len())),
+            id,
+            bytes,
             cells,
+            ranges,
         }
+    }
+
+    /// Returns the bytes of a cell.
+    pub fn cell(&self, place: usize) -> &[u8] {
+        let (start, end) = self.ranges[place];
+        &self.bytes[start..end]
     }
 }
 
@@ -228,6 +315,9 @@ pub fn version<C>(tables: &[Vec<Row<C>>], key: &[u8]) -> Option<Version> {
 pub trait Database: Sized + Send + 'static {
     /// A cell, as it travels.
     type Cell: Clone + Send;
+
+    /// The word of this kind in the file of a carry.
+    const WORD: &'static str;
 
     /// Connects, and sets whatever the form of values depends on.
     fn open(connection: &str, login: &Login) -> Done<Self>;
@@ -261,11 +351,27 @@ pub trait Database: Sized + Send + 'static {
         table.name.clone()
     }
 
-    /// Returns the names of the tables with foreign keys that refer to a table.
-    fn referring(&mut self, table: &Table) -> Done<Vec<String>>;
+    /// Returns the columns of a table as they are now, in the order of their names. In a transaction
+    /// that has read the table, nobody changes them until its end.
+    fn columns(&mut self, table: &Table) -> Done<Vec<Column>>;
 
-    /// Returns the names of the tables to which foreign keys of a table refer.
-    fn referred(&mut self, table: &Table) -> Done<Vec<String>>;
+    /// Returns all foreign keys at whose ends are tables that the user may know of.
+    fn references(&mut self) -> Done<Vec<Reference>>;
+
+    /// Returns the names of the triggers of a table, as far as the user may see them.
+    fn triggers(&mut self, table: &Table) -> Done<Vec<String>>;
+
+    /// Returns rows of the child that refer to rows of the parent of another key, [`STRANGERS`] at
+    /// most. From the parent's end the rows that are referred to have one of the keys, and those
+    /// that refer have another one or NULL. From the child's end it is the other way, but the rows
+    /// that are referred to have a key.
+    fn strangers(
+        &mut self,
+        reference: &Reference,
+        ends: (&Table, &Table),
+        from: End,
+        keys: &[&[u8]],
+    ) -> Done<Vec<Stranger>>;
 
     /// Returns the names of all tables that have a column of some name.
     fn with_column(&mut self, column: &str) -> Done<Vec<String>>;
@@ -273,8 +379,8 @@ pub trait Database: Sized + Send + 'static {
     /// Returns the keys after `after`, in a stable order, [`PAGE`] or more; none at the end.
     fn page(&mut self, tables: &[Table], after: Option<&[u8]>) -> Done<Vec<Vec<u8>>>;
 
-    /// Whether a table has a row whose key is NULL: it is no item.
-    fn has_keyless(&mut self, table: &Table) -> Done<bool>;
+    /// Returns how many rows of a table have the key NULL: they are no items.
+    fn keyless(&mut self, table: &Table) -> Done<u64>;
 
     /// Begins a transaction, in which each statement sees what others have committed before it.
     fn begin(&mut self) -> Done;

@@ -9,7 +9,8 @@ use ::mysql::{Conn, DriverError, Error, OptsBuilder, Params, Value};
 use crate::carry::kind::{told, Done, Fault};
 use crate::carry::sql::address::{mariadb, mariadb_address};
 use crate::carry::sql::database::{
-    Column, Database, KeyType, Login, Named, Row, Table, IDLE, LOCK, PAGE,
+    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, LOCK,
+    PAGE, STRANGERS,
 };
 use crate::carry::sql::names::{hint, shown};
 
@@ -73,12 +74,24 @@ impl MariaDb {
     /// Finds a table by the operator's name of it: returns its name, and its engine.
     fn found(&mut self, given: &str) -> Done<(String, String)> {
         let found = self.texts(
-            "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES \
-             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND TABLE_TYPE = 'BASE TABLE'",
+            "SELECT TABLE_NAME, ENGINE, TABLE_TYPE FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
             vec![Value::from(given.trim())],
         )?;
-        if let Some([name, engine]) = found.first().map(Vec::as_slice) {
-            return Ok((name.clone(), engine.clone()));
+        if let Some([name, engine, kind]) = found.first().map(Vec::as_slice) {
+            let what = match &kind[..] {
+                "BASE TABLE" => return Ok((name.clone(), engine.clone())),
+                "SYSTEM VERSIONED" => {
+                    "has system versioning, and the history of its rows cannot be carried; use \
+                     ALTER TABLE ... DROP SYSTEM VERSIONING, which deletes the history"
+                }
+                "VIEW" => "is a view; give the table whose rows it shows",
+                _ => "is no table with rows; give such a table",
+            };
+            return Err(Fault::final_one(format_args!(
+                "the table {} {what}",
+                shown(given)
+            )));
         }
         let names = self.texts(
             "SELECT TABLE_NAME FROM information_schema.TABLES \
@@ -94,19 +107,44 @@ impl MariaDb {
         )))
     }
 
-    /// Returns the tables at one end of foreign keys, as rows with their database.
-    fn ends(&mut self, text: &str, table: &Table) -> Done<Vec<String>> {
-        let rows = self.texts(text, vec![Value::from(table.name.as_str())])?;
-        let name = |row: &Vec<String>| match row[0] == self.database {
-            true => quoted(&row[1]),
-            false => format!("{}.{}", quoted(&row[0]), quoted(&row[1])),
-        };
-        Ok(rows.iter().map(name).collect())
+    /// Returns the columns of a table, given its name without quotes.
+    fn columns_of(&mut self, name: &str) -> Done<Vec<Column>> {
+        let columns = self.texts(
+            "SELECT COLUMN_NAME, COLUMN_TYPE, COALESCE(COLLATION_NAME, ''), \
+             CONCAT_WS(' ', IS_NULLABLE, CHARACTER_SET_NAME, EXTRA, GENERATION_EXPRESSION), \
+             COALESCE(GENERATION_EXPRESSION, '') \
+             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
+            vec![Value::from(name)],
+        )?;
+        let columns = columns.into_iter().map(|row| {
+            let mut row = row.into_iter();
+            let mut next = || row.next().unwrap_or_default();
+            Column {
+                name: next(),
+                kind: next(),
+                collation: next(),
+                rest: next(),
+                computed: !next().is_empty(),
+            }
+        });
+        let mut columns: Vec<Column> = columns.collect();
+        columns.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(columns)
+    }
+
+    /// Returns the name of a table of some database, quoted.
+    fn name_in(&self, database: &str, table: &str) -> String {
+        match database == self.database {
+            true => quoted(table),
+            false => format!("{}.{}", quoted(database), quoted(table)),
+        }
     }
 }
 
 impl Database for MariaDb {
     type Cell = Value;
+
+    const WORD: &'static str = "mariadb";
 
     fn open(connection: &str, login: &Login) -> Done<MariaDb> {
         let opts = mariadb(connection)?;
@@ -209,23 +247,7 @@ impl Database for MariaDb {
             );
         }
         let table = || Value::from(name.as_str());
-        let columns = self.texts(
-            "SELECT COLUMN_NAME, COLUMN_TYPE, COALESCE(COLLATION_NAME, ''), \
-             CONCAT_WS(' ', IS_NULLABLE, CHARACTER_SET_NAME, EXTRA, GENERATION_EXPRESSION), COALESCE(GENERATION_EXPRESSION, '') \
-             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
-            vec![table()],
-        )?;
-        let columns = columns.into_iter().map(|row| {
-            let mut row = row.into_iter();
-            let mut next = || row.next().unwrap_or_default();
-            Column {
-                name: next(),
-                kind: next(),
-                collation: next(),
-                rest: next(),
-                computed: !next().is_empty(),
-            }
-        });
+        let columns = self.columns_of(&name)?;
         let indexes = self.texts(
             "SELECT INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME FROM information_schema.STATISTICS \
              WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? ORDER BY INDEX_NAME, SEQ_IN_INDEX",
@@ -233,7 +255,6 @@ impl Database for MariaDb {
         )?;
         let id = indexes.iter().filter(|row| row[0] == "PRIMARY");
         let id: Vec<String> = id.map(|row| row[2].clone()).collect();
-        let columns = columns.collect();
         let given = named.key.trim().to_lowercase();
         let reads = |name: &str| name.to_lowercase() == given;
         let name = quoted(&name);
@@ -279,23 +300,100 @@ impl Database for MariaDb {
         format!("{}.{}", quoted(&self.database), table.name)
     }
 
-    fn referring(&mut self, table: &Table) -> Done<Vec<String>> {
-        self.ends(
-            "SELECT DISTINCT TABLE_SCHEMA, TABLE_NAME FROM information_schema.KEY_COLUMN_USAGE \
-             WHERE REFERENCED_TABLE_SCHEMA = DATABASE() \
-             AND CONCAT('`', REPLACE(REFERENCED_TABLE_NAME, '`', '``'), '`') = ? ORDER BY 1, 2",
-            table,
-        )
+    fn columns(&mut self, table: &Table) -> Done<Vec<Column>> {
+        let name = table.name.trim_matches('`').replace("``", "`");
+        self.columns_of(&name)
     }
 
-    fn referred(&mut self, table: &Table) -> Done<Vec<String>> {
-        self.ends(
-            "SELECT DISTINCT REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME \
-             FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() \
-             AND CONCAT('`', REPLACE(TABLE_NAME, '`', '``'), '`') = ? \
-             AND REFERENCED_TABLE_NAME IS NOT NULL ORDER BY 1, 2",
-            table,
-        )
+    fn references(&mut self) -> Done<Vec<Reference>> {
+        let rows = self.texts(
+            "SELECT TABLE_SCHEMA, TABLE_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME, \
+             CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_COLUMN_NAME \
+             FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL \
+             AND (TABLE_SCHEMA = DATABASE() OR REFERENCED_TABLE_SCHEMA = DATABASE()) \
+             ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION",
+            vec![],
+        )?;
+        let mut references: Vec<Reference> = Vec::new();
+        let mut last = None;
+        for row in &rows {
+            let of = (&row[0], &row[1], &row[4]);
+            if last != Some(of) {
+                references.push(Reference {
+                    child: self.name_in(&row[0], &row[1]),
+                    parent: self.name_in(&row[2], &row[3]),
+                    columns: Vec::new(),
+                    deferrable: false,
+                });
+            }
+            last = Some(of);
+            if let Some(reference) = references.last_mut() {
+                reference.columns.push((row[5].clone(), row[6].clone()));
+            }
+        }
+        references.sort_by(|a, b| (&a.child, &a.parent).cmp(&(&b.child, &b.parent)));
+        Ok(references)
+    }
+
+    fn triggers(&mut self, table: &Table) -> Done<Vec<String>> {
+        let name = table.name.trim_matches('`').replace("``", "`");
+        let names = self.texts(
+            "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS \
+             WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = ? ORDER BY 1",
+            vec![Value::from(name)],
+        )?;
+        Ok(names.concat())
+    }
+
+    fn strangers(
+        &mut self,
+        reference: &Reference,
+        (child, parent): (&Table, &Table),
+        from: End,
+        keys: &[&[u8]],
+    ) -> Done<Vec<Stranger>> {
+        let (mine, its) = (exact_in("c.", child), exact_in("p.", parent));
+        let (start, alias, exact, other) = match from {
+            End::Parent => (
+                parent,
+                "p.",
+                &its,
+                format!("{} IS NULL", key_in("c.", child)),
+            ),
+            End::Child => (child, "c.", &mine, "FALSE".to_owned()),
+        };
+        let keys = keys.iter().map(|key| bound(start, key));
+        let keys: Vec<Value> = keys.collect::<Done<_>>()?;
+        let marks = vec!["?"; keys.len()].join(", ");
+        let joined = reference
+            .columns
+            .iter()
+            .map(|(column, to)| format!("c.{} = p.{}", quoted(column), quoted(to)));
+        let id = child
+            .id
+            .iter()
+            .map(|&place| format!("CAST(c.{} AS CHAR)", quoted(&child.columns[place].name)));
+        let text = format!(
+            "SELECT CONCAT_WS(', ', {}), {mine}, {its} FROM {} c JOIN {} p ON {} \
+             WHERE {} IN ({marks}) AND {exact} IN ({marks}) AND ({other} OR {mine} <> {its}) \
+             LIMIT {STRANGERS}",
+            id.collect::<Vec<_>>().join(", "),
+            child.name,
+            parent.name,
+            joined.collect::<Vec<_>>().join(" AND "),
+            key_in(alias, start),
+        );
+        let rows = self.query(&text, [keys.clone(), keys].concat())?;
+        let bytes = |value: &Value| match value {
+            Value::Bytes(bytes) => Some(bytes.clone()),
+            _ => None,
+        };
+        let stranger = |row: Vec<Value>| Stranger {
+            id: told(&bytes(&row[0]).unwrap_or_default()),
+            key: bytes(&row[1]),
+            other: bytes(&row[2]).unwrap_or_default(),
+        };
+        Ok(rows.into_iter().map(stranger).collect())
     }
 
     fn with_column(&mut self, column: &str) -> Done<Vec<String>> {
@@ -355,10 +453,11 @@ impl Database for MariaDb {
         Ok(keys)
     }
 
-    fn has_keyless(&mut self, table: &Table) -> Done<bool> {
+    fn keyless(&mut self, table: &Table) -> Done<u64> {
         let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
-        let text = format!("SELECT 'yes' FROM {name} WHERE {key} IS NULL LIMIT 1");
-        Ok(!self.query(&text, vec![])?.is_empty())
+        let text = format!("SELECT COUNT(*) FROM {name} WHERE {key} IS NULL");
+        let count = self.texts(&text, vec![])?.concat().concat();
+        Ok(count.parse().unwrap_or_default())
     }
 
     fn begin(&mut self) -> Done {
@@ -453,12 +552,23 @@ fn key_type(column: &Column) -> Option<KeyType> {
 
 /// Returns the SQL for the bytes of a key: most collations take different texts for equal.
 fn exact(table: &Table) -> String {
-    let key = quoted(&table.columns[table.key].name);
+    exact_in("", table)
+}
+
+/// The same, of a table with an alias.
+fn exact_in(alias: &str, table: &Table) -> String {
+    let key = key_in(alias, table);
     match table.key_type {
-        KeyType::Integer => format!("CAST({key} AS CHAR)"),
+        // the sum of a ZEROFILL column has no zeros before it
+        KeyType::Integer => format!("CAST({key} + 0 AS CHAR)"),
         KeyType::Text => format!("CAST(CONVERT({key} USING utf8mb4) AS BINARY)"),
         KeyType::Bytes => format!("CAST({key} AS BINARY)"),
     }
+}
+
+/// Returns the key column of a table with an alias.
+fn key_in(alias: &str, table: &Table) -> String {
+    format!("{alias}{}", quoted(&table.columns[table.key].name))
 }
 
 /// Returns a key as a value: as a text, an integer would be compared in floating point.
@@ -523,6 +633,12 @@ fn fault(error: Error) -> Fault {
 
 /// Says what is wrong, and where: `place` begins the line.
 fn fault_of(place: &str, error: Error) -> Fault {
+    if error.to_string().contains("max_allowed_packet") {
+        return Fault::final_one(format_args!(
+            "{place}: a row is larger than max_allowed_packet of this server; raise it there: SET \
+             GLOBAL max_allowed_packet = BYTES, and in its configuration"
+        ));
+    }
     let passes = match &error {
         Error::IoError(_) | Error::CodecError(_) => true,
         // a lock, a deadlock, too many connections, shutting down, an ended session

@@ -6,6 +6,7 @@
 mod address;
 pub mod alike;
 pub mod database;
+pub mod foreign_keys;
 #[cfg(feature = "mysql")]
 pub mod mariadb;
 mod names;
@@ -13,16 +14,19 @@ mod names;
 pub mod postgres;
 mod schema;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use sha2::{Digest, Sha256};
 
 use crate::carry::kind::{
-    each_or_all, only, Added, Compared, Done, Fault, Item, Kind, Node, Version,
+    each_or_all, only, About, Added, Compared, Done, Fault, Item, Kind, Node, Tie, Version,
 };
 use crate::carry::pool::Pool;
 
-use database::{version, Database, Login, Named, Row, Table};
+use database::{unlike, version, Database, Login, Named, Row, Table};
+use foreign_keys::Known;
 
 /// How many keys are copied in one transaction: their writers wait as long as it takes.
 const BATCH: usize = 100;
@@ -35,9 +39,10 @@ pub struct Sql<D> {
     named: Vec<Named>,
     /// the tables that each node has whole
     everywhere: Vec<String>,
-    tables: OnceLock<Vec<Table>>,
-    /// what the operator may have forgotten
-    note: OnceLock<String>,
+    /// what was found when the nodes were looked at last, and what is worth a note
+    found: RwLock<Option<(Arc<Known>, Vec<String>)>>,
+    /// how a table has changed since
+    changed: OnceLock<String>,
     pool: Pool<D>,
 }
 
@@ -50,8 +55,8 @@ impl<D: Database> Sql<D> {
             login,
             named,
             everywhere: Vec::new(),
-            tables: OnceLock::new(),
-            note: OnceLock::new(),
+            found: RwLock::default(),
+            changed: OnceLock::new(),
             pool: Pool::default(),
         }
     }
@@ -69,9 +74,12 @@ impl<D: Database> Sql<D> {
 
     /// Says at which node a fault is: a connection string is not shown, a password may be in it.
     fn at(&self, node: &Node, fault: Fault) -> Fault {
-        Fault {
-            line: format!("node {}: {}", node.name, fault.line),
-            ..fault
+        match fault.line.starts_with("node ") {
+            true => fault,
+            false => Fault {
+                line: format!("node {}: {}", node.name, fault.line),
+                ..fault
+            },
         }
     }
 
@@ -80,24 +88,55 @@ impl<D: Database> Sql<D> {
         self.pool.with(node, || self.open(node), work)
     }
 
-    fn tables(&self) -> Done<&[Table]> {
-        let tables = self.tables.get().map(Vec::as_slice);
-        tables.ok_or_else(|| Fault::final_one("the tables were not looked at yet"))
+    fn known(&self) -> Done<Arc<Known>> {
+        if let Some(line) = self.changed.get() {
+            return Err(Fault::final_one(line));
+        }
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        let known = found.as_ref().map(|(known, _)| known.clone());
+        known.ok_or_else(|| Fault::final_one("the tables were not looked at yet"))
+    }
+
+    /// Checks that the tables of a node are what they were when it was looked at. A column that was
+    /// added since would not be copied, and its values would be removed with the old rows.
+    fn check(&self, database: &mut D, node: &str, known: &Known) -> Done {
+        for table in &known.tables {
+            let now = database.columns(table)?;
+            let now: Vec<_> = now.iter().collect();
+            if let Some(what) = unlike(&now, "now", &table.all(), "before") {
+                let line = format!(
+                    "node {node}: the table {} has changed while the carry worked: {what}; \
+                     nothing was written or removed since; run the carry again when it is the \
+                     same on all nodes, and it begins its comparisons again",
+                    table.name
+                );
+                return Err(Fault::final_one(self.changed.get_or_init(|| line)));
+            }
+        }
+        Ok(())
     }
 
     fn rows(&self, node: &Node, keys: &[&[u8]]) -> Done<Vec<Vec<Row<D::Cell>>>> {
-        let tables = self.tables()?;
+        let known = self.known()?;
         self.with(node, |database| {
             let rows = |table| database.rows(table, keys, false);
-            tables.iter().map(rows).collect()
+            let rows = known.tables.iter().map(rows).collect::<Done<_>>()?;
+            self.check(database, &node.name, &known)?;
+            Ok(rows)
         })
     }
 
     fn copy(&self, from: &Node, to: &Node, keys: &[&[u8]]) -> Done<Vec<Option<u64>>> {
-        let tables = self.tables()?;
+        let known = self.known()?;
         let mut source = self.pool.take(from, || self.open(from))?;
         let mut target = self.pool.take(to, || self.open(to))?;
-        let end = alike::make_alike(&mut source, &mut target, tables, keys);
+        let end = alike::make_alike(
+            (&mut source, &from.name),
+            (&mut target, &to.name),
+            &known,
+            keys,
+            |database, node| self.check(database, node, &known),
+        );
         match end {
             Ok(done) => {
                 self.pool.keep(from, source);
@@ -120,26 +159,65 @@ impl<D: Database> Sql<D> {
     }
 }
 
+/// Says that rows have no key: they are no items.
+fn keyless_noted((table, key): &(String, String), at: &[(&str, u64)]) -> String {
+    let sum: u64 = at.iter().map(|(_, count)| count).sum();
+    let at = at
+        .iter()
+        .map(|(node, count)| format!("node {node}: {count}"));
+    let (rows, they) = match sum {
+        1 => ("1 row", "it stays where it is"),
+        _ => (&format!("{sum} rows")[..], "they stay where they are"),
+    };
+    let have = if sum == 1 { "has" } else { "have" };
+    format!(
+        "{rows} of {table} {have} no {key} ({}): {they}",
+        at.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn triggers_noted(node: &str, tables: &[String]) -> String {
+    format!(
+        "node {node}: carried tables have triggers: {}; they fire for the rows that the carry \
+         inserts at new places, and for those that it deletes at old ones",
+        tables.join(", ")
+    )
+}
+
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn keys<'a>(items: &[&'a Item]) -> Vec<&'a [u8]> {
     items.iter().map(|item| &item.key[..]).collect()
 }
 
 impl<D: Database> Kind for Sql<D> {
     fn ready(&self, nodes: &[&Node]) -> Done {
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         let mut first: Option<(&Node, Vec<Table>)> = None;
+        let (mut references, mut forgotten) = (Vec::new(), None);
+        let mut keyless: BTreeMap<(String, String), Vec<(&str, u64)>> = BTreeMap::new();
+        let mut triggers = Vec::new();
         for node in nodes {
             let look = |database: &mut D| schema::look(database, &self.named, &self.everywhere);
             let found = self.with(node, look)?;
             let (identity, tables) = (found.identity, found.tables);
+            references.extend(found.references);
             if let Some(note) = found.note {
-                self.note
-                    .get_or_init(|| format!("node {}: {note}", node.name));
+                forgotten.get_or_insert_with(|| format!("node {}: {note}", node.name));
             }
-            if !seen.insert(identity) {
+            for (of, count) in found.keyless {
+                keyless.entry(of).or_default().push((&node.name, count));
+            }
+            if !found.triggers.is_empty() && triggers.is_empty() {
+                triggers.push(triggers_noted(&node.name, &found.triggers));
+            }
+            if let Some(other) = seen.insert(identity, &node.name) {
                 return Err(Fault::final_one(format_args!(
-                    "node {}: another node has the same database; let `connection` name an \
-                     attribute that differs, such as {{port}}",
+                    "node {}: another node, {other}, has the same database; let `connection` name \
+                     an attribute that differs, such as {{port}}",
                     node.name
                 )));
             }
@@ -159,16 +237,25 @@ impl<D: Database> Kind for Sql<D> {
                 continue;
             };
             for (table, expected) in tables.iter().zip(expected) {
-                if let Some(what) = table.difference(expected) {
+                let (here, there) = (
+                    format!("at node {}", node.name),
+                    format!("at node {}", other.name),
+                );
+                if let Some(what) = table.difference(&here, expected, &there) {
                     return Err(Fault::final_one(format_args!(
-                        "{} differs at node {} and node {}: {what}; bring both to the same schema",
-                        table.name, other.name, node.name
+                        "the table {} differs between nodes: {what}; bring all nodes to the same \
+                         schema",
+                        table.name
                     )));
                 }
             }
         }
         if let Some((_, tables)) = first {
-            self.tables.get_or_init(|| tables);
+            let known = Arc::new(Known::new(tables, references)?);
+            let keyless = keyless.iter().map(|(of, at)| keyless_noted(of, at));
+            let notes = forgotten.into_iter().chain(keyless).chain(triggers);
+            let found = (known, notes.collect());
+            *self.found.write().unwrap_or_else(PoisonError::into_inner) = Some(found);
         }
         Ok(())
     }
@@ -180,10 +267,12 @@ impl<D: Database> Kind for Sql<D> {
         stop: &AtomicBool,
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
-        let tables = self.tables()?;
+        let known = self.known()?;
         let mut after = after.map(<[u8]>::to_vec);
         loop {
-            let page = self.with(node, |database| database.page(tables, after.as_deref()))?;
+            let page = self.with(node, |database| {
+                database.page(&known.tables, after.as_deref())
+            })?;
             after = page.last().cloned();
             if after.is_none() {
                 return Ok(());
@@ -197,17 +286,17 @@ impl<D: Database> Kind for Sql<D> {
     }
 
     fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
-        let tables = self.tables()?;
+        let known = self.known()?;
         let mut found = None;
         for node in nodes {
             if !self
-                .with(node, |database| database.page(tables, None))?
+                .with(node, |database| database.page(&known.tables, None))?
                 .is_empty()
             {
                 return Ok(None);
             }
-            for table in tables {
-                if found.is_none() && self.with(node, |database| database.has_keyless(table))? {
+            for table in &known.tables {
+                if found.is_none() && self.with(node, |database| database.keyless(table))? > 0 {
                     found = Some((*node, table));
                 }
             }
@@ -222,7 +311,42 @@ impl<D: Database> Kind for Sql<D> {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.note.get().cloned().into_iter().collect()
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        found
+            .as_ref()
+            .map_or_else(Vec::new, |(_, notes)| notes.clone())
+    }
+
+    fn about(&self) -> About {
+        let Ok(known) = self.known() else {
+            return About::default();
+        };
+        let word = D::WORD;
+        let part = |table: &Table| {
+            let key = &table.columns[table.key].name;
+            (
+                format!("[{word}] table {} with the key {key}", table.name),
+                String::new(),
+            )
+        };
+        let columns = |table: &Table| format!("{} {:?} {:?}", table.name, table.all(), table.id);
+        let mut form: Vec<String> = known.tables.iter().map(columns).collect();
+        form.sort_unstable();
+        About {
+            parts: known.tables.iter().map(part).collect(),
+            form: digest(&form.join("\n")),
+        }
+    }
+
+    fn halted(&self) -> Option<String> {
+        self.changed.get().cloned()
+    }
+
+    fn ties(&self, node: &Node, items: &[&Item]) -> Done<Vec<Tie>> {
+        let known = self.known()?;
+        let tied = self.with(node, |database| known.tied(database, &keys(items)))?;
+        let tie = |(what, example)| Tie { what, example };
+        Ok(tied.into_iter().map(tie).collect())
     }
 
     fn at_once(&self, _item: &Item) -> usize {
@@ -284,14 +408,21 @@ impl<D: Database> Kind for Sql<D> {
         each_or_all(items.len(), |range| {
             let items = &items[range];
             let keys: Vec<&[u8]> = items.iter().map(|(item, _)| &item.key[..]).collect();
-            let tables = self.tables()?;
+            let known = self.known()?;
+            let tables = &known.tables;
             self.with(node, |database| {
                 database.begin()?;
                 let rows = alike::read(database, tables, &keys)?;
+                self.check(database, &node.name, &known)?;
                 let mut gone = Vec::new();
                 for (item, wanted) in items {
                     let found = version(&rows, &item.key);
                     gone.push((found.is_none(), found.as_ref() == Some(wanted)));
+                }
+                let places = (0..keys.len()).filter(|place| gone[*place].1);
+                let going: Vec<&[u8]> = places.map(|place| keys[place]).collect();
+                if !going.is_empty() {
+                    known.refuse_tied(database, &going)?;
                 }
                 for (table, rows) in tables.iter().zip(&rows).rev() {
                     let mine = |row: &&Row<D::Cell>| {
@@ -300,7 +431,7 @@ impl<D: Database> Kind for Sql<D> {
                     };
                     let mine: Vec<_> = rows.iter().filter(mine).collect();
                     if !mine.is_empty() {
-                        database.delete(table, &mine)?;
+                        database.delete(table, &known.children_first(table, &mine))?;
                     }
                 }
                 database.commit()?;

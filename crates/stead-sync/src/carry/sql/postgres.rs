@@ -7,10 +7,11 @@ use ::postgres::error::SqlState;
 use ::postgres::types::ToSql;
 use ::postgres::{Client, Error, NoTls, Statement};
 
-use crate::carry::kind::{Done, Fault};
+use crate::carry::kind::{told, Done, Fault};
 use crate::carry::sql::address::{postgresql, postgresql_address};
 use crate::carry::sql::database::{
-    Column, Database, KeyType, Login, Named, Row, Table, IDLE, LOCK, PAGE,
+    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, LOCK,
+    PAGE, STRANGERS,
 };
 use crate::carry::sql::names::{hint, parts, shown};
 
@@ -47,17 +48,30 @@ impl Postgres {
             .collect()
     }
 
-    /// Lists the tables at the other end of foreign keys: `here` is the column of `pg_constraint`
-    /// that is this table, `there` the one that is the other.
-    fn by_foreign_keys(&mut self, table: &Table, here: &str, there: &str) -> Done<Vec<String>> {
-        // a foreign key of a partitioned table is there once more for each partition
-        let text = format!(
-            "SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint f \
-             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.{there}), f.{there}) \
-             JOIN pg_namespace n ON n.oid = c.relnamespace \
-             WHERE f.contype = 'f' AND f.{here} = $1::text::regclass ORDER BY 1"
-        );
-        self.texts(&text, &[&table.name])
+    /// Returns the columns of a table, in the order of their names.
+    fn columns_of(&mut self, name: &str) -> Done<Vec<Column>> {
+        let columns = self.query(
+            "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), \
+               coalesce(co.collname::text, ''), \
+               concat_ws(' ', CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END, \
+                 a.attgenerated::text, a.attidentity::text, \
+                 CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END), \
+               a.attgenerated::text <> '' \
+             FROM pg_attribute a LEFT JOIN pg_collation co ON co.oid = a.attcollation \
+             LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+             WHERE a.attrelid = to_regclass($1::text) AND a.attnum > 0 AND NOT a.attisdropped",
+            &[&name],
+        )?;
+        let columns = columns.iter().map(|row| Column {
+            name: row.get(0),
+            kind: row.get(1),
+            collation: row.get(2),
+            rest: row.get(3),
+            computed: row.get(4),
+        });
+        let mut columns: Vec<Column> = columns.collect();
+        columns.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(columns)
     }
 
     /// Finds a table by the operator's name of it: returns its name, quoted, and what it is.
@@ -122,6 +136,8 @@ impl Postgres {
 
 impl Database for Postgres {
     type Cell = Cell;
+
+    const WORD: &'static str = "postgresql";
 
     fn open(connection: &str, login: &Login) -> Done<Postgres> {
         let mut config = postgresql(connection)?;
@@ -206,28 +222,14 @@ impl Database for Postgres {
         };
         let (name, kind) = self.found(&named.table)?;
         if !matches!(kind.as_str(), "r" | "p") {
-            return wrong("is no table, but a view or the like; give the table");
+            return wrong(match kind.as_str() {
+                "v" | "m" => "is a view; give the table whose rows it shows",
+                "f" => "is a foreign table; give the table at its own server",
+                _ => "is no table with rows; give such a table",
+            });
         }
         let name_of: &(dyn ToSql + Sync) = &name;
-        let columns = self.query(
-            "SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), \
-               coalesce(co.collname::text, ''), \
-               concat_ws(' ', a.attnotnull::text, a.attgenerated::text, a.attidentity::text, \
-                 CASE WHEN a.attgenerated <> '' THEN pg_get_expr(d.adbin, d.adrelid) END), \
-               a.attgenerated::text <> '' \
-             FROM pg_attribute a LEFT JOIN pg_collation co ON co.oid = a.attcollation \
-             LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
-             WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped",
-            &[name_of],
-        )?;
-        let columns = columns.iter().map(|row| Column {
-            name: row.get(0),
-            kind: row.get(1),
-            collation: row.get(2),
-            rest: row.get(3),
-            computed: row.get(4),
-        });
-        let columns = columns.collect();
+        let columns = self.columns_of(&name)?;
         let id = self.texts(
             "SELECT a.attname::text FROM pg_index i \
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
@@ -296,12 +298,107 @@ impl Database for Postgres {
         Ok(lacking)
     }
 
-    fn referring(&mut self, table: &Table) -> Done<Vec<String>> {
-        self.by_foreign_keys(table, "confrelid", "conrelid")
+    fn columns(&mut self, table: &Table) -> Done<Vec<Column>> {
+        self.columns_of(&table.name)
     }
 
-    fn referred(&mut self, table: &Table) -> Done<Vec<String>> {
-        self.by_foreign_keys(table, "conrelid", "confrelid")
+    fn references(&mut self) -> Done<Vec<Reference>> {
+        // a foreign key of a partitioned table is there once more for each partition
+        let columns = |numbers: &str, table: &str| {
+            format!(
+                "(SELECT array_agg(a.attname::text ORDER BY k.n) \
+                 FROM unnest(f.{numbers}) WITH ORDINALITY k (number, n) \
+                 JOIN pg_attribute a ON a.attrelid = f.{table} AND a.attnum = k.number)"
+            )
+        };
+        let text = format!(
+            "SELECT format('%I.%I', cn.nspname, c.relname), format('%I.%I', pn.nspname, p.relname), \
+             f.condeferrable, {}, {} FROM pg_constraint f \
+             JOIN pg_class c ON c.oid = coalesce(pg_partition_root(f.conrelid), f.conrelid) \
+             JOIN pg_namespace cn ON cn.oid = c.relnamespace \
+             JOIN pg_class p ON p.oid = coalesce(pg_partition_root(f.confrelid), f.confrelid) \
+             JOIN pg_namespace pn ON pn.oid = p.relnamespace \
+             WHERE f.contype = 'f' AND f.conparentid = 0 ORDER BY 1, 2, f.conname",
+            columns("conkey", "conrelid"),
+            columns("confkey", "confrelid")
+        );
+        let rows = self.query(&text, &[])?;
+        let reference = |row: &::postgres::Row| {
+            let (from, to): (Vec<String>, Vec<String>) = (row.get(3), row.get(4));
+            Reference {
+                child: row.get(0),
+                parent: row.get(1),
+                columns: from.into_iter().zip(to).collect(),
+                deferrable: row.get(2),
+            }
+        };
+        Ok(rows.iter().map(reference).collect())
+    }
+
+    fn triggers(&mut self, table: &Table) -> Done<Vec<String>> {
+        self.texts(
+            "SELECT tgname::text FROM pg_trigger \
+             WHERE tgrelid = $1::text::regclass AND NOT tgisinternal AND tgenabled <> 'D' \
+             ORDER BY 1",
+            &[&table.name],
+        )
+    }
+
+    fn strangers(
+        &mut self,
+        reference: &Reference,
+        (child, parent): (&Table, &Table),
+        from: End,
+        keys: &[&[u8]],
+    ) -> Done<Vec<Stranger>> {
+        let (start, alias) = match from {
+            End::Parent => (parent, "p"),
+            End::Child => (child, "c"),
+        };
+        let keys = keys.iter().map(|key| written(start, key));
+        let keys: Vec<String> = keys.collect::<Done<_>>()?;
+        let key_of_table = |alias: &str, table: &Table| {
+            format!("{alias}.{}", quoted(&table.columns[table.key].name))
+        };
+        let exact = |key: &str| format!("{key}::text COLLATE \"C\"");
+        let (mine, its) = (key_of_table("c", child), key_of_table("p", parent));
+        let other = match from {
+            End::Parent => format!("{mine} IS NULL"),
+            End::Child => "FALSE".to_owned(),
+        };
+        let key = key_of_table(alias, start);
+        let joined = reference
+            .columns
+            .iter()
+            .map(|(column, to)| format!("c.{} = p.{}", quoted(column), quoted(to)));
+        let id = child
+            .id
+            .iter()
+            .map(|&place| format!("c.{}::text", quoted(&child.columns[place].name)));
+        let text = format!(
+            "SELECT concat_ws(', ', {}), {mine}::text, {its}::text FROM {} c JOIN {} p ON {} \
+             WHERE {key} = ANY($1::text[]::{}[]) AND {} = ANY($1::text[]) \
+             AND ({other} OR {} <> {}) LIMIT {STRANGERS}",
+            id.collect::<Vec<_>>().join(", "),
+            child.name,
+            parent.name,
+            joined.collect::<Vec<_>>().join(" AND "),
+            start.columns[start.key].kind,
+            exact(&key),
+            exact(&mine),
+            exact(&its)
+        );
+        let rows = self.query(&text, &[&keys])?;
+        let stranger = |row: &::postgres::Row| {
+            let (id, key, other): (String, Option<String>, String) =
+                (row.get(0), row.get(1), row.get(2));
+            Ok(Stranger {
+                id: told(id.as_bytes()),
+                key: key.map(|key| key_of(child, &key)).transpose()?,
+                other: key_of(parent, &other)?,
+            })
+        };
+        rows.iter().map(stranger).collect()
     }
 
     fn with_column(&mut self, column: &str) -> Done<Vec<String>> {
@@ -364,14 +461,17 @@ impl Database for Postgres {
             .collect()
     }
 
-    fn has_keyless(&mut self, table: &Table) -> Done<bool> {
+    fn keyless(&mut self, table: &Table) -> Done<u64> {
         let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
-        let text = format!("SELECT 'yes' FROM {name} WHERE {key} IS NULL LIMIT 1");
-        Ok(!self.texts(&text, &[])?.is_empty())
+        let text = format!("SELECT count(*) FROM {name} WHERE {key} IS NULL");
+        let rows = self.query(&text, &[])?;
+        let count = rows.first().map_or(0, |row| row.get::<_, i64>(0));
+        Ok(count.unsigned_abs())
     }
 
     fn begin(&mut self) -> Done {
-        self.run("BEGIN")
+        // tables that refer to each other can be written in no order
+        self.run("BEGIN; SET CONSTRAINTS ALL DEFERRED")
     }
 
     fn rows(&mut self, table: &Table, keys: &[&[u8]], lock: bool) -> Done<Vec<Row<Cell>>> {

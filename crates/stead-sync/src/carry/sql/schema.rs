@@ -3,8 +3,8 @@
 //! no table is left out to which a carried one refers, or which refers to a carried one.
 
 use crate::carry::kind::{Done, Fault};
-use crate::carry::sql::database::{Database, Named, Table};
-use crate::carry::sql::names::listed;
+use crate::carry::sql::database::{Database, Named, Reference, Table};
+use crate::carry::sql::names::{listed, shown};
 
 /// A column of this name is in most tables, and means something else in each.
 const ANYTHING: &str = "id";
@@ -15,8 +15,14 @@ pub struct Found {
     pub identity: String,
     /// The tables to be carried.
     pub tables: Vec<Table>,
+    /// All foreign keys.
+    pub references: Vec<Reference>,
     /// What the operator may have forgotten.
     pub note: Option<String>,
+    /// Tables with rows that have no key, the column of the key, and how many such rows there are.
+    pub keyless: Vec<((String, String), u64)>,
+    /// The tables with triggers, and what these are.
+    pub triggers: Vec<String>,
 }
 
 /// Looks at a node. `everywhere` are the tables that each node has whole.
@@ -30,14 +36,50 @@ pub fn look<D: Database>(database: &mut D, named: &[Named], everywhere: &[String
     let tables = described.collect::<Done<Vec<Table>>>()?;
     let everywhere = everywhere.iter().map(|given| database.table(given));
     let everywhere = everywhere.collect::<Done<Vec<String>>>()?;
+    refuse_twice(&tables, &everywhere)?;
     refuse_lacking(database, &tables)?;
-    refuse_torn(database, &tables, &everywhere)?;
+    let references = database.references()?;
+    refuse_torn(&references, &tables, &everywhere)?;
     let note = forgotten(database, &tables, &everywhere)?;
+    let (mut keyless, mut triggers) = (Vec::new(), Vec::new());
+    for table in &tables {
+        let count = database.keyless(table)?;
+        if count > 0 {
+            let key = &table.columns[table.key].name;
+            keyless.push(((table.name.clone(), shown(key)), count));
+        }
+        let names = database.triggers(table)?;
+        if !names.is_empty() {
+            triggers.push(format!("{} ({})", table.name, listed(&names)));
+        }
+    }
     Ok(Found {
         identity,
         tables,
+        references,
         note,
+        keyless,
+        triggers,
     })
+}
+
+/// Refuses a table that is named twice: its rows would be read and written twice.
+fn refuse_twice(tables: &[Table], everywhere: &[String]) -> Done {
+    for (place, table) in tables.iter().enumerate() {
+        let name = &table.name;
+        let line = if tables[..place].iter().any(|other| other.name == *name) {
+            format!("the table {name} is in `tables` twice; leave one of them out")
+        } else if everywhere.contains(name) {
+            format!(
+                "the table {name} is in `tables` and in `everywhere`; leave it in `tables` if its \
+                 rows belong to keys, and in `everywhere` if each node has all of them"
+            )
+        } else {
+            continue;
+        };
+        return Err(Fault::final_one(line));
+    }
+    Ok(())
 }
 
 /// Refuses a user without a privilege that the carry needs, now or at its end.
@@ -67,25 +109,20 @@ fn refuse_lacking<D: Database>(database: &mut D, tables: &[Table]) -> Done {
 }
 
 /// Refuses tables whose foreign keys lead to a table that is not carried, or come from one.
-fn refuse_torn<D: Database>(database: &mut D, tables: &[Table], everywhere: &[String]) -> Done {
+fn refuse_torn(references: &[Reference], tables: &[Table], everywhere: &[String]) -> Done {
     let is_carried = |name: &String| tables.iter().any(|table| table.name == *name);
-    for table in tables {
-        let referring = database.referring(table)?;
-        if let Some(other) = referring.iter().find(|name| !is_carried(name)) {
+    let is_there = |name: &String| is_carried(name) || everywhere.contains(name);
+    for Reference { child, parent, .. } in references {
+        if is_carried(parent) && !is_carried(child) {
             return Err(Fault::final_one(format_args!(
-                "the table {other} refers to {} by a foreign key, but is not carried; list it in \
-                 `tables`, after the table it refers to",
-                table.name
+                "the table {child} refers to {parent} by a foreign key, but is not carried; list \
+                 it in `tables`, with a column that holds the key of the row to which it refers"
             )));
         }
-        let referred = database.referred(table)?;
-        let is_there = |name: &String| is_carried(name) || everywhere.contains(name);
-        if let Some(other) = referred.iter().find(|name| !is_there(name)) {
+        if is_carried(child) && !is_there(parent) {
             return Err(Fault::final_one(format_args!(
-                "the table {} refers to {other} by a foreign key, but that is not carried; list it \
-                 in `tables`, before the table that refers to it, or in `everywhere`, if each node \
-                 has all its rows",
-                table.name
+                "the table {child} refers to {parent} by a foreign key, but that is not carried; \
+                 list it in `tables`, or in `everywhere`, if each node has all its rows"
             )));
         }
     }
