@@ -240,3 +240,25 @@ def test_what_differs_between_nodes_is_said(carry):
     carry.at("c")("ALTER TABLE members DROP COLUMN born")
     carry.at("c")(f"ALTER TABLE members {change}")
     carry.refused('the column "value" has the type', "(7)", "at node c", "at node a")
+
+
+@pytest.mark.parametrize("carry", ["mariadb"], indirect=True)
+def test_a_row_that_is_too_large_for_a_server_is_told_with_its_node(carry):
+    moving, _, old, new = keys_of(carry)
+    carry.at(old)(
+        f"UPDATE members SET value = REPEAT('x', 60000) WHERE member = '{moving}'"
+    )
+    carry.at(new)("SET GLOBAL max_allowed_packet = 20480")
+    done = carry.run()
+    assert done.returncode == 1, done.stderr
+    said = done.stdout + done.stderr
+    assert f"node {new}: MariaDB: a row is larger than max_allowed_packet" in said, said
+    carry.at(new)("SET GLOBAL max_allowed_packet = 16777216")
+    done = carry.run()
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_password_file_that_is_missing_is_a_missing_file(carry):
+    carry.file_with([MEMBERS], password_file="'/nowhere/password'")
+    done = carry.run("--dry-run")
+    assert done.returncode == 66 and "/nowhere/password" in done.stderr, done.stderr

@@ -16,6 +16,9 @@ pub const IDLE: u32 = 30;
 /// How many keys a page of a listing has, more or less.
 pub const PAGE: usize = 1000;
 
+/// Up to how many rows without a key are counted: it is done at every start.
+pub const KEYLESS: u64 = 1_000_000;
+
 /// How many rows that refer to rows of other keys are looked at, for each foreign key and batch.
 pub const STRANGERS: usize = 1000;
 
@@ -351,8 +354,8 @@ pub trait Database: Sized + Send + 'static {
         table.name.clone()
     }
 
-    /// Returns the columns of a table as they are now, in the order of their names. In a transaction
-    /// that has read the table, nobody changes them until its end.
+    /// Returns the columns of a table as they are now, in the order of their names. In a
+    /// transaction that has read the table, nobody changes them until its end.
     fn columns(&mut self, table: &Table) -> Done<Vec<Column>>;
 
     /// Returns all foreign keys at whose ends are tables that the user may know of.
@@ -379,7 +382,7 @@ pub trait Database: Sized + Send + 'static {
     /// Returns the keys after `after`, in a stable order, [`PAGE`] or more; none at the end.
     fn page(&mut self, tables: &[Table], after: Option<&[u8]>) -> Done<Vec<Vec<u8>>>;
 
-    /// Returns how many rows of a table have the key NULL: they are no items.
+    /// Returns how many rows of a table have the key NULL, up to [`KEYLESS`]: they are no items.
     fn keyless(&mut self, table: &Table) -> Done<u64>;
 
     /// Begins a transaction, in which each statement sees what others have committed before it.

@@ -9,8 +9,8 @@ use ::mysql::{Conn, DriverError, Error, OptsBuilder, Params, Value};
 use crate::carry::kind::{told, Done, Fault};
 use crate::carry::sql::address::{mariadb, mariadb_address};
 use crate::carry::sql::database::{
-    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, LOCK,
-    PAGE, STRANGERS,
+    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, KEYLESS,
+    LOCK, PAGE, STRANGERS,
 };
 use crate::carry::sql::names::{hint, shown};
 
@@ -455,7 +455,8 @@ impl Database for MariaDb {
 
     fn keyless(&mut self, table: &Table) -> Done<u64> {
         let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
-        let text = format!("SELECT COUNT(*) FROM {name} WHERE {key} IS NULL");
+        let rows = format!("SELECT 1 FROM {name} WHERE {key} IS NULL LIMIT {KEYLESS}");
+        let text = format!("SELECT COUNT(*) FROM ({rows}) u");
         let count = self.texts(&text, vec![])?.concat().concat();
         Ok(count.parse().unwrap_or_default())
     }

@@ -25,7 +25,7 @@ use crate::carry::kind::{
 };
 use crate::carry::pool::Pool;
 
-use database::{unlike, version, Database, Login, Named, Row, Table};
+use database::{unlike, version, Database, Login, Named, Row, Table, KEYLESS};
 use foreign_keys::Known;
 
 /// How many keys are copied in one transaction: their writers wait as long as it takes.
@@ -102,6 +102,12 @@ impl<D: Database> Sql<D> {
     fn check(&self, database: &mut D, node: &str, known: &Known) -> Done {
         for table in &known.tables {
             let now = database.columns(table)?;
+            if now.is_empty() {
+                return Err(Fault::passing(format_args!(
+                    "the table {} is being changed, or was dropped",
+                    table.name
+                )));
+            }
             let now: Vec<_> = now.iter().collect();
             if let Some(what) = unlike(&now, "now", &table.all(), "before") {
                 let line = format!(
@@ -162,16 +168,21 @@ impl<D: Database> Sql<D> {
 /// Says that rows have no key: they are no items.
 fn keyless_noted((table, key): &(String, String), at: &[(&str, u64)]) -> String {
     let sum: u64 = at.iter().map(|(_, count)| count).sum();
+    // more are not counted
+    let many = match at.iter().any(|(_, count)| *count >= KEYLESS) {
+        true => "at least ",
+        false => "",
+    };
     let at = at
         .iter()
         .map(|(node, count)| format!("node {node}: {count}"));
     let (rows, they) = match sum {
-        1 => ("1 row", "it stays where it is"),
-        _ => (&format!("{sum} rows")[..], "they stay where they are"),
+        1 => ("row", "it stays where it is"),
+        _ => ("rows", "they stay where they are"),
     };
     let have = if sum == 1 { "has" } else { "have" };
     format!(
-        "{rows} of {table} {have} no {key} ({}): {they}",
+        "{many}{sum} {rows} of {table} {have} no {key} ({}): {they}",
         at.collect::<Vec<_>>().join(", ")
     )
 }

@@ -10,8 +10,8 @@ use ::postgres::{Client, Error, NoTls, Statement};
 use crate::carry::kind::{told, Done, Fault};
 use crate::carry::sql::address::{postgresql, postgresql_address};
 use crate::carry::sql::database::{
-    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, LOCK,
-    PAGE, STRANGERS,
+    Column, Database, End, KeyType, Login, Named, Reference, Row, Stranger, Table, IDLE, KEYLESS,
+    LOCK, PAGE, STRANGERS,
 };
 use crate::carry::sql::names::{hint, parts, shown};
 
@@ -463,7 +463,8 @@ impl Database for Postgres {
 
     fn keyless(&mut self, table: &Table) -> Done<u64> {
         let (name, key) = (&table.name, quoted(&table.columns[table.key].name));
-        let text = format!("SELECT count(*) FROM {name} WHERE {key} IS NULL");
+        let rows = format!("SELECT 1 FROM {name} WHERE {key} IS NULL LIMIT {KEYLESS}");
+        let text = format!("SELECT count(*) FROM ({rows}) u");
         let rows = self.query(&text, &[])?;
         let count = rows.first().map_or(0, |row| row.get::<_, i64>(0));
         Ok(count.unsigned_abs())
