@@ -147,6 +147,7 @@ impl Report {
             late_errors: shared.repairs.late(backend.id()),
             stuck: backend.stuck() as u64,
             suspended: shared.suspended.at(backend.id()),
+            files_error: backend.files_error(),
             journal: backend.has_journal(),
         }
     }

@@ -39,6 +39,7 @@ pub(crate) fn sample() -> Status {
         late_errors: 0,
         stuck: 0,
         suspended: None,
+        files_error: None,
         journal: false,
     };
     Status {

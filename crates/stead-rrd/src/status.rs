@@ -230,6 +230,9 @@ pub struct BackendStatus {
     /// What clients have suspended there, as far as the router knows.
     #[serde(default)]
     pub suspended: Option<String>,
+    /// Why its files cannot be reached through the attribute `files` of its node.
+    #[serde(default)]
+    pub files_error: Option<String>,
     /// Whether it keeps a journal of its own (`-j`), which can lose updates in a crash.
     #[serde(default)]
     pub journal: bool,

@@ -134,6 +134,13 @@ impl Status {
                 many(backend.behind, "record")
             )),
         }
+        if let Some(why) = &backend.files_error {
+            problems.push(format!(
+                "the files of {name} cannot be reached, so they are neither compared nor repaired: \
+                {}",
+                printable(why)
+            ));
+        }
         if backend.lacking > 0 {
             problems.push(format!(
                 "{name} lacks {}, which are being copied to it{}",
