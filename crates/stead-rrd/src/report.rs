@@ -62,6 +62,7 @@ impl Report {
             oldest: extent.oldest,
             newest: frontier.newest,
             short: extent.short,
+            refuses: extent.refuses,
             failed: frontier.broken.as_deref().map(str::to_owned),
         };
         Status {

@@ -65,6 +65,7 @@ pub(crate) fn sample() -> Status {
             oldest: 20_001,
             newest: 20_123,
             short: None,
+            refuses: false,
             failed: None,
         }),
         clients: tally.read(),

@@ -251,6 +251,9 @@ pub struct LogStatus {
     pub newest: u64,
     /// Why it will soon refuse records, or already does.
     pub short: Option<String>,
+    /// Whether it has refused a record and has had no room since.
+    #[serde(default)]
+    pub refuses: bool,
     /// Why it takes no more records until the router is restarted.
     pub failed: Option<String>,
 }
