@@ -93,6 +93,44 @@ def filled(cluster):
     return cluster
 
 
+def test_a_check_without_agents_is_no_success(filled):
+    """Nobody can list a file, so nothing is known to be equal. The status says which
+    agents do not answer, also without a check.
+    """
+    assert page(filled).startswith("all is well")
+    for name in ("a1", "b1"):
+        filled.backends[name].start_agent(filled.programs)
+    filled.publish()
+    for server in filled.backends.values():
+        server.stop_agent(signal.SIGKILL)
+
+    def told():
+        """Returns the servers whose agents the status names."""
+        text = page(filled)
+        return [
+            name
+            for name in filled.backends
+            if re.search(rf"the files of backend {name} .* cannot be reached, ", text)
+        ]
+
+    wait_for(lambda: told() == list(filled.backends), "the status to name the agents")
+    code, result = check(filled, "--restart")
+    assert code == 1 and result["check"]["whole"], result
+    for name in filled.backends:
+        assert any(reason.startswith(f"{name}: ") for reason in result["reasons"])
+    assert filled.router_said("the files of a2 cannot be reached: unix:.*cannot connect")
+    # such a check does not count as one
+    assert status(filled)[0]["check"]["last"] is None
+    # something that is no agent is as good as none
+    for server in filled.backends.values():
+        server.start_agent(filled.programs)
+    wait_for(lambda: page(filled).startswith("all is well"), "all to be well")
+    filled.backends["a2"].files = filled.backends["a1"].address
+    filled.publish()
+    wait_for(lambda: told() == ["a2"], "the status to name what is no agent")
+    assert "that is not `stead-rrd files` of this version" in page(filled)
+
+
 def rows(dump):
     """Returns the rows of a dump as {(archive, time): values}, and the rest of it."""
     archives, found = -1, {}

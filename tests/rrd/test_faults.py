@@ -3,16 +3,18 @@ comes back empty. Every copy has all acknowledged updates afterwards.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 from rrd_copies import info
 from rrd_feed import FILES, START, Feed, create, lost, names, row, there
-from rrd_servers import Client, Rrdcached, wait_for
+from rrd_servers import Client, Rrdcached, free_port, wait_for
 
 # Values that fill a log soon: many bytes and few numbers, in a line that rrdcached takes as
 # a whole (4,095 bytes)
@@ -87,6 +89,14 @@ def finished(cluster, feed, record_property, fault, refused=()):
     assert all(any(words in said for words in refused) for said in feed.refused), (
         feed.refused
     )
+
+
+def page(cluster):
+    """Returns the status page."""
+    command = [cluster.programs["stead-rrd"], "status", cluster.state]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout
 
 
 def is_well(cluster):
@@ -243,6 +253,34 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
     finished(cluster, feed, record_property, "the log is full", refused=[b"log"])
 
 
+def test_a_state_directory_that_was_removed_is_noticed(cluster, record_property):
+    """What is written into a removed file survives nothing, so it is not acknowledged."""
+    cluster.stop_router()
+    port = free_port()
+    cluster.options += ["--metrics", f"127.0.0.1:{port}"]
+    cluster.start_router()
+    create(cluster)
+    with Feed(cluster) as feed:
+        feed.more(10 * FILES, "updates")
+    with Client(cluster.unix) as client:
+        shutil.rmtree(cluster.state)
+        said = client.ask(f"UPDATE {names()[0]} {int(time.time()) + 3600}:1")
+        # reads go on
+        assert client.ask(f"LAST {names()[0]}").startswith(b"0 ")
+    words = "is gone or another file: somebody has removed or replaced the state directory"
+    assert said.startswith(b"-1 ") and words.encode() in said, said
+    assert cluster.router_said(f"the log has failed: .*{words}.*--flush-after")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        assert "stead_rrd_log_failed 1" in answer.read().decode()
+    # what was acknowledged is flushed by the servers, and is there without the log
+    cluster.stop_router()
+    cluster.start_router()
+    with Client(cluster.unix) as client:
+        for name in names():
+            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+    finished(cluster, feed, record_property, "the state directory is removed")
+
+
 def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
     cluster.stop_router()
     cluster.state = small_disk(cluster.place / "smallstate", 64)
@@ -262,6 +300,16 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
                     [f"UPDATE wide{number % 40}/v.rrd {WIDE}" for number in range(200)]
                 )
         wait_for(lambda: feed.refused, "an update to be refused")
+        # it says how much room it needs, in one text, whenever somebody asks
+        needs = r"the log cannot grow: .*; the next part of the log needs 16384 KiB"
+        assert cluster.router_said(needs)
+        wait_for(
+            lambda: re.search(
+                f"the log has no room and refuses writes: {needs}", page(cluster)
+            ),
+            "the status to say that writes are refused",
+        )
+        assert len(feed.refused) == 1, feed.refused
         filler.unlink()
         away.start()
         # a log that cannot know what is on its disk takes no more records until the

@@ -479,7 +479,7 @@ def test_a_server_is_added_as_the_manual_says(cluster, place):
 
 def test_a_map_that_is_not_taken_up_is_told(cluster, place):
     first = cluster.map.read_bytes()
-    cluster.backends["a1"].files = f"127.0.0.1:{free_port()}"  # no file has to move
+    cluster.backends["a1"].start_agent(cluster.programs)  # no file has to move
     cluster.publish()
     newest = cluster.map.read_bytes()
     status_once(cluster, lambda _, page: "rrd, epoch 2" in page, "epoch 2")

@@ -19,6 +19,10 @@ pub struct Pass {
     pub misplaced: u64,
     /// How many could not be compared.
     pub skipped: u64,
+    /// How many backends have not listed their files, so that files which only they have are not
+    /// seen.
+    #[serde(default)]
+    pub unlisted: u64,
     /// How many copies there are where the map does not place them, besides the right ones.
     pub strays: u64,
     /// The size of all copies that were compared.

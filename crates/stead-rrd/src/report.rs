@@ -62,6 +62,7 @@ impl Report {
             oldest: extent.oldest,
             newest: frontier.newest,
             short: extent.short,
+            refuses: extent.refuses,
             failed: frontier.broken.as_deref().map(str::to_owned),
         };
         Status {
@@ -147,6 +148,7 @@ impl Report {
             late_errors: shared.repairs.late(backend.id()),
             stuck: backend.stuck() as u64,
             suspended: shared.suspended.at(backend.id()),
+            files_error: backend.files_error(),
             journal: backend.has_journal(),
         }
     }

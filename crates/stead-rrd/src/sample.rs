@@ -39,6 +39,7 @@ pub(crate) fn sample() -> Status {
         late_errors: 0,
         stuck: 0,
         suspended: None,
+        files_error: None,
         journal: false,
     };
     Status {
@@ -64,6 +65,7 @@ pub(crate) fn sample() -> Status {
             oldest: 20_001,
             newest: 20_123,
             short: None,
+            refuses: false,
             failed: None,
         }),
         clients: tally.read(),

@@ -230,6 +230,9 @@ pub struct BackendStatus {
     /// What clients have suspended there, as far as the router knows.
     #[serde(default)]
     pub suspended: Option<String>,
+    /// Why its files cannot be reached through the attribute `files` of its node.
+    #[serde(default)]
+    pub files_error: Option<String>,
     /// Whether it keeps a journal of its own (`-j`), which can lose updates in a crash.
     #[serde(default)]
     pub journal: bool,
@@ -248,6 +251,9 @@ pub struct LogStatus {
     pub newest: u64,
     /// Why it will soon refuse records, or already does.
     pub short: Option<String>,
+    /// Whether it has refused a record and has had no room since.
+    #[serde(default)]
+    pub refuses: bool,
     /// Why it takes no more records until the router is restarted.
     pub failed: Option<String>,
 }

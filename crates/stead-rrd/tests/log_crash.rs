@@ -239,7 +239,7 @@ fn full(dir: &Path, setup: &str, limit: Option<u64>) -> Option<String> {
     Some(text)
 }
 
-const NO_ROOM: &str = "StorageFull the log cannot grow: cannot create ";
+const NO_ROOM: &str = "StorageFull the log cannot grow: cannot write ";
 
 fn check(text: &str, problem: &str) {
     let end = text

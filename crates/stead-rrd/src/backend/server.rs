@@ -107,6 +107,19 @@ impl Backend {
         self.standing().access.files.clone()
     }
 
+    /// Returns why the backend's files cannot be reached, as it was when they were last looked at.
+    pub fn files_error(&self) -> Option<String> {
+        self.standing().files_error.clone()
+    }
+
+    /// Records whether the backend's files can be reached. Returns whether that is news.
+    pub fn files_are(&self, error: Option<String>) -> bool {
+        let mut standing = self.standing();
+        let news = standing.files_error.is_some() != error.is_some();
+        standing.files_error = error;
+        news
+    }
+
     /// Returns the backend's counters.
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -72,6 +72,8 @@ pub(super) struct Standing {
     /// how many files the last turn of `flush` could not flush: they are suspended, or refused
     pub stuck: usize,
     pub own_journal: OwnJournal,
+    /// why its files cannot be reached, when somebody last looked
+    pub files_error: Option<String>,
 }
 
 impl Standing {
@@ -98,6 +100,7 @@ impl Standing {
             flushed: None,
             stuck: 0,
             own_journal: OwnJournal::Unknown,
+            files_error: None,
         }
     }
 

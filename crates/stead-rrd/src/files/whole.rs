@@ -10,7 +10,15 @@ use super::paging::Page;
 use super::wire::CHUNK;
 use crate::image::Digest;
 
+/// The name of a file that no backend has.
+const NO_FILE: &[u8] = b".stead-rrd.no-such-file";
+
 impl Files {
+    /// Finds out whether the files can be reached: the agent answers, and the directory is there.
+    pub async fn reach(&self) -> io::Result<()> {
+        self.sum(NO_FILE).await.map(drop)
+    }
+
     /// Returns at most `most` RRDs that come after a name, in the order of
     /// [`in_order`](super::in_order). The empty name comes before all others.
     pub async fn page(&self, after: &[u8], most: u32) -> io::Result<Page> {

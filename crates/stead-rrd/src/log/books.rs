@@ -78,8 +78,12 @@ pub(super) struct Books {
     pub total: u64,
     pub spare: Option<(PathBuf, File)>,
     pub spares: u64,
+    /// Whether a record was refused because there was no room, and there has been none since.
+    pub refuses: bool,
     /// Why there is no spare segment although the bound leaves room for one.
     pub no_spare: Option<(io::ErrorKind, String)>,
+    /// Whether the messages of the router have said so.
+    pub told_no_spare: bool,
     pub positions: Positions,
     /// Whether the positions differ from the stored ones, and why they could not be stored.
     pub unsaved: bool,
@@ -125,6 +129,7 @@ impl Core {
                 from = Some(path);
                 self.chores.notify_all();
             } else if let Some(error) = self.no_room(&books) {
+                books.refuses = true;
                 return Err(error);
             } else {
                 self.chores.notify_all();
@@ -135,6 +140,7 @@ impl Core {
                 books.check_broken()?;
             }
         }
+        books.refuses = false;
         Ok((books, from))
     }
 
@@ -165,14 +171,46 @@ impl Core {
 
     /// Stops the log for good because of this error: it takes no more records.
     pub fn give_up(&self, error: &io::Error) {
+        let todo = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "put the directory back if you can. What the servers have in memory is safe only \
+                when they have flushed it: wait as long as --flush-after says before you start \
+                the router again or stop a server"
+            }
+            _ => "repair the disk and start the router again",
+        };
         let mut books = self.books();
-        let text = format!("{error}; the log takes nothing more: repair the disk and start again");
+        let text = format!("{error}; the log takes nothing more: {todo}");
+        let news = books.broken.is_none();
         let text = books.broken.get_or_insert(text).clone();
         drop(books);
+        if news {
+            tracing::error!(error = text, "the log has failed: {text}");
+        }
         self.frontier
             .send_modify(|frontier| frontier.broken = Some(text.into()));
         for bell in [&self.work, &self.chores, &self.ready] {
             bell.notify_all();
+        }
+    }
+
+    /// Gives up if the last segment is not in its place any more.
+    pub fn look_at_place(&self) {
+        let books = self.books();
+        // a segment that the writer has yet to name has no place
+        let last = books.segments.back().filter(|_| books.queue.is_empty());
+        let Some(last) = last.filter(|_| !books.writing).cloned() else {
+            return;
+        };
+        drop(books);
+        // it may have been trimmed meanwhile, but then it is not the last one any more
+        if let Err(error) = last.is_in_place() {
+            let books = self.books();
+            let is_last = books.segments.back().is_some_and(|now| Arc::ptr_eq(now, &last));
+            drop(books);
+            if is_last {
+                self.give_up(&error);
+            }
         }
     }
 
@@ -226,7 +264,9 @@ impl Books {
             total: 0,
             spare: None,
             spares: 1,
+            refuses: false,
             no_spare: None,
+            told_no_spare: false,
             positions,
             unsaved: false,
             not_saved: None,

@@ -153,6 +153,7 @@ impl Log for Durable {
     }
 
     fn extent(&self) -> Extent {
+        self.core.look_at_place();
         let books = self.core.books();
         let oldest = books
             .segments
@@ -168,6 +169,7 @@ impl Log for Durable {
             bound: self.core.size.bound,
             oldest,
             short: short.map(|error| error.to_string()),
+            refuses: books.refuses,
         }
     }
 

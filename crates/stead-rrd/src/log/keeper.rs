@@ -67,8 +67,21 @@ fn make_spare<'a>(
         Ok(file) => {
             books.total += log.size.segment;
             books.spare = Some((path, file));
+            if std::mem::take(&mut books.told_no_spare) {
+                tracing::info!("the log can grow again");
+            }
         }
-        Err(error) => books.no_spare = Some((error.kind(), error.to_string())),
+        Err(error) => {
+            // the text is the same for each try, so that whoever counts texts counts one
+            let error = failed("write", &log.dir, error);
+            let need = log.size.segment.div_ceil(1 << 10);
+            let text = format!("{error}; the next part of the log needs {need} KiB");
+            if !books.told_no_spare {
+                tracing::error!(error = text, "the log cannot grow: {text}");
+                books.told_no_spare = true;
+            }
+            books.no_spare = Some((error.kind(), text));
+        }
     }
     log.ready.notify_all();
     books

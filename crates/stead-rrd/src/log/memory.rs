@@ -63,6 +63,7 @@ impl Log for Memory {
             bound: 0,
             oldest,
             short: None,
+            refuses: false,
         }
     }
 

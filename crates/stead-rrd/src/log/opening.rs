@@ -212,7 +212,7 @@ fn check(books: &Books, dir: &Path) -> io::Result<()> {
 /// Makes the first segment.
 fn begin(dir: &Path, size: u64, first: u64, books: &mut Books, disk: &dyn Disk) -> io::Result<()> {
     let (from, path) = (dir.join("spare-0.tmp"), Segment::path_of(dir, first));
-    let file = segment::prepare(&from, size, disk)?;
+    let file = segment::prepare(&from, size, disk).map_err(|e| failed("create", &from, e))?;
     file.write_all_at(&frame::header(books.positions.id, first, size), 0)
         .map_err(|e| failed("write", &from, e))?;
     disk.sync(&file).map_err(|e| failed("sync", &from, e))?;

@@ -53,6 +53,8 @@ pub struct Extent {
     pub oldest: u64,
     /// Why the log will refuse records as soon as its present room is used up.
     pub short: Option<String>,
+    /// Whether it has refused a record for that reason, and has had no room since.
+    pub refuses: bool,
 }
 
 /// A durable log with a position for each backend. All methods may be called from any thread.

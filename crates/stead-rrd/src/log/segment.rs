@@ -4,9 +4,10 @@
 //! before a record is taken, and a sync writes only data and no metadata. No file is reused; any
 //! bytes other than zero after the last record are a torn write.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -52,6 +53,27 @@ impl Segment {
 
     pub fn path_of(dir: &Path, base: u64) -> PathBuf {
         dir.join(format!("{base:020}.log"))
+    }
+
+    /// Checks that the file still has its name. Otherwise somebody has removed or replaced the
+    /// directory: what is written and synced would be found by nobody.
+    pub fn is_in_place(&self) -> io::Result<()> {
+        let held = self.file.metadata();
+        let held = held.map_err(|e| failed("look at", &self.path, e))?;
+        let named = match fs::metadata(&self.path) {
+            Ok(named) => Some(named),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => None,
+            Err(error) => return Err(failed("look at", &self.path, error)),
+        };
+        let same = |named: fs::Metadata| (named.dev(), named.ino()) == (held.dev(), held.ino());
+        if named.is_some_and(same) {
+            return Ok(());
+        }
+        let text = format!(
+            "{} is gone or another file: somebody has removed or replaced the state directory",
+            self.path.display()
+        );
+        Err(io::Error::new(NotFound, text))
     }
 
     /// Remembers where a record begins.
@@ -181,7 +203,8 @@ pub(super) fn damaged(path: &Path, offset: u64, number: u64, why: &str) -> io::E
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Makes a file of zeros that are on disk. If that fails, removes the file again.
+/// Makes a file of zeros that are on disk. If that fails, removes the file again. The error does
+/// not name the file.
 pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<File> {
     let zeros = vec![0; 64 << 10];
     let made = (|| {
@@ -203,7 +226,7 @@ pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<Fil
         Ok(file)
     })();
     made.map_err(|error| {
-        let _ = std::fs::remove_file(path);
-        failed("create", path, error)
+        let _ = fs::remove_file(path);
+        error
     })
 }

@@ -433,6 +433,45 @@ fn a_sync_that_fails_is_never_tried_again() {
 }
 
 #[test]
+fn a_log_whose_directory_is_gone_takes_nothing_more() {
+    type Fault = fn(&Path);
+    let faults: [Fault; 3] = [
+        |dir| fs::remove_dir_all(dir).unwrap(),
+        |dir| fs::rename(dir, dir.with_extension("away")).unwrap(),
+        |dir| {
+            // a new one in its place, as after a restore
+            fs::rename(dir, dir.with_extension("away")).unwrap();
+            drop(Durable::open(dir, SMALL).unwrap());
+        },
+    ];
+    for fault in faults {
+        for idle in [false, true] {
+            let place = tempfile::tempdir().unwrap();
+            let dir = place.path().join("log");
+            let log = Durable::open(&dir, SMALL).unwrap();
+            log.follow(&["a"]).unwrap();
+            assert_eq!(put(&log, b"kept").unwrap(), 1);
+            log.extent();
+            assert_eq!(log.frontier().borrow().broken, None);
+            fault(&dir);
+            // a look at it is enough, also when nobody writes
+            let told = match idle {
+                true => {
+                    log.extent();
+                    let come = log.frontier().borrow().clone();
+                    come.broken.unwrap().to_string()
+                }
+                false => put(&log, b"lost").unwrap_err().to_string(),
+            };
+            assert!(told.contains("removed or replaced the state directory"), "{told}");
+            assert!(told.contains("--flush-after"), "{told}");
+            assert_eq!(log.newest(), 1);
+            assert!(log.append(b"more", Durability::Crash).is_err());
+        }
+    }
+}
+
+#[test]
 fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
     let dir = tempfile::tempdir().unwrap();
     let log = Durable::open(dir.path(), SMALL).unwrap();

@@ -94,6 +94,8 @@ fn put(
                 .map_err(|e| failed("sync", &before.path, e))?;
         }
         fs::rename(from, path).map_err(|e| failed("rename", from, e))?;
+        // the directory may be another one by now
+        segment.is_in_place()?;
     }
     segment
         .file
@@ -128,6 +130,7 @@ fn sync(log: &Core) -> io::Result<()> {
     log.disk
         .sync(&segment.file)
         .map_err(|e| failed("sync", path, e))?;
+    segment.is_in_place()?;
     log.books().newest = newest;
     log.frontier.send_modify(|frontier| {
         (frontier.written, frontier.newest) = (frontier.written.max(newest), newest)

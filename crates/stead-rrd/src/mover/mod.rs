@@ -13,7 +13,7 @@
 //!
 //! ```text
 //! judging telling walking | course | carrying | looking moving resuming | comparing mending
-//! | noting repairing | passing | checking
+//! | noting repairing watching | passing | checking
 //! ```
 
 mod carrying;
@@ -32,5 +32,6 @@ mod telling;
 #[cfg(test)]
 pub(crate) mod tests;
 mod walking;
+mod watching;
 
 pub use carrying::Mover;

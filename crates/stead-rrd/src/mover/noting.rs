@@ -129,7 +129,7 @@ impl Mover {
             be compared"
         );
         // one that has not seen everything does not spare the next one
-        if !asked || skipped == 0 {
+        if !asked || (skipped == 0 && pass.unlisted == 0) {
             passes.last = Some(pass);
         }
         drop(passes);

@@ -41,7 +41,7 @@ impl Mover {
             let files = match walk.take(PART).await {
                 Ok(files) if files.is_empty() => break Ok(()),
                 Ok(files) => files,
-                Err(gap) => match self.after_gap(course, &mut walk, &gap, &mut tries).await {
+                Err(gaps) => match self.after_gaps(course, &mut walk, &gaps, &mut tries).await {
                     Ok(()) => continue,
                     Err(reason) => break Err(reason),
                 },
@@ -115,27 +115,30 @@ impl Mover {
         backends.iter().map(source).collect()
     }
 
-    /// Decides what to do when a backend's files cannot be listed.
-    async fn after_gap(
+    /// Decides what to do when the files of backends cannot be listed.
+    async fn after_gaps(
         &self,
         course: &Course,
         walk: &mut Walk,
-        gap: &Gap,
+        gaps: &[Gap],
         tries: &mut u32,
     ) -> Result<(), String> {
         let Some(tell) = &course.tell else {
-            return Err(gap.reason.clone());
+            return Err(gaps.first().map_or_else(String::new, |gap| gap.reason.clone()));
         };
         if *tries < TRIES {
             tokio::time::sleep(Duration::from_secs(1 << *tries)).await;
             *tries += 1;
         } else {
             *tries = 0;
-            walk.leave_out(gap);
-            tell.failed(
-                0,
-                format!("{}; files that only it has are not seen", gap.reason),
-            );
+            for gap in gaps {
+                walk.leave_out(gap);
+                self.change_pass(course, |pass| pass.unlisted += 1);
+                tell.failed(
+                    0,
+                    format!("{}; files that only it has are not seen", gap.reason),
+                );
+            }
         }
         Ok(())
     }

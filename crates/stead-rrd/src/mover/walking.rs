@@ -50,13 +50,13 @@ impl Walk {
 
     /// Returns at most `most` of the next names, each with the backends that have it. There are
     /// none after the last one. After an error the same call continues.
-    pub(super) async fn take(&mut self, most: usize) -> Result<Vec<(Vec<u8>, Copies)>, Gap> {
+    pub(super) async fn take(&mut self, most: usize) -> Result<Vec<(Vec<u8>, Copies)>, Vec<Gap>> {
         let mut taken = Vec::new();
         while taken.len() < most {
-            if let Err(gap) = self.fill().await {
+            if let Err(gaps) = self.fill().await {
                 // what was taken is not asked for again
                 return if taken.is_empty() {
-                    Err(gap)
+                    Err(gaps)
                 } else {
                     Ok(taken)
                 };
@@ -78,7 +78,7 @@ impl Walk {
     }
 
     /// Gets the next page of each backend whose names are used up.
-    async fn fill(&mut self) -> Result<(), Gap> {
+    async fn fill(&mut self) -> Result<(), Vec<Gap>> {
         let mut tasks = JoinSet::new();
         for (index, source) in self.0.iter().enumerate() {
             if let (true, Some(next)) = (source.names.is_empty(), source.next.clone()) {
@@ -99,7 +99,7 @@ impl Walk {
                 });
             }
         }
-        let mut gap = None;
+        let mut gaps = Vec::new();
         while let Some(done) = tasks.join_next().await {
             let Ok((index, page)) = done else { continue };
             let source = &mut self.0[index];
@@ -108,10 +108,13 @@ impl Walk {
                 Err(reason) => {
                     let backend = Arc::clone(&source.backend);
                     let reason = format!("{}: {reason}", backend.name());
-                    gap = Some(Gap { backend, reason });
+                    gaps.push(Gap { backend, reason });
                 }
             }
         }
-        gap.map_or(Ok(()), Err)
+        match gaps.is_empty() {
+            true => Ok(()),
+            false => Err(gaps),
+        }
     }
 }

@@ -74,7 +74,8 @@ fn of_check(progress: &Progress, check: &Findings) -> (String, u8) {
             "what differs is in the repair queue; stead-rrd status shows what is left of it",
             NOT_WELL,
         ),
-        _ if progress.failed > 0 => (
+        // a server whose files cannot be listed is a reason without a number
+        _ if progress.failed > 0 || !progress.reasons.is_empty() => (
             "no difference was found, but not all files were compared",
             NOT_WELL,
         ),
@@ -146,5 +147,17 @@ mod tests {
         assert_eq!(said(true, 1, 0), NOT_WELL);
         assert_eq!(said(true, 0, 1), NOT_WELL);
         assert_eq!(said(false, 0, 0), NOT_WELL);
+        // no agent answered, so no file was seen
+        let unlisted = Progress {
+            reasons: vec!["a1: cannot connect".to_owned()],
+            check: Some(Findings {
+                whole: true,
+                ..Findings::default()
+            }),
+            ..Progress::default()
+        };
+        let (text, code) = verdict(&unlisted);
+        assert_eq!(code, NOT_WELL, "{text}");
+        assert!(text.starts_with("not compared: a1: cannot connect\n") && !text.contains("equal"));
     }
 }

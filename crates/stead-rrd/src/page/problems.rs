@@ -134,6 +134,13 @@ impl Status {
                 many(backend.behind, "record")
             )),
         }
+        if let Some(why) = &backend.files_error {
+            problems.push(format!(
+                "the files of {name} cannot be reached, so they are neither compared nor repaired: \
+                {}",
+                printable(why)
+            ));
+        }
         if backend.lacking > 0 {
             problems.push(format!(
                 "{name} lacks {}, which are being copied to it{}",
@@ -231,17 +238,17 @@ impl Status {
         };
         if let Some(error) = &log.failed {
             problems.push(format!(
-                "the log has failed and takes no writes: {}; make room or mend \
-                the disk, then restart the router",
+                "the log has failed and takes no writes: {}",
                 printable(error)
             ));
         }
         let part = log.bytes as f64 / log.bound.max(1) as f64;
         if let Some(reason) = &log.short {
-            problems.push(format!(
-                "the log has no room for much more, and then refuses writes: {}",
-                printable(reason)
-            ));
+            let what = match log.refuses {
+                true => "has no room and refuses writes",
+                false => "has no room for much more, and then refuses writes",
+            };
+            problems.push(format!("the log {what}: {}", printable(reason)));
         } else if part >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST {
             let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
             let slowest = slowest.map_or(String::new(), |backend| {

@@ -93,7 +93,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 16] = [
+    let changes: [(Change, &str); 18] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -135,8 +135,19 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (
             |s| s.log.iter_mut().for_each(|log| log.failed = Some("no space".to_owned())),
-            "not well: the log has failed and takes no writes: no space; make room or mend the \
-             disk, then restart the router",
+            "not well: the log has failed and takes no writes: no space",
+        ),
+        (
+            |s| s.log.iter_mut().for_each(|log| {
+                log.short = Some("the log cannot grow: quota".to_owned());
+                log.refuses = true;
+            }),
+            "not well: the log has no room and refuses writes: the log cannot grow: quota",
+        ),
+        (
+            |s| s.backends[1].files_error = Some("h:1: cannot connect: refused".to_owned()),
+            "not well: the files of backend a2 (10.0.0.52:42217) cannot be reached, so they are \
+             neither compared nor repaired: h:1: cannot connect: refused",
         ),
         (
             |s| s.log.iter_mut().for_each(|log| log.short = Some("the log cannot grow: quota".to_owned())),

@@ -215,6 +215,7 @@ impl Source for Standby {
                 oldest: extent.oldest,
                 newest: frontier.newest,
                 short: extent.short,
+                refuses: extent.refuses,
                 failed: frontier.broken.as_deref().map(str::to_owned),
             }
         });

@@ -92,6 +92,7 @@ impl Source for Waiting {
                 oldest: extent.oldest,
                 newest: self.pair.log.newest(),
                 short: extent.short,
+                refuses: extent.refuses,
                 failed: None,
             }),
             // Clients are served after this has ended, even if the router may serve already.

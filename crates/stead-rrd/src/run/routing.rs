@@ -99,6 +99,7 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     tokio::spawn(Arc::clone(&mover).store_repairs());
     tokio::spawn(Arc::clone(&mover).keep_moving());
     tokio::spawn(Arc::clone(&mover).keep_whole());
+    tokio::spawn(Arc::clone(&mover).watch_files());
     tokio::spawn(mover.keep_checked(serve.check_rate << 20));
     tell_systemd(NotifyState::Ready);
     told.wait_or(|| {
