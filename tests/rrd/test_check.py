@@ -118,7 +118,9 @@ def test_a_check_without_agents_is_no_success(filled):
     assert code == 1 and result["check"]["whole"], result
     for name in filled.backends:
         assert any(reason.startswith(f"{name}: ") for reason in result["reasons"])
-    assert filled.router_said("the files of a2 cannot be reached: unix:.*cannot connect")
+    assert filled.router_said(
+        "the files of a2 cannot be reached: unix:.*cannot connect"
+    )
     # such a check does not count as one
     assert status(filled)[0]["check"]["last"] is None
     # something that is no agent is as good as none

@@ -267,7 +267,9 @@ def test_a_state_directory_that_was_removed_is_noticed(cluster, record_property)
         said = client.ask(f"UPDATE {names()[0]} {int(time.time()) + 3600}:1")
         # reads go on
         assert client.ask(f"LAST {names()[0]}").startswith(b"0 ")
-    words = "is gone or another file: somebody has removed or replaced the state directory"
+    words = (
+        "is gone or another file: somebody has removed or replaced the state directory"
+    )
     assert said.startswith(b"-1 ") and words.encode() in said, said
     assert cluster.router_said(f"the log has failed: .*{words}.*--flush-after")
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

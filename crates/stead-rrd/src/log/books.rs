@@ -206,7 +206,10 @@ impl Core {
         // it may have been trimmed meanwhile, but then it is not the last one any more
         if let Err(error) = last.is_in_place() {
             let books = self.books();
-            let is_last = books.segments.back().is_some_and(|now| Arc::ptr_eq(now, &last));
+            let is_last = books
+                .segments
+                .back()
+                .is_some_and(|now| Arc::ptr_eq(now, &last));
             drop(books);
             if is_last {
                 self.give_up(&error);

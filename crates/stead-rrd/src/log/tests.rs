@@ -463,7 +463,10 @@ fn a_log_whose_directory_is_gone_takes_nothing_more() {
                 }
                 false => put(&log, b"lost").unwrap_err().to_string(),
             };
-            assert!(told.contains("removed or replaced the state directory"), "{told}");
+            assert!(
+                told.contains("removed or replaced the state directory"),
+                "{told}"
+            );
             assert!(told.contains("--flush-after"), "{told}");
             assert_eq!(log.newest(), 1);
             assert!(log.append(b"more", Durability::Crash).is_err());

@@ -124,7 +124,9 @@ impl Mover {
         tries: &mut u32,
     ) -> Result<(), String> {
         let Some(tell) = &course.tell else {
-            return Err(gaps.first().map_or_else(String::new, |gap| gap.reason.clone()));
+            return Err(gaps
+                .first()
+                .map_or_else(String::new, |gap| gap.reason.clone()));
         };
         if *tries < TRIES {
             tokio::time::sleep(Duration::from_secs(1 << *tries)).await;
