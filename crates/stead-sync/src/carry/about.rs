@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stead::carry::{Carry, State};
 
-use super::journal::Journal;
 use crate::exit::{Failure, Result, USAGE};
 
 /// What a carry is about: what decides which items there are.
@@ -120,20 +119,6 @@ pub fn begins_again(then: &About, now: &About, carry: &Carry) -> Result<bool> {
         );
     }
     Ok(is_copying)
-}
-
-/// Compares what a carry is about with what its journal says, and notes it there. Returns whether
-/// the passes begin again.
-pub fn note(journal: &Journal, now: &About, carry: &Carry) -> Result<bool> {
-    let Some(then) = journal.about() else {
-        // it has just begun, or an older stead-sync began it
-        return journal.note(now, false).map(|()| false);
-    };
-    let again = begins_again(&then, now, carry)?;
-    if then != *now {
-        journal.note(now, again)?;
-    }
-    Ok(again)
 }
 
 #[cfg(test)]

@@ -26,9 +26,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{flock, FlockOperation};
+use stead::carry::Carry;
 use twox_hash::XxHash3_64;
 
-use super::about::About;
+use super::about::{begins_again, About};
 use super::kind::Item;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
@@ -171,6 +172,20 @@ impl Journal {
     /// Returns what the carry is about.
     pub fn about(&self) -> Option<About> {
         self.lock().story.about.clone()
+    }
+
+    /// Compares what a carry is about with what is noted here, and notes it. Returns whether the
+    /// passes begin again.
+    pub fn is_about(&self, now: &About, carry: &Carry) -> Result<bool> {
+        let Some(then) = self.about() else {
+            // it has just begun, or an older stead-sync began it
+            return self.note(now, false).map(|()| false);
+        };
+        let again = begins_again(&then, now, carry)?;
+        if then != *now {
+            self.note(now, again)?;
+        }
+        Ok(again)
     }
 
     /// Notes what the carry is about, and with `again` that all passes begin again.
