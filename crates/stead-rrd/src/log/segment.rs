@@ -225,8 +225,7 @@ pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<Fil
         disk.sync(&file)?; // delayed allocation: the space is certain only after a sync
         Ok(file)
     })();
-    made.map_err(|error| {
+    made.inspect_err(|_| {
         let _ = fs::remove_file(path);
-        error
     })
 }
