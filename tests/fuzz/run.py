@@ -45,8 +45,7 @@ COMPARISONS = ["-Cllvm-args=-sanitizer-coverage-trace-compares"]
 SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
 # Targets whose bytes only choose what is done next, and which then compute long. What the engine
-# learns from comparisons helps little there, and it takes half of the time (five sixths for
-# outages). And they reach so many places of the code that libFuzzer takes longer to weigh an input,
+# learns from comparisons helps little there, and takes much of the time. And they reach so many places of the code that libFuzzer takes longer to weigh an input,
 # by how seldom others reach the same, than to run it. Without both they reach more in the same time,
 # and the other targets less.
 WIDE = ("c_calls", "changes", "map_changes", "outages", "part_changes")

@@ -664,7 +664,7 @@ def test_what_is_in_the_way_is_mended(programs, place):
         for key in KEYS[::3]:
             app.delete(key)
             carry.ledger.values[key] = None
-        # what only the new place has is not removed without a word
+        # files that only the new place has stay until a limit allows their removal
         done = carry.run()
         assert (done.returncode, carry.state()) == (1, "both_old_first"), done
         assert "only its new place, node d, has it" in done.stdout, done.stdout

@@ -101,7 +101,7 @@ def test_rows_that_refer_to_rows_of_their_own_table_are_carried_in_order(carry):
     carry.file_with([MEMBERS, ("notes", "member")])
     carry.tied("notes", "by up", "id 5")
     carry.at(old)("UPDATE notes SET up = NULL WHERE id = 5")
-    # an older copy at the new place, in which other rows refer to each other
+    # the new place has an older copy, whose rows refer to each other differently
     carry.at(new)(
         f"INSERT INTO notes VALUES (6, '{moving}', NULL), (4, '{moving}', 6)",
     )

@@ -201,6 +201,17 @@ def test_a_watcher_says_what_is_wrong_at_the_hub_and_keeps_its_map(
     record_property("refused by the watcher: older epochs, forks:", "1, 1")
 
 
+def followed(site, *nodes):
+    """An operator whose map of these nodes is pushed, and a host that has it."""
+    anna = site.operator()
+    anna.apply(*nodes)
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    return anna, host
+
+
 def damages(whole):
     """Damaged files by the kind of damage; each has a whole header, but the last two."""
     return {
@@ -212,12 +223,7 @@ def damages(whole):
 
 
 def test_a_map_that_is_damaged_under_a_watch_is_replaced(site, record_property):
-    anna = site.operator()
-    anna.apply("a", "b")
-    anna.push()
-    host = site.host("web1")
-    host.wait(1)
-    site.wait_state("web1", "current", epoch=1)
+    anna, host = followed(site, "a", "b")
     draft, repaired = host.directory / "draft", 0
     for times, (kind, bad) in enumerate(damages(anna.bytes()).items(), 1):
         draft.write_bytes(bad)
@@ -239,12 +245,7 @@ def test_a_map_that_is_damaged_under_a_watch_is_replaced(site, record_property):
 
 
 def test_a_damaged_map_that_nothing_replaces_is_a_problem_and_not_confirmed(site):
-    anna = site.operator()
-    anna.apply("a", "b")
-    anna.push()
-    host = site.host("web1")
-    host.wait(1)
-    site.wait_state("web1", "current", epoch=1)
+    anna, host = followed(site, "a", "b")
     # without a history nobody knows which map the damaged one was
     shutil.rmtree(f"{host.map}.history")
     draft = host.directory / "draft"
@@ -287,12 +288,7 @@ def test_a_damaged_map_is_replaced_while_the_hub_is_away(
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
 def test_a_watch_that_may_not_write_says_so_before_the_next_push(site):
-    anna = site.operator()
-    anna.apply("a")
-    anna.push()
-    host = site.host("web1")
-    host.wait(1)
-    site.wait_state("web1", "current", epoch=1)
+    _anna, host = followed(site, "a")
     host.stop()
     # without capabilities root may not write everywhere either
     host.prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]

@@ -113,8 +113,7 @@ impl Here {
         (is_it && self.store.install(arrival, Accept::default()).is_ok()).then_some(epoch)
     }
 
-    /// Says why this process could not put another map into the place of this one, as far as that
-    /// is known without trying.
+    /// Returns why this process may not replace the map, if that can be known without trying.
     pub fn why_not_writable(&self) -> Option<String> {
         let path = self.store.path();
         let beside = |end: &str| {

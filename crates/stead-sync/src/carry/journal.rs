@@ -176,7 +176,7 @@ impl Journal {
 
     /// Compares what a carry is about with what is noted here, and notes it. Returns whether the
     /// passes begin again.
-    pub fn is_about(&self, now: &About, carry: &Carry) -> Result<bool> {
+    pub fn note_about(&self, now: &About, carry: &Carry) -> Result<bool> {
         let Some(then) = self.about() else {
             // it has just begun, or an older stead-sync began it
             return self.note(now, false).map(|()| false);
@@ -189,7 +189,7 @@ impl Journal {
     }
 
     /// Notes what the carry is about, and with `again` that all passes begin again.
-    pub fn note(&self, about: &About, again: bool) -> Result {
+    fn note(&self, about: &About, again: bool) -> Result {
         let mut lines = vec![about_line(about)];
         lines.extend(again.then(|| "again".to_owned()));
         self.write(&lines, true)

@@ -156,7 +156,7 @@ impl<'a> Machine<'a> {
                     false => "",
                 };
                 ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
-                if journal.is_about(&self.kind.about(), &carry)? && !is_first {
+                if journal.note_about(&self.kind.about(), &carry)? && !is_first {
                     say("other data is to be carried than before, so its passes begin again");
                 }
             }

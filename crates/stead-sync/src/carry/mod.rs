@@ -33,6 +33,7 @@ pub mod protocol;
 mod race;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod refusals;
 pub mod route;
 pub mod servers;
 pub mod settings;

@@ -21,11 +21,12 @@ use std::time::Duration;
 use super::journal::{Journal, Mark};
 use super::kind::{Done, Fault, Item, Kind, Node};
 use super::protocol::{Outcome, Protocol};
+use super::refusals::{lacking, lacking_at_the_end, only_new, too_many_differ, too_many_failed};
 use super::route::Routes;
 use super::settings::Limits;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
-use crate::exit::{Failure, Result, IO, NO_INPUT, REFUSED};
+use crate::exit::{Failure, Result, IO, NO_INPUT};
 
 /// How many items are in flight at once for each listed node, at least.
 const BATCH: usize = 256;
@@ -574,15 +575,7 @@ impl Pass<'_> {
         if !self.kind.may_forget(item) {
             match self.protocol().is_only_second(from, to, item) {
                 Ok(true) if self.tally.only_new() > self.limits.only_new => {
-                    return Ok(Err(Fault::final_one(format_args!(
-                        "{}: only its new place, node {}, has it, and verifying would remove it \
-                         there: a program that does not follow the carry may write to new places \
-                         only, or an earlier change moved data without a carry; copy what is right \
-                         to node {}, and raise limits.only_new for what is not",
-                        item.told(),
-                        to.name,
-                        from.name
-                    ))));
+                    return Ok(Err(only_new(from, to)));
                 }
                 Ok(true) => {}
                 Ok(false) => return Ok(Ok(Outcome::Gone)),
@@ -687,17 +680,7 @@ impl Pass<'_> {
         }
         match self.tally.fail() > self.limits.failures {
             false => Ok(()),
-            true => Err(Failure::new(
-                IO,
-                format_args!(
-                    "more than {} items failed, last {} of node {}: {}; nothing is lost: mend \
-                     that, and run the carry again",
-                    self.limits.failures,
-                    item.told(),
-                    node.name,
-                    fault.line
-                ),
-            )),
+            true => Err(too_many_failed(self.limits.failures, node, item, fault)),
         }
     }
 
@@ -713,17 +696,9 @@ impl Pass<'_> {
         if count <= self.limits.different || self.kind.may_forget(item) {
             return Ok(());
         }
-        Err(Failure::new(
-            REFUSED,
-            format_args!(
-                "more than {} items have another value at their new places, such as {}: nothing \
-                 was removed, and hosts still write both places; a program that does not follow \
-                 the map may write to the old places only: find it, and go back with `stead-sync \
-                 carry reverse`, which keeps what the old places have; if the new values are \
-                 right, raise limits.different",
-                self.limits.different,
-                self.tally.first_differing()
-            ),
+        Err(too_many_differ(
+            self.limits.different,
+            &self.tally.first_differing(),
         ))
     }
 
@@ -735,27 +710,10 @@ impl Pass<'_> {
         };
         let count = journal.set_aside(&node.name, item)?;
         match self.task {
-            Task::Check if count > self.limits.absent => Err(Failure::new(
-                REFUSED,
-                format_args!(
-                    "the new place lacks {} of node {}: nothing was removed, and hosts still write \
-                     both places; look whether a node has lost data, a program writes to the old \
-                     place only, or the file of the carry was changed; `stead-sync carry reverse` \
-                     goes back; more than limits.absent such items of a node end a run",
-                    item.told(),
-                    node.name
-                ),
-            )),
-            Task::Remove { .. } if count > self.limits.deleted => Err(Failure::new(
-                REFUSED,
-                format_args!(
-                    "the new place lacks {count} items of node {}, such as {}: these old copies \
-                     were not removed; look whether the new node has lost data; if applications \
-                     have deleted that many, raise limits.deleted and run the carry again",
-                    node.name,
-                    item.told()
-                ),
-            )),
+            Task::Check if count > self.limits.absent => Err(lacking(node, item)),
+            Task::Remove { .. } if count > self.limits.deleted => {
+                Err(lacking_at_the_end(count, node, item))
+            }
             _ => Ok(()),
         }
     }

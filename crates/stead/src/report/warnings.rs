@@ -34,10 +34,10 @@ pub(super) struct Facts<'f, 'a> {
     pub old: Option<&'a Map>,
     pub new: &'a Map,
     pub words: &'f Words<'a, 'f>,
-    /// what losing each domain costs, pins left out
+    /// what it costs to lose each domain, if there were no pins
     pub base_losses: &'f [Loss],
-    /// the largest number of copies of one point in an outermost domain of the old map, pins left
-    /// out
+    /// the largest number of copies of one point in an outermost domain of the old map, if
+    /// it had no pins
     pub old_most_copies: Option<usize>,
     pub gone: &'f [DomainName<'a>],
     /// the points of copies that are dropped

@@ -191,8 +191,8 @@ impl Table {
         all
     }
 
-    /// Says in which way another description differs; `None` when it does not. The names say
-    /// whose description is which.
+    /// Says in which way another description differs; `None` when it does not. `name` and `its` say
+    /// in the text where each of the two tables is.
     pub fn difference(&self, name: &str, other: &Table, its: &str) -> Option<String> {
         if let Some(what) = unlike(&self.all(), name, &other.all(), its) {
             return Some(what);
@@ -319,7 +319,7 @@ pub trait Database: Sized + Send + 'static {
     /// A cell, as it travels.
     type Cell: Clone + Send;
 
-    /// The word of this kind in the file of a carry.
+    /// The name of the table for this kind in the file of a carry, such as `mariadb`.
     const WORD: &'static str;
 
     /// Connects, and sets whatever the form of values depends on.

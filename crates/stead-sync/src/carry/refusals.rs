@@ -1,0 +1,71 @@
+//! What a pass says when it goes no further: what was found, what it may mean, and what to do.
+
+use super::kind::{Fault, Item, Node};
+use crate::exit::{Failure, IO, REFUSED};
+
+/// More items failed than `most`. The last one is named.
+pub fn too_many_failed(most: u64, node: &Node, item: &Item, fault: &Fault) -> Failure {
+    Failure::new(
+        IO,
+        format_args!(
+            "more than {most} items failed, last {} of node {}: {}; nothing is lost: mend that, and \
+             run the carry again",
+            item.told(),
+            node.name,
+            fault.line
+        ),
+    )
+}
+
+/// More items than `most` have another value at their new places. One of them is named.
+pub fn too_many_differ(most: u64, first: &str) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "more than {most} items have another value at their new places, such as {first}: \
+             nothing was removed, and hosts still write both places; a program that does not follow \
+             the map may write to the old places only: find it, and go back with `stead-sync carry \
+             reverse`, which keeps what the old places have; if the new values are right, raise \
+             limits.different"
+        ),
+    )
+}
+
+/// The new place lacks an item of a node, before anything was removed.
+pub fn lacking(node: &Node, item: &Item) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "the new place lacks {} of node {}: nothing was removed, and hosts still write both \
+             places; look whether a node has lost data, a program writes to the old place only, or \
+             the file of the carry was changed; `stead-sync carry reverse` goes back; more than \
+             limits.absent such items of a node end a run",
+            item.told(),
+            node.name
+        ),
+    )
+}
+
+/// The new place lacks `count` items of a node, whose old copies would be removed now.
+pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "the new place lacks {count} items of node {}, such as {}: these old copies were not \
+             removed; look whether the new node has lost data; if applications have deleted that \
+             many, raise limits.deleted and run the carry again",
+            node.name,
+            item.told()
+        ),
+    )
+}
+
+/// Only the new place has an item, which verifying would remove.
+pub fn only_new(from: &Node, to: &Node) -> Fault {
+    Fault::final_one(format_args!(
+        "only its new place, node {}, has it, and verifying would remove it there: a program that \
+         does not follow the carry may write to new places only, or an earlier change moved data \
+         without a carry; copy what is right to node {}, and raise limits.only_new for what is not",
+        to.name, from.name
+    ))
+}
