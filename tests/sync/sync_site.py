@@ -37,10 +37,10 @@ class Operator:
             "push", self.map, url or self.site.url, *options, who=self.name
         )
 
-    def start_push(self, *options, url=None):
+    def start_push(self, *options, url=None, waits=False):
         """Starts a push."""
         return self.site.start(
-            "push", self.map, url or self.site.url, *options, who=self.name
+            "push", self.map, url or self.site.url, *options, who=self.name, waits=waits
         )
 
     def bytes(self):
@@ -164,10 +164,12 @@ class Site:
     def sync(self, *arguments, who="anna", **more):
         return self.run("stead-sync", *arguments, who=who, **more)
 
-    def start(self, *arguments, who="anna"):
+    def start(self, *arguments, who="anna", waits=False):
+        """Starts the program; one that `waits` begins when a line is written to it."""
+        held = ["sh", "-c", 'read -r _ && exec "$0" "$@"'] if waits else []
         return subprocess.Popen(
-            [self.programs["stead-sync"], *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
+            [*held, self.programs["stead-sync"], *map(str, arguments)],
+            stdin=subprocess.PIPE if waits else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

