@@ -8,10 +8,11 @@ use hashbrown::hash_table::{Entry, HashTable};
 
 use super::model::{First, Fleet, Node, Pin, Pinned, Policy};
 use super::pin;
-use super::reader::{At, Reader, Source, TOP_KEYS};
+use super::reader::{missing, At, Reader, Source};
 use super::rules::{Guard, Names};
 use super::secret::{self, Secrets};
 use super::tree::KeyedTree;
+use super::unknown::TOP_KEYS;
 use crate::error::Result;
 use crate::hash::KeyRule;
 use crate::name::NAME_MAX;
@@ -231,7 +232,7 @@ impl<'a> Draft<'a> {
             return reader.finish(None);
         }
         if !self.named {
-            reader.missing(self.start, "name", "the fleet");
+            reader.lacks(self.start, || missing("name", "the fleet"));
         }
         let hash = secret::hash(&mut reader, self.secrets);
         let (mut nodes, mut policies) = (self.nodes, self.policies);

@@ -25,6 +25,7 @@ mod text;
 mod to_toml;
 mod toml_blocks;
 mod tree;
+mod unknown;
 
 pub use model::{First, Fleet, Node, Pin, PinTo, Pinned, Policy};
 pub use percent::{part, percentage};

@@ -5,27 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::tree::{shown, KeyedTree, Lines, Tree, TreeValue};
+use super::unknown::unknown_key;
 use crate::error::{Error, Result};
 use crate::name::{NAME_MAX, TEXT_MAX};
 use crate::weight::Weight;
-
-/// The keys of the fleet itself.
-pub(super) const TOP_KEYS: [&str; 14] = [
-    "name",
-    "replicas",
-    "spread",
-    "hash",
-    "secret",
-    "secret_file",
-    "key",
-    "max_slices",
-    "tolerance",
-    "guard",
-    "node",
-    "policy",
-    "pin",
-    "first",
-];
 
 /// The text that a tree was read from.
 pub(super) struct Source<'a> {
@@ -123,30 +106,13 @@ impl<'a> Reader<'a> {
 
     pub(super) fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
         self.unknown_at = Some(at);
-        // the most common case in TOML: a key of the fleet below the header of a table
-        let misplaced =
-            !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
-        self.wrong::<()>(at, || {
-            let hint = if misplaced {
-                "; keys of the fleet itself must come before the first [[...]]"
-            } else {
-                ""
-            };
-            format!(
-                "unknown key `{}` in {place}; known keys: {}{hint}",
-                shown(key),
-                known.join(", ")
-            )
-        });
+        let json = self.source.json;
+        self.wrong::<()>(at, || unknown_key(key, place, known, json));
     }
 
     pub(super) fn unknown_in(&mut self, key: &str, at: usize, what: &str, known: &[&str]) {
         let place = self.table_name(what);
         self.unknown(key, at, &place, known);
-    }
-
-    pub(super) fn missing(&mut self, at: usize, key: &str, place: &str) {
-        self.wrong::<()>(at, || missing(key, place));
     }
 
     pub(super) fn missing_in(&mut self, at: usize, key: &str, what: &str) {
@@ -404,6 +370,6 @@ impl<'a> Reader<'a> {
 }
 
 /// Says that a key is missing.
-fn missing(key: &str, place: &str) -> String {
+pub(super) fn missing(key: &str, place: &str) -> String {
     format!("required key `{key}` is missing in {place}; add it")
 }

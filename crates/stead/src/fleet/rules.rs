@@ -14,13 +14,13 @@ use super::model::{First, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
 use super::reader::{At, Reader};
 use super::tree::{shown, KeyedTree, Tree, TreeValue};
+use super::unknown::NODE_KEYS;
 use crate::hash::KeyRule;
 use crate::name::{NAME_MAX, SPREAD_MAX, TEXT_MAX};
 use crate::point::{Point, Share};
 use crate::tolerance::Tolerance;
 use crate::weight::Weight;
 
-const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
 /// The table `[guard]`.
 #[derive(Default)]

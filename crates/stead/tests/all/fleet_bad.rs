@@ -23,7 +23,17 @@ const TOML: &[Bad] = &[
         "unknown key `replica` in the fleet; known keys: name, replicas, spread, hash, secret, secret_file, \
          key, max_slices, tolerance, guard, node, policy, pin, first",
     ),
-    ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, "),
+    ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, \
+        replicas, spread, hash, secret, secret_file, key, max_slices, tolerance, guard, node, \
+        policy, pin, first; begin each node with [[node]]"),
+    ("name = 'm'\ncopies = 2\nNODE", 2, "first; `replicas` is the number of copies"),
+    ("[fleet]\nname = 'm'\nNODE", 1, "unknown key `fleet` in the fleet; known keys: name, replicas, \
+        spread, hash, secret, secret_file, key, max_slices, tolerance, guard, node, policy, pin, \
+        first; keys of the fleet itself have no header"),
+    ("name = 'm'\nNODE\nzone = 'a'", 5, "formerly; write attributes = { zone = \"...\" }, or labels = \
+        { zone = \"...\" } if spread names it"),
+    ("name = 'm'\nNODE\n'the zone' = 'a'", 5, "unknown key `the zone` in [[node]]; known keys: name, \
+        weight, labels, attributes, formerly"),
     ("name = 'm'\n[x]\nNODE", 2, "unknown key `x` in the fleet; known keys: name, "),
     ("name = 'm'\nreplicas = 0\nNODE", 2, "replicas 0 is not a whole number from 1 to 255; write \
         it in plain digits"),
