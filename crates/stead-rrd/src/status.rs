@@ -214,6 +214,12 @@ pub struct BackendStatus {
     pub reconnects: u64,
     /// Files that it should have and lacks; they are copied from another backend.
     pub lacking: u64,
+    /// Files that are gone although it has taken updates for them, which the log keeps.
+    #[serde(default)]
+    pub gone: u64,
+    /// One of these files.
+    #[serde(default)]
+    pub gone_example: Option<String>,
     /// Copies that may lack values; they are compared with the others.
     #[serde(default)]
     pub doubtful: u64,

@@ -13,13 +13,14 @@
 //!
 //! ```text
 //! judging telling walking | course | carrying | looking moving resuming | comparing mending
-//! | noting repairing watching | passing | checking
+//! | filling noting watching | passing returning | checking repairing
 //! ```
 
 mod carrying;
 mod checking;
 mod comparing;
 mod course;
+mod filling;
 mod judging;
 mod looking;
 mod mending;
@@ -28,6 +29,7 @@ mod noting;
 mod passing;
 mod repairing;
 mod resuming;
+mod returning;
 mod telling;
 #[cfg(test)]
 pub(crate) mod tests;

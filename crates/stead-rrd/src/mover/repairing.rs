@@ -7,17 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::carrying::{files_of, Mover};
-use super::mending::Copied;
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::clock::now;
-use crate::health::Health;
 use crate::layout::BackendId;
-use crate::refusals::has_no_file;
 use crate::repairs::{Due, Need};
 use crate::status::Progress;
-use crate::verb::Verb;
-use crate::words::line_of;
 
 /// How long to wait after a backend has come up before looking for files that it lacks, because
 /// others may come up, too.
@@ -122,11 +117,13 @@ impl Mover {
                 continue;
             }
             let _busy = self.busy.lock().await;
+            self.send_again(&due).await;
             let mut done: BTreeMap<BackendId, Done> = BTreeMap::new();
             for Due {
                 name,
                 place,
                 need,
+                age,
                 refusal,
             } in due
             {
@@ -144,6 +141,7 @@ impl Mover {
                 }
                 let result = match need {
                     Need::Missing => self.fill(&name, place).await,
+                    Need::Gone => self.bring_back(&name, place, age).await,
                     Need::Doubtful => {
                         let copies = self.router.shared().layout().now(&name);
                         self.mend(&name, &copies, None).await
@@ -187,43 +185,6 @@ impl Mover {
                 );
             }
         }
-    }
-
-    /// Copies a file to a backend that lacks it, unless there is nothing to do. Returns what was
-    /// copied.
-    async fn fill(&self, name: &[u8], place: BackendId) -> Result<Vec<Copied>, String> {
-        let backend = self.router.backends.get(place);
-        let copies = self.router.shared().layout().now(name);
-        if !copies.contains(&place) {
-            return Ok(Vec::new());
-        }
-        if backend.health() != Health::Up {
-            return Err(format!("{} is not up", backend.name()));
-        }
-        let elsewhere = self.somebody_has(name, place).await;
-        if elsewhere == Some(false) {
-            return Ok(Vec::new()); // nobody has made it
-        }
-        // it may have arrived meanwhile, or it may be a file that is no RRD
-        let flush = line_of(Verb::Flush, name);
-        let asked = backend.ask(&flush, false).await;
-        let is_here = asked.is_ok_and(|reply| !has_no_file(&reply.text));
-        if elsewhere.is_none() {
-            // a file that was made by --create is here; whether it should have older values is
-            // known when another server of it is up
-            if is_here {
-                self.router.shared().repairs.has_file(name, place);
-            }
-            return Err("no other server of the file is up".to_owned());
-        }
-        let bytes = match is_here {
-            true => self.mend_one(name, place).await?,
-            false => self.give(name, place).await?,
-        };
-        Ok(match bytes {
-            0 => Vec::new(),
-            bytes => vec![(place, bytes)],
-        })
     }
 
     async fn look_or_say(&self) {
@@ -299,22 +260,6 @@ impl Mover {
             }
         }
         Ok(())
-    }
-
-    /// Returns whether another backend has the file, or `None` if that is not known, because one is
-    /// not up.
-    async fn somebody_has(&self, name: &[u8], id: BackendId) -> Option<bool> {
-        let copies = self.router.shared().layout().now(name);
-        let line = line_of(Verb::Flush, name);
-        let mut all_said = true;
-        for other in copies.into_iter().filter(|other| *other != id) {
-            match self.router.backends.get(other).ask(&line, false).await {
-                Ok(reply) if !reply.is_error() => return Some(true),
-                Ok(_) => {}
-                Err(_) => all_said = false,
-            }
-        }
-        all_said.then_some(false)
     }
 }
 

@@ -148,6 +148,16 @@ impl Status {
                 reason_of(backend)
             ));
         }
+        if backend.gone > 0 {
+            let example = backend.gone_example.as_deref().unwrap_or_default();
+            problems.push(format!(
+                "{name} has lost {}, such as {}, with updates that it had taken; the log keeps \
+                these for a day if it has room: mount the disk or put the files back{}",
+                many(backend.gone, "file"),
+                printable(example),
+                reason_of(backend)
+            ));
+        }
         if backend.doubtful > 0 {
             problems.push(format!(
                 "{name} may lack values in {}, which are being compared with the other copies{}",

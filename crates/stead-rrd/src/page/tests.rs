@@ -93,7 +93,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 18] = [
+    let changes: [(Change, &str); 19] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -143,6 +143,12 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
                 log.refuses = true;
             }),
             "not well: the log has no room and refuses writes: the log cannot grow: quota",
+        ),
+        (
+            |s| (s.backends[1].gone, s.backends[1].gone_example) = (2, Some("x/y.rrd".to_owned())),
+            "not well: backend a2 (10.0.0.52:42217) has lost 2 files, such as x/y.rrd, with \
+             updates that it had taken; the log keeps these for a day if it has room: mount the \
+             disk or put the files back",
         ),
         (
             |s| s.backends[1].files_error = Some("h:1: cannot connect: refused".to_owned()),
