@@ -220,11 +220,10 @@ impl Client<'_> {
             .unwrap_or_else(|_| Err(io::Error::other("a fault in the listing")))
         {
             Ok(listed) => {
+                let (files, left_out) = (listed.files.to_le_bytes(), listed.left_out.to_le_bytes());
+                let example = listed.example.unwrap_or_default();
                 self.wire
-                    .send(
-                        kind::DONE,
-                        &[&listed.files.to_le_bytes(), &listed.left_out.to_le_bytes()],
-                    )
+                    .send(kind::DONE, &[&files, &left_out, &example])
                     .await
             }
             Err(error) => self.wire.send_error(&error).await,

@@ -91,16 +91,22 @@ impl Remote {
                     .read(&mut each)
                     .ok_or_else(|| broken("an answer that is not a list"))?,
                 (_, body) => {
-                    let numbers = body
-                        .split_first_chunk()
-                        .and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
-                    let (files, left_out) =
-                        numbers.ok_or_else(|| broken("an answer that is not the end of a list"))?;
+                    let numbers = || {
+                        let (files, rest) = body.split_first_chunk()?;
+                        let (left_out, example) = rest.split_first_chunk()?;
+                        let left_out = u64::from_le_bytes(*left_out);
+                        Some(Listed {
+                            files: u64::from_le_bytes(*files),
+                            left_out,
+                            example: (!example.is_empty()).then(|| example.to_vec()),
+                        })
+                    };
+                    let whole = |listed: &Listed| listed.example.is_some() == (listed.left_out > 0);
+                    let listed = numbers().filter(whole);
+                    let listed =
+                        listed.ok_or_else(|| broken("an answer that is not the end of a list"))?;
                     self.keep(wire);
-                    return Ok(Listed {
-                        files: u64::from_le_bytes(*files),
-                        left_out: u64::from_le_bytes(left_out),
-                    });
+                    return Ok(listed);
                 }
             }
             frame = answer(&mut wire).await?;

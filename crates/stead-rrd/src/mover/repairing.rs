@@ -60,12 +60,15 @@ impl Mover {
         tell: &Arc<Tell>,
     ) -> Result<(), String> {
         let id = backend.id();
-        let (found, _) = self
+        let found = self
             .found(|other| other.id() != id && other.files().is_some())
             .await?;
+        let hidden =
+            found.is_whole(|other| Some(self.router.backends.get(other).name().to_owned()));
         let todo: BTreeMap<_, _> = {
             let layout = self.router.shared().layout();
             found
+                .files
                 .into_iter()
                 .filter(|(name, _)| layout.now(name).contains(&id))
                 .collect()
@@ -85,7 +88,7 @@ impl Mover {
         .await;
         match (tell.is_stopped(), tell.sender.borrow().failed) {
             (true, _) => Err("stopped; run it again to continue".to_owned()),
-            (_, 0) => Ok(()),
+            (_, 0) => hidden,
             (_, failed) => Err(format!(
                 "{failed} files could not be copied; fix the cause and run it again"
             )),
@@ -246,14 +249,14 @@ impl Mover {
 
     /// Finds every file that a backend should have and lacks.
     async fn look(&self) -> Result<(), String> {
-        let (found, listed) = self.found(|backend| backend.files().is_some()).await?;
+        let found = self.found(|backend| backend.files().is_some()).await?;
         let shared = self.router.shared();
-        for (name, at) in &found {
+        for (name, at) in &found.files {
             let copies = shared.layout().now(name);
             if copies.iter().any(|id| at.contains(id)) {
                 copies
                     .iter()
-                    .filter(|id| listed.contains(id) && !at.contains(id))
+                    .filter(|id| found.listed.contains(id) && !at.contains(id))
                     .for_each(|id| {
                         shared.repairs.add(name, *id, Need::Missing);
                     });
