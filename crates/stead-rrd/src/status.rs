@@ -304,6 +304,9 @@ pub struct Findings {
     pub differing: u64,
     /// How many copies are where the map does not place them, besides the right ones.
     pub strays: u64,
+    /// How many of these have values that the right ones lack, or could not be compared with them.
+    #[serde(default)]
+    pub needed: u64,
     /// When the pass began that this run continues; `None` if this run began it.
     pub continued: Option<u64>,
     /// The first findings, one line each.

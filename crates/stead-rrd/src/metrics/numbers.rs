@@ -241,6 +241,7 @@ impl Numbers {
             ("check_last_misplaced_files", "Files of these that are only where the map does not place them", last.misplaced),
             ("check_last_skipped_files", "Files of these that could not be compared", last.skipped),
             ("check_last_stray_copies", "Copies where the map does not place them, besides the right ones", last.strays),
+            ("check_last_needed_strays", "Copies of these that have values which the right ones lack, or could not be compared", last.needed),
         ];
         families.plain(gauges)
     }

@@ -12,8 +12,8 @@
 //! A file uses only files to the left of the bar before it:
 //!
 //! ```text
-//! judging telling walking | course | carrying | looking moving resuming | comparing mending
-//! | filling noting watching | passing returning | checking repairing
+//! judging telling walking | course | carrying | looking moving resuming | mending straying
+//! | comparing filling | noting returning watching | passing | checking repairing
 //! ```
 
 mod carrying;
@@ -30,6 +30,7 @@ mod passing;
 mod repairing;
 mod resuming;
 mod returning;
+mod straying;
 mod telling;
 #[cfg(test)]
 pub(crate) mod tests;

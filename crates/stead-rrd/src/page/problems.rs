@@ -80,6 +80,13 @@ impl Status {
                 stead-rrd check names {them}"
             ));
         }
+        if let Some(last) = last.filter(|last| last.needed > 0) {
+            let copies = many(last.needed, "copy").replace("copys", "copies");
+            problems.push(format!(
+                "{copies} where the map places none may have values that the right ones lack: \
+                stead-rrd check names what"
+            ));
+        }
         if let Some(why) = &self.map_refused {
             problems.push(format!(
                 "the map at --map is not taken up, and epoch {} stays in use: {}",
