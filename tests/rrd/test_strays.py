@@ -61,10 +61,11 @@ def test_a_stray_with_values_of_its_own_is_not_said_to_be_spare(filled):  # noqa
         said,
     )
     assert count and int(count[1]) >= 18, said
-    assert lines(result, torn) == [
-        f"also on {torn_at}, where the map does not place it, and it could not be compared: "
-        "it is no whole RRD"
-    ]
+    (said,) = lines(result, torn)
+    assert said.startswith(
+        f"also on {torn_at}, where the map does not place it, and"
+    ), said
+    assert said.endswith("could not be compared: it is no whole RRD"), said
     removable = filled.router_said(r"a copy of (\S+) where .* it may be removed")
     assert removable == [spare]
     assert "2 copies where the map places none may have values" in page(filled)

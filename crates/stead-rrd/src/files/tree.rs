@@ -37,8 +37,8 @@ const PART: usize = 1 << 20;
 pub struct Listed {
     /// How many RRD files there are.
     pub files: u64,
-    /// How many entries were left out behind which clients may have RRDs: links to a directory or to
-    /// an RRD, and directories nested deeper than 31 below the base.
+    /// How many entries were left out behind which clients may have RRDs: links to a directory or
+    /// to an RRD, and directories nested deeper than 31 below the base.
     ///
     /// Names with control characters are left out and not counted: no client of rrdcached can write
     /// them.
