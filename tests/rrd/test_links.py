@@ -76,3 +76,31 @@ def test_a_repair_says_what_it_did_not_see(cluster):
         (base / f"link{at}").unlink()
     code, said = run(cluster, "repair", cluster.state, "b1")
     assert code == 0, said
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+def test_a_check_says_what_it_did_not_see(cluster, by_agent):
+    server = cluster.backends["a1"]
+    if by_agent:
+        server.start_agent(cluster.programs)
+        cluster.publish()
+        wait_for(
+            lambda: status(cluster)[0]["epoch"] == 2, "the router to know the agent"
+        )
+    with Client(cluster.unix) as client:
+        for name in names():
+            assert create(client, name).startswith(b"0 ")
+    links = [server.base / "link", server.base / "host00-link"]
+    for link in links:
+        link.symlink_to(cluster.place)
+    deep = server.base / "/".join(["deep"] * 32)
+    deep.mkdir(parents=True)
+    code, said = run(cluster, "check", cluster.state)
+    assert code == 1 and "not compared: on a1, 3 entries, such as " in said, said
+    for link in links:
+        link.unlink()
+    code, said = run(cluster, "check", cluster.state)
+    assert code == 1 and "not compared: on a1, deep/deep/" in said, said
+    deep.rmdir()
+    code, said = run(cluster, "check", cluster.state)
+    assert code == 0 and "all copies are equal" in said, said

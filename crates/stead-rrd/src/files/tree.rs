@@ -316,7 +316,7 @@ pub(super) fn file_of(
 
 /// Returns whether rrdcached, which follows links, may have RRDs behind this one: it leads to a
 /// directory or to an RRD. Where it leads is not known if that may not be seen.
-fn leads_to_rrds(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
+pub(super) fn leads_to_rrds(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
     // check before opening, since opening a device can have an effect
     match rustix::fs::statat(dir, name, AtFlags::empty()).map(|stat| stat.st_mode) {
         Ok(mode) if FileType::from_raw_mode(mode) == FileType::RegularFile => {}

@@ -7,7 +7,8 @@
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
 //!
 //! list      -                        -> entries ... done (files u64, left out u64, the name of one of these)
-//! page      names u32, after         -> entries ... done (nothing: the end, or 1, then where the next begins)
+//! page      names u32, after         -> entries ... done (left out u64, length u32 and the name of one of these;
+//!                                      then nothing: the end, or 1 and where the next begins)
 //! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
 //! digest    name                     -> done (nothing, or a digest)
 //! get       name                     -> done (nothing, or mode u32); then more

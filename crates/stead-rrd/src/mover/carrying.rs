@@ -60,22 +60,7 @@ impl Found {
     /// Returns why this is not every file of these backends, if it is not. `names` are theirs.
     pub(super) fn is_whole(&self, of: impl Fn(BackendId) -> Option<String>) -> Result<(), String> {
         let hidden = |(id, count, example): &(BackendId, u64, Vec<u8>)| {
-            let name = of(*id)?;
-            let example = example.escape_ascii();
-            let what = match count {
-                1 => format!(
-                    "{example} is a link or a directory that is nested too deep, and the \
-                    files behind it are"
-                ),
-                count => format!(
-                    "{count} entries, such as {example}, are links or directories \
-                    that are nested too deep, and the files behind them are"
-                ),
-            };
-            Some(format!(
-                "on {name}, {what} not seen: put the files where the link is (a directory of \
-                another disk can be mounted there), or remove it"
-            ))
+            of(*id).map(|name| hidden_on(&name, *count, example))
         };
         match self.hidden.iter().find_map(hidden) {
             Some(why) => Err(why),
@@ -251,6 +236,26 @@ impl Mover {
         drop(held);
         Ok(bytes)
     }
+}
+
+/// Says that a list does not show all files of a backend: how many links and too deep directories
+/// hide some, and one of these.
+pub(super) fn hidden_on(name: &str, count: u64, example: &[u8]) -> String {
+    let example = example.escape_ascii();
+    let what = match count {
+        1 => format!(
+            "{example} is a link or a directory that is nested too deep, and the files behind it \
+            are"
+        ),
+        count => format!(
+            "{count} entries, such as {example}, are links or directories that are nested too \
+            deep, and the files behind them are"
+        ),
+    };
+    format!(
+        "on {name}, {what} not seen: put the files where the link is (a directory of another disk \
+        can be mounted there), or remove it"
+    )
 }
 
 /// Lets a backend drop what it has in memory for a file that is replaced: values, and the last

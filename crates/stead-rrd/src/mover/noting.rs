@@ -135,6 +135,7 @@ impl Mover {
             files,
             differing,
             skipped,
+            unlisted,
             ..
         } = pass;
         tracing::info!(
@@ -150,6 +151,12 @@ impl Mover {
         }
         drop(passes);
         if let Some(tell) = &course.tell {
+            if unlisted > 0 && tell.sender.borrow().reasons.is_empty() {
+                let before =
+                    "an earlier part of this check has not seen all files: begin it again \
+                    with --restart";
+                tell.failed(0, before.to_owned());
+            }
             tell.change(|progress| {
                 progress.files = progress.done + progress.failed;
                 progress
