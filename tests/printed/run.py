@@ -127,6 +127,12 @@ KNOWN = [
     ),
     (
         "docs/rrd-reference.md",
+        "Ports",
+        "",
+        "it changes the settings of the whole machine",
+    ),
+    (
+        "docs/rrd-reference.md",
         "Options of the unit",
         "OPTIONS=",
         "these are the settings of the unit, and no commands",

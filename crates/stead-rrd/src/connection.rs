@@ -11,6 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::batch::{failures, GO_AHEAD};
 use crate::path::escaped;
+use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::tls::Secured;
 use crate::verb::Verb;
@@ -167,6 +168,17 @@ impl AsyncWrite for Stream {
     }
 }
 
+/// What has become of a file that rrdcached reports as flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// Everything that waited for the file is in the file.
+    Written,
+    /// Something still waits: the file is suspended.
+    Waits,
+    /// There is no such file, and what waited for it is lost.
+    Gone,
+}
+
 /// An open connection, which carries one request or one BATCH at a time.
 pub struct Connection {
     stream: BufReader<Stream>,
@@ -236,12 +248,14 @@ impl Connection {
         failures(&reply, count).ok_or_else(|| unexpected(&reply))
     }
 
-    /// Flushes a file. Returns whether everything that waited for the file is now in the file. The
-    /// error inside `Ok` is the backend's answer.
+    /// Flushes a file. The error inside `Ok` is the backend's answer.
     ///
-    /// rrdcached reports a suspended file as flushed although it has written nothing. In that case,
+    /// rrdcached reports a file that is gone as flushed, and drops what waited for it. So it is
+    /// asked for something that only the file can tell.
+    ///
+    /// It also reports a suspended file as flushed although it has written nothing. In that case,
     /// the value that was first in the queue still waits after the FLUSH.
-    pub async fn flush(&mut self, name: &[u8]) -> io::Result<Result<bool, Reply>> {
+    pub async fn flush(&mut self, name: &[u8]) -> io::Result<Result<Flushed, Reply>> {
         let name = escaped(name);
         let mut before = None;
         loop {
@@ -249,13 +263,20 @@ impl Connection {
             if reply.is_error() {
                 return Ok(Err(reply));
             }
-            let waiting = self.ask(&[b"PENDING ", &name[..]].concat(), false).await?;
+            let lines = [b"PENDING ", &name[..], b"\nFIRST ", &name[..], b" 0\n"].concat();
+            self.stream.get_mut().send(&lines).await?;
+            let waiting = Reply::read(&mut self.stream, false).await?;
+            let is_gone = Reply::read(&mut self.stream, false).await?;
+            if is_gone.is_error() && is_missing(&is_gone.text) {
+                return Ok(Ok(Flushed::Gone));
+            }
             let first = waiting.each().next().map(<[u8]>::to_vec);
             match (first, before) {
                 // nothing waits: everything was written
-                (None, _) => return Ok(Ok(true)),
+                (None, _) => return Ok(Ok(Flushed::Written)),
                 // if another value is first after a second FLUSH, the earlier ones were written
-                (Some(first), Some(before)) => return Ok(Ok(first != before)),
+                (Some(first), Some(before)) if first != before => return Ok(Ok(Flushed::Written)),
+                (Some(_), Some(_)) => return Ok(Ok(Flushed::Waits)),
                 (first, None) => before = first,
             }
         }

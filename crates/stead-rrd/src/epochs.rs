@@ -15,6 +15,7 @@ use std::time::Duration;
 use stead::plan::{same_nodes, Plan};
 use stead::Map;
 
+use crate::exit::{Failure, DATA, FLEET, IO};
 use crate::layout::Placement;
 use crate::lock::lock;
 use crate::router::Router;
@@ -73,19 +74,22 @@ impl Epochs {
 
     /// Continues a move that was going on when the router last stopped, and tells the log which
     /// backends to keep records for.
-    pub fn resume(&self) -> Result<(), String> {
-        let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else {
-            return self.router.backends.follow();
+    pub fn resume(&self) -> Result<(), Failure> {
+        let damaged = |error: std::io::Error| Failure(DATA, error.to_string());
+        let failed = |line| Failure(IO, line);
+        let Some((target, moved)) = self.state.target().map_err(damaged)? else {
+            return self.router.backends.follow().map_err(failed);
         };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
             // the move had finished and was only being tidied up
             self.state
                 .settle_on(&target)
-                .map_err(|error| error.to_string())?;
-            return self.router.backends.follow();
+                .map_err(|error| failed(error.to_string()))?;
+            return self.router.backends.follow().map_err(failed);
         }
-        let placement = self.router.backends.place(target)?;
-        self.enter(placement, moved)
+        let placement = self.router.backends.place(target);
+        let placement = placement.map_err(|line| Failure(FLEET, line))?;
+        self.enter(placement, moved).map_err(failed)
     }
 
     /// Takes up a map. Blocks while it writes.

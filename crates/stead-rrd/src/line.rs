@@ -92,9 +92,9 @@ pub struct Serve {
     /// Keep the log in memory only: a crash of the router loses acknowledged updates
     #[arg(long)]
     pub no_log: bool,
-    /// An upper bound on the size of the log, in MiB; when the log is full, writes are refused
-    /// until backends have flushed
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    /// An upper bound on the size of the log, in MiB, at least 32; when the log is full, writes are
+    /// refused until backends have flushed
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(32..=1 << 40))]
     pub log_size: u64,
     /// How many seconds a write may wait in a backend's memory before it is flushed and leaves the
     /// log

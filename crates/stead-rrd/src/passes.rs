@@ -25,6 +25,9 @@ pub struct Pass {
     pub unlisted: u64,
     /// How many copies there are where the map does not place them, besides the right ones.
     pub strays: u64,
+    /// How many of these have values that the right ones lack, or could not be compared with them.
+    #[serde(default)]
+    pub needed: u64,
     /// The size of all copies that were compared.
     pub bytes: u64,
     /// The last name that it has looked at. Empty at the beginning.

@@ -27,6 +27,9 @@ pub enum Need {
     Doubtful,
     /// The backend has no such file.
     Missing,
+    /// It has no such file either, and has taken updates for it that are lost now. The log keeps
+    /// them until the file is back.
+    Gone,
 }
 
 /// The queue.
@@ -54,6 +57,8 @@ struct Queue {
 
 struct Entry {
     need: Need,
+    /// when it was added
+    since: Instant,
     tries: u32,
     /// when it is tried next
     due: Instant,
@@ -71,6 +76,8 @@ pub struct Due {
     pub place: BackendId,
     /// What is wrong with it.
     pub need: Need,
+    /// For how long it has been in the queue.
+    pub age: Duration,
     /// The refusal that has caused the entry, when it is returned for the first time.
     pub refusal: Option<String>,
 }
@@ -81,8 +88,10 @@ pub type Listed = (Vec<u8>, BackendId, Need);
 /// The entries of one backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How many files it lacks.
+    /// How many files it lacks that another backend may have.
     pub missing: u64,
+    /// How many files are gone that it has taken updates for, and one of them.
+    pub gone: (u64, Option<Vec<u8>>),
     /// How many of its copies may lack values.
     pub doubtful: u64,
     /// Why an entry could not be done so far.
@@ -95,12 +104,13 @@ impl Need {
         match self {
             Need::Doubtful => "doubtful",
             Need::Missing => "missing",
+            Need::Gone => "gone",
         }
     }
 
     /// Returns the need of this word.
     pub fn named(word: &[u8]) -> Option<Need> {
-        [Need::Doubtful, Need::Missing]
+        [Need::Doubtful, Need::Missing, Need::Gone]
             .into_iter()
             .find(|need| need.word().as_bytes() == word)
     }
@@ -143,6 +153,7 @@ impl Repairs {
             None if room => {
                 let entry = Entry {
                     need,
+                    since: Instant::now(),
                     tries: 0,
                     due: Instant::now(),
                     reason: None,
@@ -173,6 +184,7 @@ impl Repairs {
             name: name.clone(),
             place: *place,
             need: entry.need,
+            age: now.saturating_duration_since(entry.since),
             refusal: entry.refusal.take(),
         })
         .collect()
@@ -188,6 +200,21 @@ impl Repairs {
             .for_each(|entry| (entry.due, entry.tries) = (now, 0));
     }
 
+    /// Returns whether this copy is gone although its backend has taken updates for it.
+    pub fn is_gone(&self, name: &[u8], place: BackendId) -> bool {
+        let queue = lock(&self.queue);
+        let entry = queue.entries.get(&(name.to_vec(), place));
+        entry.is_some_and(|entry| entry.need == Need::Gone)
+    }
+
+    /// Removes the entry of a copy that was made equal to the others, unless it was gone: then it
+    /// lacks what the log has.
+    pub fn made_equal(&self, name: &[u8], place: BackendId) {
+        if !self.is_gone(name, place) {
+            self.done(name, place);
+        }
+    }
+
     /// Removes an entry: the copy is whole, or it is no copy any more.
     pub fn done(&self, name: &[u8], place: BackendId) {
         let mut queue = lock(&self.queue);
@@ -197,12 +224,12 @@ impl Repairs {
         }
     }
 
-    /// Records that the backend has the file after all, though perhaps not all values: it was made
-    /// after a write had been refused, while no other backend could say whether it has the file.
-    pub fn has_file(&self, name: &[u8], place: BackendId) {
+    /// Records that a copy in the queue needs something else: the backend has the file after all,
+    /// though perhaps not all values, or another backend has it.
+    pub fn turns(&self, name: &[u8], place: BackendId, need: Need) {
         let mut queue = lock(&self.queue);
         if let Some(entry) = queue.entries.get_mut(&(name.to_vec(), place)) {
-            entry.need = Need::Doubtful;
+            entry.need = need;
             queue.version += 1;
             self.changed.notify_one();
         }
@@ -242,10 +269,14 @@ impl Repairs {
     /// Returns the entries of each backend.
     pub fn counts(&self) -> BTreeMap<BackendId, Counts> {
         let mut counts: BTreeMap<BackendId, Counts> = BTreeMap::new();
-        for ((_, place), entry) in &lock(&self.queue).entries {
+        for ((name, place), entry) in &lock(&self.queue).entries {
             let counts = counts.entry(*place).or_default();
             match entry.need {
                 Need::Missing => counts.missing += 1,
+                Need::Gone => {
+                    counts.gone.0 += 1;
+                    counts.gone.1.get_or_insert_with(|| name.clone());
+                }
                 Need::Doubtful => counts.doubtful += 1,
             }
             counts.reason = counts.reason.take().or_else(|| entry.reason.clone());
@@ -303,13 +334,12 @@ mod tests {
         assert!(repairs.add(b"a", 1, Need::Missing));
         assert!(!repairs.add(b"a", 1, Need::Doubtful));
         let now = Instant::now();
-        let due = |refusal: Option<&str>| Due {
-            name: b"a".to_vec(),
-            place: 1,
-            need: Need::Missing,
-            refusal: refusal.map(str::to_owned),
-        };
-        assert_eq!(repairs.due(now), [due(None)]);
+        let due = repairs.due(now);
+        assert_eq!(
+            (&due[0].name[..], due[0].place, due[0].need, due.len()),
+            (&b"a"[..], 1, Need::Missing, 1)
+        );
+        assert_eq!(due[0].refusal, None);
         for pause in [2, 4, 8, 16, 32, 64, 120, 120] {
             repairs.failed(b"a", 1, "full".to_owned());
             let soon = Instant::now() + Duration::from_secs(pause);
@@ -318,17 +348,17 @@ mod tests {
         }
         let counts = Counts {
             missing: 1,
-            doubtful: 0,
             reason: Some("full".to_owned()),
+            ..Counts::default()
         };
         assert_eq!(repairs.counts(), BTreeMap::from([(1, counts)]));
-        repairs.has_file(b"a", 1);
+        repairs.turns(b"a", 1, Need::Doubtful);
         let found = &repairs.counts()[&1];
         assert_eq!((found.missing, found.doubtful), (0, 1));
         repairs.hurry();
         assert_eq!(repairs.due(Instant::now()).len(), 1);
         repairs.done(b"a", 1);
-        repairs.has_file(b"a", 1);
+        repairs.turns(b"a", 1, Need::Doubtful);
         assert!(repairs.counts().is_empty() && !repairs.has(b"a", 1));
     }
 

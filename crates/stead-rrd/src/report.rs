@@ -143,6 +143,11 @@ impl Report {
             errors: counters.refused.load(Relaxed),
             reconnects: counters.ups.load(Relaxed).saturating_sub(1),
             lacking: counts.missing,
+            gone: counts.gone.0,
+            gone_example: counts
+                .gone
+                .1
+                .map(|name| String::from_utf8_lossy(&name).into_owned()),
             doubtful: counts.doubtful,
             repair_error: counts.reason,
             late_errors: shared.repairs.late(backend.id()),

@@ -34,6 +34,8 @@ pub(crate) fn sample() -> Status {
         errors: 3,
         reconnects: 1,
         lacking: 0,
+        gone: 0,
+        gone_example: None,
         doubtful: 0,
         repair_error: None,
         late_errors: 0,

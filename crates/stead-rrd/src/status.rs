@@ -214,6 +214,12 @@ pub struct BackendStatus {
     pub reconnects: u64,
     /// Files that it should have and lacks; they are copied from another backend.
     pub lacking: u64,
+    /// Files that are gone although it has taken updates for them, which the log keeps.
+    #[serde(default)]
+    pub gone: u64,
+    /// One of these files.
+    #[serde(default)]
+    pub gone_example: Option<String>,
     /// Copies that may lack values; they are compared with the others.
     #[serde(default)]
     pub doubtful: u64,
@@ -298,6 +304,9 @@ pub struct Findings {
     pub differing: u64,
     /// How many copies are where the map does not place them, besides the right ones.
     pub strays: u64,
+    /// How many of these have values that the right ones lack, or could not be compared with them.
+    #[serde(default)]
+    pub needed: u64,
     /// When the pass began that this run continues; `None` if this run began it.
     pub continued: Option<u64>,
     /// The first findings, one line each.

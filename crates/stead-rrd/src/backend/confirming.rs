@@ -8,10 +8,13 @@ use std::time::{Duration, Instant};
 
 use super::server::Backend;
 use super::standing::OwnJournal;
+use crate::connection::{Connection, Flushed};
 use crate::health::Health;
 use crate::refusals::has_no_file;
 use crate::repairs::Need;
 use crate::reply::Reply;
+use crate::verb::Verb;
+use crate::words::line_of;
 
 impl Backend {
     /// Flushes files whose writes have waited long enough and confirms what was flushed. Never
@@ -60,6 +63,8 @@ impl Backend {
         let mut flushing = self.flushing.lock().await;
         // files that cannot be flushed now; they do not hold up the others
         let mut aside = Vec::new();
+        // files that are gone, and what waited for them is lost: the log keeps their records
+        let mut gone = Vec::new();
         let losses_before = self.standing().losses;
         loop {
             let (taken, losses) = {
@@ -71,18 +76,25 @@ impl Backend {
             };
             let Some(taken) = taken else { break };
             let flushed = match flushing.as_mut() {
-                Some(connection) => self.in_time(connection.flush(&taken.1)).await,
+                Some(connection) => self.in_time(self.flush_one(connection, &taken.1)).await,
                 None => Err(io::ErrorKind::NotConnected.into()),
             };
             let mut standing = self.standing();
             if standing.losses != losses {
                 return Ok(()); // the connection was lost: the list that this file came from is gone
             }
+            let repairs = &self.shared.repairs;
             match flushed {
-                Ok(Ok(true)) => standing.unflushed.flushed(&taken),
+                Ok(Ok(Flushed::Gone)) => {
+                    repairs.add(&taken.1, self.id, Need::Gone);
+                    gone.push(taken);
+                }
+                // also when it is back: what it has lost must be sent again first
+                Ok(_) if repairs.is_gone(&taken.1, self.id) => gone.push(taken),
+                Ok(Ok(Flushed::Written)) => standing.unflushed.flushed(&taken),
                 Ok(Err(reply)) if has_no_file(&reply.text) => {
                     standing.unflushed.flushed(&taken);
-                    self.shared.repairs.add(&taken.1, self.id, Need::Missing);
+                    repairs.add(&taken.1, self.id, Need::Missing);
                 }
                 Ok(_) => aside.push(taken), // suspended or refused: try again at the next turn
                 Err(error) => {
@@ -98,13 +110,15 @@ impl Backend {
             // has left it.
             let offered = self.shared.offered.load(Ordering::Acquire);
             let mut standing = self.standing();
-            if standing.health != Health::Up || standing.losses != losses_before {
+            let lost = standing.losses != losses_before || standing.broken.is_some();
+            if standing.health != Health::Up || lost {
                 return Ok(());
             }
             let now = Instant::now();
             let stuck = aside.len();
             aside
                 .iter()
+                .chain(&gone)
                 .for_each(|taken| standing.unflushed.failed(taken, now));
             let waiting = standing.queue.iter().map(|work| work.ticket.number).min();
             let sending = standing.sending.map(|(number, _)| number);
@@ -127,6 +141,29 @@ impl Backend {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Backend {
+    /// Flushes a file. One that is gone is forgotten: rrdcached would take more updates for it, and
+    /// lose them, too.
+    async fn flush_one(
+        &self,
+        connection: &mut Connection,
+        name: &[u8],
+    ) -> io::Result<Result<Flushed, Reply>> {
+        let flushed = connection.flush(name).await?;
+        if matches!(flushed, Ok(Flushed::Gone)) && self.fenced().await.is_ok() {
+            connection.ask(&line_of(Verb::Forget, name), false).await?;
+        }
+        Ok(flushed)
+    }
+
+    /// Sends everything again that the backend has not confirmed: a file is back that was gone, and
+    /// lacks what it was sent meanwhile.
+    pub fn send_again(&self, why: String) {
+        self.standing().broken = Some(why);
+        self.wake.notify_one();
     }
 }
 

@@ -220,11 +220,10 @@ impl Client<'_> {
             .unwrap_or_else(|_| Err(io::Error::other("a fault in the listing")))
         {
             Ok(listed) => {
+                let (files, left_out) = (listed.files.to_le_bytes(), listed.left_out.to_le_bytes());
+                let example = listed.example.unwrap_or_default();
                 self.wire
-                    .send(
-                        kind::DONE,
-                        &[&listed.files.to_le_bytes(), &listed.left_out.to_le_bytes()],
-                    )
+                    .send(kind::DONE, &[&files, &left_out, &example])
                     .await
             }
             Err(error) => self.wire.send_error(&error).await,
@@ -248,10 +247,18 @@ impl Client<'_> {
         for piece in entries::pieces(&page.names) {
             self.wire.send(kind::ENTRIES, &[&piece.0]).await?;
         }
-        match &page.next {
-            Some(next) => self.wire.send(kind::DONE, &[&[1], next]).await,
-            None => self.wire.send(kind::DONE, &[]).await,
-        }
+        let (left_out, example) = (
+            page.left_out.to_le_bytes(),
+            page.example.unwrap_or_default(),
+        );
+        let length = (example.len() as u32).to_le_bytes();
+        let (more, next) = match &page.next {
+            Some(next) => (&[1][..], &next[..]),
+            None => (&[][..], &[][..]),
+        };
+        self.wire
+            .send(kind::DONE, &[&left_out, &length, &example, more, next])
+            .await
     }
 
     async fn more(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {

@@ -13,7 +13,7 @@ use rustix::fs::{Dir, FileType};
 use rustix::io::Errno;
 
 use super::below::{named, open_dir, rrd_bytes, DEPTH};
-use super::tree::{file_of, kind_of, Tree};
+use super::tree::{file_of, kind_of, leads_to_rrds, Tree};
 
 /// How many names of one directory are in memory.
 const KEPT: usize = 4096;
@@ -29,6 +29,11 @@ pub struct Page {
     pub names: Vec<Vec<u8>>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<Vec<u8>>,
+    /// How many entries were left out behind which clients may have RRDs, as in
+    /// [`Listed`](super::Listed).
+    pub left_out: u64,
+    /// One of these entries.
+    pub example: Option<Vec<u8>>,
 }
 
 /// Compares two names, part by part: all files below a directory stand together.
@@ -91,7 +96,12 @@ impl Tree {
                         page.names.push(path.clone());
                     }
                 }
-                FileType::Directory if depth < DEPTH => match open_dir(level.dir.as_fd(), &name) {
+                FileType::Directory if depth == DEPTH && within => {} // counted before
+                FileType::Directory if depth == DEPTH => page.leave_out(&path),
+                FileType::Symlink if !within && leads_to_rrds(level.dir.as_fd(), &name) => {
+                    page.leave_out(&path);
+                }
+                FileType::Directory => match open_dir(level.dir.as_fd(), &name) {
                     Ok(below) => {
                         let rest = parts.get(depth..).filter(|_| within);
                         levels.push(Level::new(below, path.len(), rest.unwrap_or_default()));
@@ -109,6 +119,13 @@ impl Tree {
                 return Ok(page);
             }
         }
+    }
+}
+
+impl Page {
+    fn leave_out(&mut self, path: &[u8]) {
+        self.left_out += 1;
+        self.example.get_or_insert_with(|| path.to_vec());
     }
 }
 
@@ -221,6 +238,8 @@ mod tests {
         for most in [1, 2, 3, 7, 100] {
             assert_eq!(all(&tree, most), expected, "{most}");
         }
+        let page = tree.page(b"", 100).unwrap();
+        assert_eq!((page.left_out, page.example), (1, Some(b"link".to_vec())));
         // it goes on behind a name that is gone, and behind a file that has become a directory
         std::fs::remove_file(dir.path().join("a/b/c.rrd")).unwrap();
         let after = |name: &[u8]| tree.page(name, 1).unwrap().names;

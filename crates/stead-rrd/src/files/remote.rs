@@ -91,16 +91,22 @@ impl Remote {
                     .read(&mut each)
                     .ok_or_else(|| broken("an answer that is not a list"))?,
                 (_, body) => {
-                    let numbers = body
-                        .split_first_chunk()
-                        .and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
-                    let (files, left_out) =
-                        numbers.ok_or_else(|| broken("an answer that is not the end of a list"))?;
+                    let numbers = || {
+                        let (files, rest) = body.split_first_chunk()?;
+                        let (left_out, example) = rest.split_first_chunk()?;
+                        let left_out = u64::from_le_bytes(*left_out);
+                        Some(Listed {
+                            files: u64::from_le_bytes(*files),
+                            left_out,
+                            example: (!example.is_empty()).then(|| example.to_vec()),
+                        })
+                    };
+                    let whole = |listed: &Listed| listed.example.is_some() == (listed.left_out > 0);
+                    let listed = numbers().filter(whole);
+                    let listed =
+                        listed.ok_or_else(|| broken("an answer that is not the end of a list"))?;
                     self.keep(wire);
-                    return Ok(Listed {
-                        files: u64::from_le_bytes(*files),
-                        left_out: u64::from_le_bytes(left_out),
-                    });
+                    return Ok(listed);
                 }
             }
             frame = answer(&mut wire).await?;
@@ -119,11 +125,21 @@ impl Remote {
                     .read(&mut |name, _| page.names.push(name))
                     .ok_or_else(|| broken("an answer that is not a list"))?,
                 (_, body) => {
-                    page.next = match &body[..] {
-                        [] => None,
-                        [1, next @ ..] => Some(next.to_vec()),
-                        _ => return Err(broken("an answer that is not the end of a page")),
+                    let mut end = || {
+                        let (left_out, rest) = body.split_first_chunk()?;
+                        let (length, rest) = rest.split_first_chunk()?;
+                        let (example, rest) =
+                            rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                        page.left_out = u64::from_le_bytes(*left_out);
+                        page.example = (!example.is_empty()).then(|| example.to_vec());
+                        page.next = match rest {
+                            [] => None,
+                            [1, next @ ..] => Some(next.to_vec()),
+                            _ => return None,
+                        };
+                        (page.example.is_some() == (page.left_out > 0)).then_some(())
                     };
+                    end().ok_or_else(|| broken("an answer that is not the end of a page"))?;
                     self.keep(wire);
                     return Ok(page);
                 }

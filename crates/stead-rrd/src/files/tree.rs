@@ -33,13 +33,25 @@ const TRIES: usize = 100;
 const PART: usize = 1 << 20;
 
 /// The result of a listing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// How many RRD files there are.
     pub files: u64,
-    /// How many entries were left out: links, directories nested deeper than 31 below the base, and
-    /// names with control characters, which no client of rrdcached can write.
+    /// How many entries were left out behind which clients may have RRDs: links to a directory or
+    /// to an RRD, and directories nested deeper than 31 below the base.
+    ///
+    /// Names with control characters are left out and not counted: no client of rrdcached can write
+    /// them.
     pub left_out: u64,
+    /// One of these entries.
+    pub example: Option<Vec<u8>>,
+}
+
+impl Listed {
+    fn leave_out(&mut self, path: &[u8]) {
+        self.left_out += 1;
+        self.example.get_or_insert_with(|| path.to_vec());
+    }
 }
 
 /// An entry of a listing.
@@ -96,8 +108,9 @@ impl Tree {
                     let file = file_of(dir, name, clean).map_err(failed)?;
                     file.map_or(Ok(None), |file| rrd_bytes(&file))?
                 }
-                FileType::Directory if depth == DEPTH || name.iter().any(u8::is_ascii_control) => {
-                    listed.left_out += 1;
+                FileType::Directory if name.iter().any(u8::is_ascii_control) => None,
+                FileType::Directory if depth == DEPTH => {
+                    listed.leave_out(&path);
                     None
                 }
                 FileType::Directory => {
@@ -111,16 +124,15 @@ impl Tree {
                     None
                 }
                 FileType::Symlink => {
-                    listed.left_out += 1;
+                    if leads_to_rrds(dir, name) {
+                        listed.leave_out(&path);
+                    }
                     None
                 }
                 _ => None,
             };
             let entry = match found {
-                Some(_) if name.iter().any(u8::is_ascii_control) => {
-                    listed.left_out += 1;
-                    Entry::Other
-                }
+                Some(_) if name.iter().any(u8::is_ascii_control) => Entry::Other,
                 Some(bytes) => {
                     listed.files += 1;
                     Entry::File(&path, bytes)
@@ -300,6 +312,20 @@ pub(super) fn file_of(
         Err(Errno::NOENT | Errno::LOOP) => Ok(None), // gone, or now something else
         Err(error) => Err(error),
     }
+}
+
+/// Returns whether rrdcached, which follows links, may have RRDs behind this one: it leads to a
+/// directory or to an RRD. Where it leads is not known if that may not be seen.
+pub(super) fn leads_to_rrds(dir: BorrowedFd<'_>, name: &[u8]) -> bool {
+    // check before opening, since opening a device can have an effect
+    match rustix::fs::statat(dir, name, AtFlags::empty()).map(|stat| stat.st_mode) {
+        Ok(mode) if FileType::from_raw_mode(mode) == FileType::RegularFile => {}
+        Ok(mode) => return FileType::from_raw_mode(mode) == FileType::Directory,
+        Err(error) => return !matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP),
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(dir, name, flags, Mode::empty()).map(File::from);
+    file.is_ok_and(|file| !matches!(rrd_bytes(&file), Ok(None)))
 }
 
 /// Removes a temporary file if nobody is writing it. If it cannot be removed, it stays.

@@ -6,8 +6,9 @@
 //! ```text
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
 //!
-//! list      -                        -> entries ... done (files u64, left out u64)
-//! page      names u32, after         -> entries ... done (nothing: the end, or 1, then where the next begins)
+//! list      -                        -> entries ... done (files u64, left out u64, the name of one of these)
+//! page      names u32, after         -> entries ... done (left out u64, length u32 and the name of one of these;
+//!                                      then nothing: the end, or 1 and where the next begins)
 //! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
 //! digest    name                     -> done (nothing, or a digest)
 //! get       name                     -> done (nothing, or mode u32); then more
@@ -39,7 +40,7 @@ use crate::image::Digest;
 use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
-pub(crate) const HELLO: &[u8] = b"stead-rrd files 2\n";
+pub(crate) const HELLO: &[u8] = b"stead-rrd files 3\n";
 /// How many bytes of a file are sent in one frame.
 pub(crate) const CHUNK: usize = 128 << 10;
 /// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.

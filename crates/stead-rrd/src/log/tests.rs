@@ -642,6 +642,21 @@ fn a_reader_at_the_end_goes_on_into_segments_that_came_later() {
     assert_eq!(records.collect::<Vec<_>>(), (3..=22).collect::<Vec<_>>());
 }
 
+/// A router must be able to start again when its disk is full.
+#[test]
+fn following_the_same_backends_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a", "b"]).unwrap();
+    let stored = || fs::read(dir.path().join("positions")).unwrap();
+    let before = stored();
+    // whoever writes it anew fails
+    fs::create_dir(dir.path().join("positions.tmp")).unwrap();
+    log.follow(&["b", "a"]).unwrap();
+    assert!(log.follow(&["a"]).is_err());
+    assert_eq!(stored(), before);
+}
+
 #[test]
 fn what_is_not_written_yet_cannot_be_confirmed() {
     let dir = tempfile::tempdir().unwrap();

@@ -99,7 +99,7 @@ impl Numbers {
         let help = "Address and zone of the backend, as labels";
         families.gauge("backend_info", help, info)?;
         #[rustfmt::skip]
-        let gauges: [(&str, &str, Number); 11] = [
+        let gauges: [(&str, &str, Number); 12] = [
             ("backend_state_since_timestamp_seconds", "When the backend entered its state, in seconds since 1970", |b| b.since),
             ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
             ("backend_queued_bytes", "The size of the lines that wait in memory, in bytes", |b| b.queued_bytes),
@@ -107,6 +107,7 @@ impl Numbers {
             ("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", |b| b.unflushed_files),
             ("backend_confirmed_record", "The record up to which the backend has everything on its disk", |b| b.confirmed),
             ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
+            ("backend_gone_files", "Files that the backend has lost together with updates that it had taken; the log keeps these", |b| b.gone),
             ("backend_doubtful_files", "Files of which the backend's copy may lack values", |b| b.doubtful),
             ("backend_suspended", "1 when clients have suspended files there, or files could not be flushed", |b| u64::from(b.suspended.is_some() || b.stuck > 0)),
             ("backend_files_reachable", "1 when the agent or the directory of the backend's files answers, or the map names none", |b| b.files_error.is_none().into()),
@@ -240,6 +241,7 @@ impl Numbers {
             ("check_last_misplaced_files", "Files of these that are only where the map does not place them", last.misplaced),
             ("check_last_skipped_files", "Files of these that could not be compared", last.skipped),
             ("check_last_stray_copies", "Copies where the map does not place them, besides the right ones", last.strays),
+            ("check_last_needed_strays", "Copies of these that have values which the right ones lack, or could not be compared", last.needed),
         ];
         families.plain(gauges)
     }

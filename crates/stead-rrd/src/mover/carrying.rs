@@ -44,8 +44,30 @@ pub struct Mover {
     pub(super) checks: Checks,
 }
 
-/// Every RRD file, and the backends that have it.
-pub(super) type Found = HashMap<Vec<u8>, Copies>;
+/// The RRD files of several backends.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Every file, and the backends that have it.
+    pub(super) files: HashMap<Vec<u8>, Copies>,
+    /// The backends that were listed.
+    pub(super) listed: BTreeSet<BackendId>,
+    /// The backends that may have files which the list does not show, how many links and too deep
+    /// directories hide them, and one of these.
+    hidden: Vec<(BackendId, u64, Vec<u8>)>,
+}
+
+impl Found {
+    /// Returns why this is not every file of these backends, if it is not. `names` are theirs.
+    pub(super) fn is_whole(&self, of: impl Fn(BackendId) -> Option<String>) -> Result<(), String> {
+        let hidden = |(id, count, example): &(BackendId, u64, Vec<u8>)| {
+            of(*id).map(|name| hidden_on(&name, *count, example))
+        };
+        match self.hidden.iter().find_map(hidden) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+}
 
 impl Mover {
     /// Returns a mover for this router.
@@ -101,13 +123,9 @@ impl Mover {
         Ok(progress)
     }
 
-    /// Returns all files of the backends that are up and wanted, and these backends.
-    pub(super) async fn found(
-        &self,
-        wanted: impl Fn(&Backend) -> bool,
-    ) -> Result<(Found, BTreeSet<BackendId>), String> {
-        let mut found = Found::new();
-        let mut listed = BTreeSet::new();
+    /// Returns all files of the backends that are up and wanted.
+    pub(super) async fn found(&self, wanted: impl Fn(&Backend) -> bool) -> Result<Found, String> {
+        let mut found = Found::default();
         for backend in self.router.backends.all() {
             if backend.health() != Health::Up || !wanted(&backend) {
                 continue;
@@ -115,12 +133,16 @@ impl Mover {
             let id = backend.id();
             let files = files_of(&backend)?;
             let list = files
-                .list(|name, _| found.entry(name).or_default().push(id))
+                .list(|name, _| found.files.entry(name).or_default().push(id))
                 .await;
-            list.map_err(|error| format!("{}: {error}", backend.name()))?;
-            listed.insert(id);
+            let list = list.map_err(|error| format!("{}: {error}", backend.name()))?;
+            if list.left_out > 0 {
+                let example = list.example.unwrap_or_default();
+                found.hidden.push((id, list.left_out, example));
+            }
+            found.listed.insert(id);
         }
-        Ok((found, listed))
+        Ok(found)
     }
 
     /// Runs `work` for each file, for some at the same time.
@@ -214,6 +236,26 @@ impl Mover {
         drop(held);
         Ok(bytes)
     }
+}
+
+/// Says that a list does not show all files of a backend: how many links and too deep directories
+/// hide some, and one of these.
+pub(super) fn hidden_on(name: &str, count: u64, example: &[u8]) -> String {
+    let example = example.escape_ascii();
+    let what = match count {
+        1 => format!(
+            "{example} is a link or a directory that is nested too deep, and the files behind it \
+            are"
+        ),
+        count => format!(
+            "{count} entries, such as {example}, are links or directories that are nested too \
+            deep, and the files behind them are"
+        ),
+    };
+    format!(
+        "on {name}, {what} not seen: put the files where the link is (a directory of another disk \
+        can be mounted there), or remove it"
+    )
 }
 
 /// Lets a backend drop what it has in memory for a file that is replaced: values, and the last

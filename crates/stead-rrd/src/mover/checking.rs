@@ -58,6 +58,7 @@ impl Mover {
             check: Some(Findings {
                 differing: pass.differing,
                 strays: pass.strays,
+                needed: pass.needed,
                 continued,
                 ..Findings::default()
             }),

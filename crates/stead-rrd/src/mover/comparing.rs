@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
-use super::carrying::{files_of, Held, Mover};
+use super::carrying::{Held, Mover};
 use super::judging::{described, judge, to_replace, Content};
 use super::looking::all_equal;
+use super::straying::Stray;
 use crate::health::Health;
 use crate::image::Digest;
 use crate::layout::{BackendId, Copies};
@@ -26,8 +27,8 @@ pub(super) struct Compared {
     pub(super) misplaced: bool,
     /// Why it could not be compared.
     pub(super) skipped: Option<String>,
-    /// The backends that have a copy although the map does not place it there.
-    pub(super) strays: Vec<String>,
+    /// The copies where the map does not place them.
+    pub(super) strays: Vec<Stray>,
     /// The size of the copies that were read.
     pub(super) bytes: u64,
 }
@@ -63,8 +64,11 @@ impl Mover {
             .as_ref()
             .is_ok_and(|seen| seen.iter().any(Option::is_some));
         compared.bytes = first.as_ref().map_or(0, |seen| sizes(seen));
-        compared.strays = self.strays(name, at).await;
-        if equal && (exists || compared.strays.is_empty()) {
+        let strays = self.strays(name, at).await;
+        if exists || first.is_err() {
+            compared.strays = self.judged(name, strays.clone()).await;
+        }
+        if equal && (exists || strays.is_empty()) {
             return Ok(());
         }
         let file = String::from_utf8_lossy(name);
@@ -90,7 +94,7 @@ impl Mover {
                 compared.differs = Some(format!(
                     "only {} has it, where the map does not place it, so that nobody can read it: \
                     copy it to {}, or remove it",
-                    strays.join(", "),
+                    self.names(&strays).join(", "),
                     self.names(&copies).join(", ")
                 ));
                 (compared.strays, compared.misplaced) = (Vec::new(), true);
@@ -115,23 +119,6 @@ impl Mover {
             repairs.add(name, copies[index], need);
         }
         Ok(())
-    }
-
-    /// Returns the backends that have a copy although no map places it there.
-    async fn strays(&self, name: &[u8], at: &Copies) -> Vec<String> {
-        let ever = self.router.shared().layout().ever(name);
-        let mut strays = Vec::new();
-        for id in at.iter().filter(|id| !ever.contains(id)) {
-            let backend = self.router.backends.get(*id);
-            let Ok(files) = files_of(&backend) else {
-                continue;
-            };
-            // while rrdtool makes a file, the file has another name for a moment
-            if files.sum(name).await.is_ok_and(|sum| sum.is_some()) {
-                strays.push(backend.name().to_owned());
-            }
-        }
-        strays
     }
 
     fn names(&self, copies: &[BackendId]) -> Vec<String> {

@@ -100,6 +100,24 @@ pub(super) fn to_replace(copies: &[Content], verdict: &Verdict) -> Vec<usize> {
     }
 }
 
+/// Returns how many values a copy has that each of the right ones lacks, or why that is not known.
+pub(super) fn only_in(copy: &Content, right: &[Content]) -> Result<usize, &'static str> {
+    let image = match copy {
+        Content::Missing => return Ok(0),
+        Content::Damaged => return Err("it is no whole RRD"),
+        Content::Foreign => return Err("it comes from a machine of another architecture"),
+        Content::Read { image, .. } => image,
+    };
+    let readable: Vec<&Image> = right.iter().filter_map(Content::image).collect();
+    if readable.is_empty() {
+        return Err("no right copy can be read");
+    }
+    let lacking = readable.iter().filter_map(|other| other.lacks(image));
+    lacking
+        .min()
+        .ok_or("it has other columns, types or archives than the right copies")
+}
+
 /// Says what differs, in one line. `names` are the backends of the copies.
 pub(super) fn described(copies: &[Content], names: &[String], verdict: &Verdict) -> String {
     let lacks = |at: usize| {
@@ -203,6 +221,25 @@ mod tests {
             (Verdict::Join(vec![1, 0]), text)
         );
         assert_eq!(judge(&copies, &[false, true]), Verdict::Join(vec![0, 1]));
+    }
+
+    #[test]
+    fn what_only_one_copy_has_is_counted_or_not_known() {
+        let whole = || read(1000, [1.0, 2.0, 3.0, 4.0]);
+        let holes = || read(1000, [1.0, NAN, NAN, 4.0]);
+        let right = [holes(), Content::Missing];
+        assert_eq!(only_in(&whole(), &right), Ok(2));
+        assert_eq!(only_in(&whole(), &[holes(), whole()]), Ok(0));
+        assert_eq!(only_in(&holes(), &[whole()]), Ok(0));
+        assert_eq!(only_in(&Content::Missing, &right), Ok(0));
+        for (copy, right, word) in [
+            (Content::Damaged, vec![whole()], "no whole RRD"),
+            (Content::Foreign, vec![whole()], "architecture"),
+            (whole(), vec![Content::Damaged], "no right copy"),
+        ] {
+            let why = only_in(&copy, &right).unwrap_err();
+            assert!(why.contains(word), "{why}");
+        }
     }
 
     #[test]

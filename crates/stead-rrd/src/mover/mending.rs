@@ -51,7 +51,7 @@ impl Mover {
             Verdict::Join(order) => self.put_joined(name, copies, &contents, order).await?,
         };
         for place in copies {
-            shared.repairs.done(name, *place);
+            shared.repairs.made_equal(name, *place);
         }
         shared.known.forget(name);
         drop(held);

@@ -12,14 +12,15 @@
 //! A file uses only files to the left of the bar before it:
 //!
 //! ```text
-//! judging telling walking | course | carrying | looking moving resuming | comparing mending
-//! | noting repairing watching | passing | checking
+//! judging telling walking | course | carrying | looking moving resuming | mending straying
+//! | comparing filling | noting returning watching | passing | checking repairing
 //! ```
 
 mod carrying;
 mod checking;
 mod comparing;
 mod course;
+mod filling;
 mod judging;
 mod looking;
 mod mending;
@@ -28,6 +29,8 @@ mod noting;
 mod passing;
 mod repairing;
 mod resuming;
+mod returning;
+mod straying;
 mod telling;
 #[cfg(test)]
 pub(crate) mod tests;

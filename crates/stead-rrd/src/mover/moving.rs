@@ -26,6 +26,8 @@ struct Left {
     /// Copies of files that have moved away. A crash, or a backend that was down, has left them
     /// behind.
     behind: Vec<(Vec<u8>, BackendId)>,
+    /// Why there may be more files than were seen.
+    hidden: Result<(), String>,
 }
 
 impl Mover {
@@ -65,7 +67,12 @@ impl Mover {
 
     async fn move_all(self: &Arc<Self>, tell: &Arc<Tell>) -> Result<(), String> {
         for pass in 0u32.. {
-            let Left { todo, behind } = self.left_in_the_end(tell).await?;
+            let Left {
+                todo,
+                behind,
+                hidden,
+            } = self.left_in_the_end(tell).await?;
+            hidden?;
             self.remove_left_behind(behind, tell).await;
             let done = self.router.shared().layout().moved_count() as u64;
             tell.change(|progress| {
@@ -110,7 +117,8 @@ impl Mover {
     async fn settle(&self) -> Result<bool, String> {
         let creating = self.router.creating.write().await;
         // a server that cannot be listed now is tried again by the caller
-        if !self.left().await.is_ok_and(|left| left.todo.is_empty()) {
+        let all_there = |left: Left| left.todo.is_empty() && left.hidden.is_ok();
+        if !self.left().await.is_ok_and(all_there) {
             return Ok(false);
         }
         let shared = self.router.shared();
@@ -155,7 +163,7 @@ impl Mover {
     }
 
     async fn left(&self) -> Result<Left, String> {
-        let (found, listed) = self.found(|_| true).await?;
+        let found = self.found(|_| true).await?;
         let layout = self.router.shared().layout();
         let settled = layout.settled();
         // at least one of the places of every file must have been listed
@@ -164,7 +172,7 @@ impl Mover {
                 .members()
                 .map(|node| settled.all()[node.index()])
                 .collect();
-            if !copies.iter().any(|id| listed.contains(id)) {
+            if !copies.iter().any(|id| found.listed.contains(id)) {
                 let backends: Vec<_> = copies
                     .iter()
                     .map(|id| self.router.backends.get(*id))
@@ -177,8 +185,13 @@ impl Mover {
                 ));
             }
         }
+        // what a server has behind a link is left behind if the map places it elsewhere
+        let hidden = found.is_whole(|id| {
+            let is_old = settled.all().contains(&id);
+            is_old.then(|| self.router.backends.get(id).name().to_owned())
+        });
         let (mut todo, mut behind) = (BTreeMap::new(), Vec::new());
-        for (name, at) in found {
+        for (name, at) in found.files {
             if layout.has_moved(&name) {
                 let now = layout.now(&name);
                 behind.extend(
@@ -194,7 +207,11 @@ impl Mover {
                 todo.insert(name, at);
             }
         }
-        Ok(Left { todo, behind })
+        Ok(Left {
+            todo,
+            behind,
+            hidden,
+        })
     }
 
     async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>, tell: &Tell) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::carrying::Mover;
 use super::comparing::Compared;
 use super::course::Course;
+use super::straying::Stray;
 use crate::clock::now;
 use crate::lock::lock;
 use crate::passes::{Pass, Passes};
@@ -61,38 +62,53 @@ impl Mover {
         let file = String::from_utf8_lossy(&name).into_owned();
         let (differs, skipped) = (compared.differs.is_some(), compared.skipped.is_some());
         let strays = compared.strays.len() as u64;
+        let (spare, needed): (Vec<&Stray>, Vec<&Stray>) =
+            compared.strays.iter().partition(|stray| stray.is_spare());
         self.change_pass(course, |pass| {
             pass.files += 1;
             pass.differing += u64::from(differs);
             pass.misplaced += u64::from(compared.misplaced);
             pass.skipped += u64::from(skipped);
             pass.strays += strays;
+            pass.needed += needed.len() as u64;
             pass.bytes += compared.bytes;
         });
         self.checks.compared.fetch_add(u64::from(!skipped), Relaxed);
         self.checks.differing.fetch_add(u64::from(differs), Relaxed);
-        let mut line = None;
+        let mut lines = Vec::new();
         if let Some(what) = &compared.differs {
             tracing::warn!(file, "the copies of {file} differ: {what}");
-            line = Some(format!("{file}: {what}"));
-        } else if let [_, ..] = &compared.strays[..] {
-            let backends = compared.strays.join(", ");
+            lines.push(format!("{file}: {what}"));
+        } else if let [_, ..] = &spare[..] {
+            let backends: Vec<&str> = spare.iter().map(|stray| &*stray.backend).collect();
+            let backends = backends.join(", ");
             tracing::warn!(
                 file,
                 backends,
-                "{backends} has a copy of {file} where the map does not place it; it may be removed"
+                "{backends} has a copy of {file} where the map does not place it, with nothing \
+                that the right copies lack; it may be removed"
             );
-            line = Some(format!(
+            lines.push(format!(
                 "{file}: also on {backends}, where the map does not place it"
             ));
+        }
+        for stray in &needed {
+            let (backend, what) = (&stray.backend, stray.described());
+            tracing::warn!(
+                file,
+                backend,
+                "{file} is {what}: keep it until it is merged"
+            );
+            lines.push(format!("{file}: {what}"));
         }
         let Some(tell) = &course.tell else { return };
         tell.change(|progress| {
             if let Some(findings) = &mut progress.check {
                 findings.differing += u64::from(differs);
                 findings.strays += strays;
-                let room = findings.lines.len() < LINES;
-                findings.lines.extend(line.filter(|_| room));
+                findings.needed += needed.len() as u64;
+                let room = LINES.saturating_sub(findings.lines.len());
+                findings.lines.extend(lines.into_iter().take(room));
             }
             progress.done += u64::from(!skipped);
             progress.files = progress.files.max(progress.done + progress.failed);
@@ -119,6 +135,7 @@ impl Mover {
             files,
             differing,
             skipped,
+            unlisted,
             ..
         } = pass;
         tracing::info!(
@@ -134,6 +151,12 @@ impl Mover {
         }
         drop(passes);
         if let Some(tell) = &course.tell {
+            if unlisted > 0 && tell.sender.borrow().reasons.is_empty() {
+                let before =
+                    "an earlier part of this check has not seen all files: begin it again \
+                    with --restart";
+                tell.failed(0, before.to_owned());
+            }
             tell.change(|progress| {
                 progress.files = progress.done + progress.failed;
                 progress

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::carrying::{files_of, Mover};
+use super::carrying::{files_of, hidden_on, Mover};
 use super::course::Course;
 use super::walking::{Gap, Walk};
 use crate::backend::Backend;
@@ -58,10 +58,24 @@ impl Mover {
             }
         };
         if ended.is_ok() {
+            self.tell_hidden(course, &walk);
             self.finish(course);
         }
         self.store_checks(true).await;
         ended
+    }
+
+    /// Says which backends may have files that were not compared, because their lists do not show
+    /// them.
+    fn tell_hidden(&self, course: &Course, walk: &Walk) {
+        for (backend, count, example) in walk.hidden() {
+            let reason = hidden_on(backend.name(), count, example);
+            self.change_pass(course, |pass| pass.unlisted += 1);
+            match &course.tell {
+                Some(tell) => tell.failed(0, reason),
+                None => tracing::warn!("{reason}, so they were not compared"),
+            }
+        }
     }
 
     /// Returns why the pass cannot go on now. Waits while the repair queue is long.

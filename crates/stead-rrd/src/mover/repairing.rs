@@ -7,17 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::carrying::{files_of, Mover};
-use super::mending::Copied;
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::clock::now;
-use crate::health::Health;
 use crate::layout::BackendId;
-use crate::refusals::has_no_file;
 use crate::repairs::{Due, Need};
 use crate::status::Progress;
-use crate::verb::Verb;
-use crate::words::line_of;
 
 /// How long to wait after a backend has come up before looking for files that it lacks, because
 /// others may come up, too.
@@ -65,12 +60,15 @@ impl Mover {
         tell: &Arc<Tell>,
     ) -> Result<(), String> {
         let id = backend.id();
-        let (found, _) = self
+        let found = self
             .found(|other| other.id() != id && other.files().is_some())
             .await?;
+        let hidden =
+            found.is_whole(|other| Some(self.router.backends.get(other).name().to_owned()));
         let todo: BTreeMap<_, _> = {
             let layout = self.router.shared().layout();
             found
+                .files
                 .into_iter()
                 .filter(|(name, _)| layout.now(name).contains(&id))
                 .collect()
@@ -90,7 +88,7 @@ impl Mover {
         .await;
         match (tell.is_stopped(), tell.sender.borrow().failed) {
             (true, _) => Err("stopped; run it again to continue".to_owned()),
-            (_, 0) => Ok(()),
+            (_, 0) => hidden,
             (_, failed) => Err(format!(
                 "{failed} files could not be copied; fix the cause and run it again"
             )),
@@ -122,11 +120,13 @@ impl Mover {
                 continue;
             }
             let _busy = self.busy.lock().await;
+            self.send_again(&due).await;
             let mut done: BTreeMap<BackendId, Done> = BTreeMap::new();
             for Due {
                 name,
                 place,
                 need,
+                age,
                 refusal,
             } in due
             {
@@ -144,6 +144,7 @@ impl Mover {
                 }
                 let result = match need {
                     Need::Missing => self.fill(&name, place).await,
+                    Need::Gone => self.bring_back(&name, place, age).await,
                     Need::Doubtful => {
                         let copies = self.router.shared().layout().now(&name);
                         self.mend(&name, &copies, None).await
@@ -187,43 +188,6 @@ impl Mover {
                 );
             }
         }
-    }
-
-    /// Copies a file to a backend that lacks it, unless there is nothing to do. Returns what was
-    /// copied.
-    async fn fill(&self, name: &[u8], place: BackendId) -> Result<Vec<Copied>, String> {
-        let backend = self.router.backends.get(place);
-        let copies = self.router.shared().layout().now(name);
-        if !copies.contains(&place) {
-            return Ok(Vec::new());
-        }
-        if backend.health() != Health::Up {
-            return Err(format!("{} is not up", backend.name()));
-        }
-        let elsewhere = self.somebody_has(name, place).await;
-        if elsewhere == Some(false) {
-            return Ok(Vec::new()); // nobody has made it
-        }
-        // it may have arrived meanwhile, or it may be a file that is no RRD
-        let flush = line_of(Verb::Flush, name);
-        let asked = backend.ask(&flush, false).await;
-        let is_here = asked.is_ok_and(|reply| !has_no_file(&reply.text));
-        if elsewhere.is_none() {
-            // a file that was made by --create is here; whether it should have older values is
-            // known when another server of it is up
-            if is_here {
-                self.router.shared().repairs.has_file(name, place);
-            }
-            return Err("no other server of the file is up".to_owned());
-        }
-        let bytes = match is_here {
-            true => self.mend_one(name, place).await?,
-            false => self.give(name, place).await?,
-        };
-        Ok(match bytes {
-            0 => Vec::new(),
-            bytes => vec![(place, bytes)],
-        })
     }
 
     async fn look_or_say(&self) {
@@ -285,36 +249,20 @@ impl Mover {
 
     /// Finds every file that a backend should have and lacks.
     async fn look(&self) -> Result<(), String> {
-        let (found, listed) = self.found(|backend| backend.files().is_some()).await?;
+        let found = self.found(|backend| backend.files().is_some()).await?;
         let shared = self.router.shared();
-        for (name, at) in &found {
+        for (name, at) in &found.files {
             let copies = shared.layout().now(name);
             if copies.iter().any(|id| at.contains(id)) {
                 copies
                     .iter()
-                    .filter(|id| listed.contains(id) && !at.contains(id))
+                    .filter(|id| found.listed.contains(id) && !at.contains(id))
                     .for_each(|id| {
                         shared.repairs.add(name, *id, Need::Missing);
                     });
             }
         }
         Ok(())
-    }
-
-    /// Returns whether another backend has the file, or `None` if that is not known, because one is
-    /// not up.
-    async fn somebody_has(&self, name: &[u8], id: BackendId) -> Option<bool> {
-        let copies = self.router.shared().layout().now(name);
-        let line = line_of(Verb::Flush, name);
-        let mut all_said = true;
-        for other in copies.into_iter().filter(|other| *other != id) {
-            match self.router.backends.get(other).ask(&line, false).await {
-                Ok(reply) if !reply.is_error() => return Some(true),
-                Ok(_) => {}
-                Err(_) => all_said = false,
-            }
-        }
-        all_said.then_some(false)
     }
 }
 

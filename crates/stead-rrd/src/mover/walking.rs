@@ -22,6 +22,8 @@ struct Source {
     names: VecDeque<Vec<u8>>,
     /// where the next page begins; `None` after the last one
     next: Option<Vec<u8>>,
+    /// how many entries hide files from the list, and one of them
+    hidden: (u64, Option<Vec<u8>>),
 }
 
 /// A backend whose files cannot be listed now, and why.
@@ -38,6 +40,7 @@ impl Walk {
             files,
             names: VecDeque::new(),
             next: Some(after.to_vec()),
+            hidden: (0, None),
         };
         Walk(backends.into_iter().map(source).collect())
     }
@@ -46,6 +49,15 @@ impl Walk {
     pub(super) fn leave_out(&mut self, gap: &Gap) {
         self.0
             .retain(|source| source.backend.id() != gap.backend.id());
+    }
+
+    /// Returns the backends which may have files that the walk has not seen so far, how many links
+    /// and too deep directories hide them, and one of these.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = (&Arc<Backend>, u64, &[u8])> {
+        self.0.iter().filter_map(|source| {
+            let (count, example) = &source.hidden;
+            Some((&source.backend, *count, example.as_deref()?))
+        })
     }
 
     /// Returns at most `most` of the next names, each with the backends that have it. There are
@@ -84,16 +96,17 @@ impl Walk {
             if let (true, Some(next)) = (source.names.is_empty(), source.next.clone()) {
                 let files = source.files.clone();
                 tasks.spawn(async move {
-                    let mut next = next;
+                    let (mut next, mut hidden) = (next, (0, None));
                     loop {
                         // a page may be empty and not the last one
                         let page = match files.page(&next, PAGE).await {
                             Ok(page) => page,
                             Err(error) => return (index, Err(error.to_string())),
                         };
+                        hidden = (hidden.0 + page.left_out, hidden.1.or(page.example));
                         match page.next {
                             Some(more) if page.names.is_empty() => next = more,
-                            _ => return (index, Ok(page)),
+                            next => return (index, Ok((page.names, next, hidden))),
                         }
                     }
                 });
@@ -104,7 +117,11 @@ impl Walk {
             let Ok((index, page)) = done else { continue };
             let source = &mut self.0[index];
             match page {
-                Ok(page) => (source.names, source.next) = (page.names.into(), page.next),
+                Ok((names, next, (count, example))) => {
+                    (source.names, source.next) = (names.into(), next);
+                    source.hidden.0 += count;
+                    source.hidden.1 = source.hidden.1.take().or(example);
+                }
                 Err(reason) => {
                     let backend = Arc::clone(&source.backend);
                     let reason = format!("{}: {reason}", backend.name());

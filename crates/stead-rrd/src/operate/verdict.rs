@@ -16,7 +16,7 @@ pub(super) fn verdict(progress: &Progress) -> (String, u8) {
 fn of_copying(progress: &Progress) -> (String, u8) {
     if progress.repair.is_none() && progress.from_epoch == progress.to_epoch {
         let epoch = progress.to_epoch;
-        let text = format!("no file has to move: all are where epoch {epoch} places them\n");
+        let text = format!("no file has to move: the router knows no map after epoch {epoch}\n");
         return (text, WELL);
     }
     let mut text = String::new();
@@ -77,6 +77,10 @@ fn of_check(progress: &Progress, check: &Findings) -> (String, u8) {
         // a server whose files cannot be listed is a reason without a number
         _ if progress.failed > 0 || !progress.reasons.is_empty() => (
             "no difference was found, but not all files were compared",
+            NOT_WELL,
+        ),
+        Findings { needed: 1.., .. } => (
+            "all right copies are equal, but copies at other places may not be removed yet",
             NOT_WELL,
         ),
         _ => ("all copies are equal", WELL),
@@ -147,6 +151,21 @@ mod tests {
         assert_eq!(said(true, 1, 0), NOT_WELL);
         assert_eq!(said(true, 0, 1), NOT_WELL);
         assert_eq!(said(false, 0, 0), NOT_WELL);
+        let with_strays = |needed| Progress {
+            check: Some(Findings {
+                whole: true,
+                strays: 2,
+                needed,
+                ..Findings::default()
+            }),
+            ..Progress::default()
+        };
+        assert_eq!(verdict(&with_strays(0)).1, WELL);
+        let (text, code) = verdict(&with_strays(1));
+        assert!(
+            code == NOT_WELL && text.contains("may not be removed"),
+            "{text}"
+        );
         // no agent answered, so no file was seen
         let unlisted = Progress {
             reasons: vec!["a1: cannot connect".to_owned()],

@@ -161,16 +161,21 @@ impl Status {
         match &self.log {
             Some(log) => {
                 let part = percent(log.bytes as f64 / log.bound.max(1) as f64);
-                let (part, records) = match (log.newest + 1).saturating_sub(log.oldest) {
+                // a standby knows only which records it keeps
+                let lacks = |backend: &BackendStatus| log.newest.saturating_sub(backend.confirmed);
+                let waiting = self.backends.iter().map(lacks).max();
+                let kept = (log.newest + 1).saturating_sub(log.oldest);
+                let (part, records) = match waiting.unwrap_or(kept) {
                     0 => (
                         "preallocated".to_owned(),
                         "every backend has all records".to_owned(),
                     ),
-                    kept => (
+                    waiting => (
                         part,
                         format!(
-                            "{} wait for their FLUSH, the newest has number {}",
-                            many(kept, "record"),
+                            "{} wait for their FLUSH\n{:LABEL$}the newest record has number {}",
+                            many(waiting, "record"),
+                            "",
                             HumanCount(log.newest)
                         ),
                     ),

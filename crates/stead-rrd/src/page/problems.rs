@@ -80,6 +80,13 @@ impl Status {
                 stead-rrd check names {them}"
             ));
         }
+        if let Some(last) = last.filter(|last| last.needed > 0) {
+            let copies = many(last.needed, "copy").replace("copys", "copies");
+            problems.push(format!(
+                "{copies} where the map places none may have values that the right ones lack: \
+                stead-rrd check names what"
+            ));
+        }
         if let Some(why) = &self.map_refused {
             problems.push(format!(
                 "the map at --map is not taken up, and epoch {} stays in use: {}",
@@ -145,6 +152,16 @@ impl Status {
             problems.push(format!(
                 "{name} lacks {}, which are being copied to it{}",
                 many(backend.lacking, "file"),
+                reason_of(backend)
+            ));
+        }
+        if backend.gone > 0 {
+            let example = backend.gone_example.as_deref().unwrap_or_default();
+            problems.push(format!(
+                "{name} has lost {}, such as {}, with updates that it had taken; the log keeps \
+                these for a day if it has room: mount the disk or put the files back{}",
+                many(backend.gone, "file"),
+                printable(example),
                 reason_of(backend)
             ));
         }

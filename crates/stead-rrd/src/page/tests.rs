@@ -32,8 +32,8 @@ fn a_router_that_is_well_says_so_first() {
          answered  refused  reconnects",
         "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)      1,204   \
          601,615        3           1",
-        "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
-         has number 20,123",
+        "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH",
+        "            the newest record has number 20,123",
         "clients     1 connected, 1 accepted since the start, 0 refused",
         "update      1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
         "fetch       1 request; half within 5ms, 99 % within 5ms",
@@ -93,7 +93,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 18] = [
+    let changes: [(Change, &str); 19] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -143,6 +143,12 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
                 log.refuses = true;
             }),
             "not well: the log has no room and refuses writes: the log cannot grow: quota",
+        ),
+        (
+            |s| (s.backends[1].gone, s.backends[1].gone_example) = (2, Some("x/y.rrd".to_owned())),
+            "not well: backend a2 (10.0.0.52:42217) has lost 2 files, such as x/y.rrd, with \
+             updates that it had taken; the log keeps these for a day if it has room: mount the \
+             disk or put the files back",
         ),
         (
             |s| s.backends[1].files_error = Some("h:1: cannot connect: refused".to_owned()),
@@ -373,6 +379,7 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     ));
     let mut waiting = with(|pair| (pair.connected, pair.serving) = (false, false));
     (waiting.fleet, waiting.epoch) = (String::new(), 0);
+    waiting.backends.clear();
     if let Some(log) = &mut waiting.log {
         log.oldest = log.newest + 1;
     }

@@ -17,6 +17,31 @@ pub(super) const GREETING: Duration = Duration::from_secs(5);
 /// How many connections at --pair may be open at once.
 pub(super) const STRANGERS: usize = 16;
 
+/// What a router serves. Two routers must serve the same, or clients find other files after a
+/// promotion.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serves {
+    /// The name of the fleet in its map.
+    pub fleet: String,
+    /// The directory that clients believe all files to be in.
+    pub base: String,
+}
+
+impl Serves {
+    /// Returns an error if the other router serves something else. One that does not say what it
+    /// serves is older, and believed.
+    pub(super) fn agree(&self, other: &Serves) -> io::Result<()> {
+        if other == self || *other == Serves::default() {
+            return Ok(());
+        }
+        Err(broken(format!(
+            "the other router serves the fleet {:?} with --base {:?}, and this one the fleet {:?} \
+            with --base {:?}: give both the same --map and --base",
+            other.fleet, other.base, self.fleet, self.base
+        )))
+    }
+}
+
 /// Who a router is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
@@ -36,6 +61,9 @@ pub(super) struct Hello {
     pub alone: bool,
     /// The checksum of its state.
     pub digest: u64,
+    /// What it serves.
+    #[serde(default)]
+    pub serves: Serves,
 }
 
 /// What a standby says when it is ready for records.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{watch, Notify};
 
 use super::again::start_again;
+use super::exchange::Serves;
 use super::saved::Saved;
 use crate::clock::now;
 use crate::connection::Address;
@@ -36,6 +37,8 @@ pub struct Facts {
     pub peer: Address,
     /// What the primary is to do without the standby.
     pub lost: Lost,
+    /// What this router serves.
+    pub serves: Serves,
 }
 
 /// The primary's side of a pair. It is the log of the router: its records count as durable when
@@ -45,6 +48,7 @@ pub struct Pair {
     pub(super) log: Arc<Durable>,
     pub(super) peer: Address,
     pub(super) wanted: Lost,
+    pub(super) serves: Serves,
     pub(super) saved: Mutex<Saved>,
     pub(super) frontier: watch::Sender<Frontier>,
     pub(super) link: Mutex<Link>,
@@ -150,6 +154,7 @@ impl Pair {
             log: facts.log,
             peer: facts.peer,
             wanted: facts.lost,
+            serves: facts.serves,
             saved: Mutex::new(saved),
             frontier: watch::Sender::new(Frontier {
                 written: if is_alone { newest } else { 0 },

@@ -34,12 +34,14 @@ impl Pair {
             met: saved.met,
             alone: link.alone,
             digest,
+            serves: self.serves.clone(),
         }
     }
 
     /// Steps down if the other router is the primary of a later term, or obeys one. An error says
     /// why it does not take the log.
     pub(super) fn compare(&self, ours: &Hello, other: &Hello) -> io::Result<()> {
+        self.serves.agree(&other.serves)?;
         let is_primary = other.role == Role::Primary;
         if is_primary && !(ours.met && other.met) && (ours.newest > 0 || !other.met) {
             return Err(broken(

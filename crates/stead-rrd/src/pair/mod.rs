@@ -42,6 +42,7 @@ mod tests;
 mod waiting;
 
 pub use again::start_again;
+pub use exchange::Serves;
 pub use hub::{Facts, Pair};
 pub use saved::Saved;
 pub use standby::Standby;

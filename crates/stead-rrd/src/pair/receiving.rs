@@ -70,6 +70,7 @@ impl Standby {
     ) -> io::Result<Hello> {
         let ours = self.hello()?;
         let hello = introduce(from, to, &ours).await?;
+        ours.serves.agree(&hello.serves)?;
         if hello.role != Role::Primary {
             return Err(broken(
                 "the other router is a standby, too: promote one of them",
@@ -98,6 +99,7 @@ impl Standby {
             met: saved.met,
             alone: false,
             digest: self.state.digest()?,
+            serves: self.serves.clone(),
         })
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
 use super::again::start_again;
+use super::exchange::Serves;
 use super::hub::LEASE;
 use super::saved::Saved;
 use crate::clock::now;
@@ -32,6 +33,7 @@ pub struct Standby {
     pub(super) primary: Mutex<Primary>,
     /// held by the one connection that is obeyed
     pub(super) turn: tokio::sync::Mutex<()>,
+    pub(super) serves: Serves,
     peer: Address,
     started: u64,
 }
@@ -52,12 +54,14 @@ pub(super) struct Primary {
 }
 
 impl Standby {
-    /// Opens the log and state of a standby. `peer` is the address of the other router.
+    /// Opens the log and state of a standby. `peer` is the address of the other router, and
+    /// `serves` what this one would serve.
     pub fn open(
         state: Arc<StateDir>,
         size: Size,
         saved: Saved,
         peer: Address,
+        serves: Serves,
     ) -> io::Result<Arc<Standby>> {
         let dir = state.dir().join("log");
         let log = Durable::open(&dir, size)?;
@@ -90,6 +94,7 @@ impl Standby {
                 promoted: false,
             }),
             turn: tokio::sync::Mutex::new(()),
+            serves,
             peer,
             started: now(),
         }))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::exchange::Hello;
+use super::exchange::Serves;
 use super::history::History;
 use super::hub::{Facts, Pair};
 use super::saved::Saved;
@@ -24,6 +25,13 @@ const SIZE: Size = Size {
     bound: 1 << 20,
     sync_every: Duration::from_millis(100),
 };
+
+fn serves(base: &str) -> Serves {
+    Serves {
+        fleet: "rrd".to_owned(),
+        base: base.to_owned(),
+    }
+}
 
 fn term(number: u64) -> Term {
     Term {
@@ -50,7 +58,7 @@ async fn standby(place: &Path) -> Arc<Standby> {
         ..Saved::new(Role::Standby)
     };
     let peer = Address::parse("unix:/none").unwrap();
-    Standby::open(state, SIZE, saved, peer).unwrap()
+    Standby::open(state, SIZE, saved, peer, serves("/rrd")).unwrap()
 }
 
 /// Returns what its primary says that has answered all ten records.
@@ -66,6 +74,7 @@ fn hello(standby: &Standby) -> Hello {
         met: true,
         alone: false,
         digest: standby.state.digest().unwrap(),
+        serves: serves("/rrd"),
     }
 }
 
@@ -177,6 +186,35 @@ async fn no_log_is_given_up_for_a_primary_that_has_lost_its_own() {
     assert!(lock(&standby.saved).in_sync);
 }
 
+#[tokio::test]
+async fn routers_that_serve_something_else_do_not_join() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, _) = primary(place.path(), Saved::new(Role::Primary));
+    let ours = pair.hello(0);
+    let other = |serves: Serves| {
+        let other = Hello {
+            role: Role::Standby,
+            serves,
+            ..ours.clone()
+        };
+        pair.compare(&ours, &other)
+    };
+    assert!(other(serves("/rrd")).is_ok());
+    let error = other(serves("/var/rrd")).unwrap_err().to_string();
+    assert!(
+        error.contains("--base \"/var/rrd\", and this one") && error.contains("same --map"),
+        "{error}"
+    );
+    let fleet = Serves {
+        fleet: "other".to_owned(),
+        ..serves("/rrd")
+    };
+    assert!(other(fleet)
+        .unwrap_err()
+        .to_string()
+        .contains("fleet \"other\""));
+}
+
 /// Returns the primary of a pair, and its log.
 fn primary(place: &Path, saved: Saved) -> (Arc<Pair>, Arc<Durable>) {
     let state = Arc::new(StateDir::open(&place.join("state")).unwrap());
@@ -186,6 +224,7 @@ fn primary(place: &Path, saved: Saved) -> (Arc<Pair>, Arc<Durable>) {
         log: Arc::clone(&log),
         peer: Address::parse("unix:/none").unwrap(),
         lost: Lost::Wait,
+        serves: serves("/rrd"),
     };
     (Pair::new(facts, saved).unwrap(), log)
 }

@@ -166,7 +166,10 @@ impl Backends {
         self.shared
             .log
             .follow(&names)
-            .map_err(|error| format!("the log: {error}"))
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull => format!("the log: {error}: make room on that disk"),
+                _ => format!("the log: {error}"),
+            })
     }
 
     /// Returns a backend by its number.

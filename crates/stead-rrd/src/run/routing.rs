@@ -55,7 +55,7 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
         Arc::clone(&state),
         &serve.map,
     ));
-    epochs.resume().map_err(|line| Failure(FLEET, line))?;
+    epochs.resume()?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     mover.load_repairs().map_err(|line| Failure(IO, line))?;
     mover.load_move().map_err(|line| Failure(IO, line))?;

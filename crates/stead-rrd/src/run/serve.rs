@@ -78,13 +78,13 @@ async fn serve_one_of_two(
     saved: Option<Saved>,
 ) -> Result<(), Failure> {
     let listeners = Places::Free(places).bind(&start.serve).await?;
-    let failed = |error| Failure(IO, format!("--pair {own}: {error}"));
+    let failed = |error| Failure(IO, format!("cannot listen on --pair {own}: {error}"));
     let socket = Socket::bind(&own, start.serve.public).await;
     let socket = socket.map_err(failed)?;
     let saved = saved.unwrap_or_else(|| Saved::new(start.serve.role));
     if saved.role == Role::Standby {
         let (state, size) = (Arc::clone(&start.state), start.log_size());
-        let standby = Standby::open(state, size, saved.clone(), peer);
+        let standby = Standby::open(state, size, saved.clone(), peer, start.serves());
         let standby = standby.map_err(|error| start.failed(error))?;
         // from now on the directory says that it is a standby
         let stored = saved.store(start.state.dir());
@@ -100,6 +100,7 @@ async fn serve_one_of_two(
         log: start.open_log()?,
         peer,
         lost: start.serve.standby_lost,
+        serves: start.serves(),
     };
     let pair = Pair::new(facts, saved).map_err(|error| start.failed(error))?;
     start.state.mirror_to(Arc::clone(&pair) as Arc<dyn Mirror>);

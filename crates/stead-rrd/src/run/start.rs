@@ -10,6 +10,7 @@ use crate::create::Templates;
 use crate::exit::{Failure, DATA, IO, NO_INPUT};
 use crate::line::Serve;
 use crate::log::{Durable, Size};
+use crate::pair::Serves;
 use crate::path::Base;
 use crate::shared::{Backlog, Options};
 use crate::state::StateDir;
@@ -27,12 +28,11 @@ impl Start {
     /// Reads the map and the templates, and takes the state directory.
     pub(super) fn new(serve: Serve) -> Result<Start, Failure> {
         let map = stead::Map::open_uncached(&serve.map).map_err(|error| {
-            let code = if error.status() == stead::Status::NotFound {
-                NO_INPUT
+            if error.status() == stead::Status::NotFound {
+                Failure(NO_INPUT, format!("{error}{}", kept_map(&serve)))
             } else {
-                DATA
-            };
-            Failure(code, error.to_string())
+                Failure(DATA, error.to_string())
+            }
         })?;
         let options = options(&serve)?;
         let state = StateDir::open(&serve.state).map_err(|error| of_state(&serve, error))?;
@@ -43,6 +43,14 @@ impl Start {
             told: Told::new()?,
             serve,
         })
+    }
+
+    /// Returns what this router serves, which both of a pair must agree on.
+    pub(super) fn serves(&self) -> Serves {
+        Serves {
+            fleet: self.map.name().to_owned(),
+            base: String::from_utf8_lossy(self.options.base.directory()).into_owned(),
+        }
     }
 
     /// Returns the size of the durable log.
@@ -68,6 +76,22 @@ impl Start {
     pub(super) fn failed(&self, error: impl Display) -> Failure {
         of_state(&self.serve, error)
     }
+}
+
+/// Says where the state directory has a map, if it has one.
+fn kept_map(serve: &Serve) -> String {
+    let kept = ["target.map", "settled.map"].iter().find_map(|name| {
+        let path = serve.state.join(name);
+        let epoch = stead::Map::open_uncached(&path).ok()?.epoch();
+        Some((path, epoch))
+    });
+    kept.map_or_else(String::new, |(path, epoch)| {
+        format!(
+            "; put it back from another host that has it, or from {}, which is epoch {epoch}, by \
+            which this router has served",
+            path.display()
+        )
+    })
 }
 
 fn of_state(serve: &Serve, error: impl Display) -> Failure {

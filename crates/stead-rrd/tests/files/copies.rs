@@ -123,11 +123,15 @@ async fn a_list_has_every_rrd_and_nothing_else() {
     put(place.path(), &format!("{deep}/deep"), &rrd(8, 0));
     expected.insert((format!("{deep}/deep").into_bytes(), 8));
 
-    // the list has none of these; the first four count as left out
+    // the list has none of these; the first three count as left out, as they may hide RRDs
     put(place.path(), &format!("{deep}/d/deeper"), &rrd(8, 0));
-    put(place.path(), "new\nline", &rrd(8, 0));
     symlink("top", place.path().join("link")).unwrap();
     symlink(elsewhere.path(), place.path().join("linked")).unwrap();
+    symlink("short", place.path().join("link to no RRD")).unwrap();
+    symlink("pipe", place.path().join("link to a pipe")).unwrap();
+    symlink("nowhere", place.path().join("broken link")).unwrap();
+    put(place.path(), "new\nline", &rrd(8, 0));
+    put(place.path(), "new\ndirectory/v.rrd", &rrd(8, 0));
     put(place.path(), "new\nline, and no RRD", b"RRD");
     put(place.path(), "short", b"RRD");
     put(place.path(), "empty", b"");
@@ -151,13 +155,13 @@ async fn a_list_has_every_rrd_and_nothing_else() {
             .await
             .unwrap();
         assert_eq!(
-            listed,
-            Listed {
-                files: expected.len() as u64,
-                left_out: 4
-            },
+            (listed.files, listed.left_out),
+            (expected.len() as u64, 3),
             "{way}"
         );
+        let example = String::from_utf8(listed.example.clone().unwrap()).unwrap();
+        let hiding = [format!("{deep}/d"), "link".into(), "linked".into()];
+        assert!(hiding.contains(&example), "{way}: {example}");
         assert_eq!(found.len(), expected.len(), "{way}: some twice");
         assert_eq!(
             found.into_iter().collect::<BTreeSet<_>>(),

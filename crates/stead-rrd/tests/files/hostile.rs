@@ -269,7 +269,7 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         &[b'x'; 100_000][..],
         b"\n",
         b"UPDATE a/b N:1\n",
-        b"stead-rrd files 2\n",
+        b"stead-rrd files 3\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"",
     ] {
@@ -386,8 +386,8 @@ async fn what_is_no_agent_is_told_from_one() {
     put(place.path(), "a", &rrd(100, 1));
     put(target.path(), "a", &rrd(100, 2));
     let answers: [Vec<u8>; 13] = [
-        frame(b'+', &[7; 23]),
-        frame(b'+', &[7; 25]),
+        frame(b'+', &[7; 15]),
+        frame(b'+', &[0; 25]),
         frame(b'+', &[9]),
         frame(b'+', &[0, 0, 0, 0, 1]),
         frame(b'?', b""),
