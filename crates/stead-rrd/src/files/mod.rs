@@ -30,3 +30,4 @@ pub use copy::{Copied, Files};
 pub use paging::{in_order, Page};
 pub use rate::Rate;
 pub use tree::Listed;
+pub use wire::HELLO;

@@ -40,7 +40,7 @@ use crate::image::Digest;
 use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
-pub(crate) const HELLO: &[u8] = b"stead-rrd files 3\n";
+pub const HELLO: &[u8] = b"stead-rrd files 3\n";
 /// How many bytes of a file are sent in one frame.
 pub(crate) const CHUNK: usize = 128 << 10;
 /// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.
