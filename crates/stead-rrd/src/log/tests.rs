@@ -668,3 +668,29 @@ fn what_is_not_written_yet_cannot_be_confirmed() {
     put(&log, b"two").unwrap();
     assert_eq!(numbers(&log, log.confirmed("a")), [2]);
 }
+
+#[test]
+fn whoever_looks_at_the_frontier_can_ask_the_log() {
+    let place = tempfile::tempdir().unwrap();
+    let log = Arc::new(Durable::open(place.path(), SMALL).unwrap());
+    let (ended, end) = std::sync::mpsc::channel();
+    let asked = Arc::clone(&log);
+    thread::spawn(move || {
+        let frontier = asked.frontier();
+        let held = frontier.borrow();
+        let number = asked.append(b"a record", Durability::Power).unwrap();
+        // the writer waits for this thread before it tells how far it has come
+        while asked.reached(Durability::Crash) < number {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(20));
+        let newest = asked.newest();
+        drop(held);
+        ended.send(newest).unwrap();
+    });
+    let newest = end.recv_timeout(Duration::from_secs(60));
+    if newest.is_err() {
+        std::mem::forget(log); // its writer never ends
+    }
+    newest.expect("no thread waits for another one that waits for it");
+}

@@ -67,6 +67,7 @@ fn write(log: &Core, mut books: MutexGuard<'_, Books>) -> io::Result<()> {
     books.written = through;
     // nobody waits for the writing only, if the sync that follows is for all
     let matters = books.awaited < through;
+    drop(books); // whoever looks at the frontier may wait for them
     log.frontier.send_if_modified(|frontier| {
         frontier.written = through;
         matters

@@ -213,7 +213,8 @@ impl Source for Standby {
     async fn status(&self) -> Status {
         let log = lock(&self.log).clone();
         let log = log.map(|log| {
-            let (frontier, extent) = (log.frontier().borrow().clone(), log.extent());
+            let frontier = log.frontier().borrow().clone();
+            let extent = log.extent();
             LogStatus {
                 bytes: extent.bytes,
                 bound: extent.bound,
