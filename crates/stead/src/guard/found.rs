@@ -40,6 +40,7 @@ pub fn findings(old: &Map, new: &Map) -> Result<Vec<Finding>> {
         });
     }
     found.extend(lost::domains(old, new, &changed)?);
+    found.extend(lost::levels(old, new, &changed));
     let whole = all_copies(old, new);
     let limit = new.move_limit();
     // a limit is at most 2^64 and R at most 255, so the product fits

@@ -1,12 +1,12 @@
-//! Which fault domains a change loses.
+//! Which fault domains a change loses, and over which of them copies are not kept apart any more.
 //!
 //! A domain is lost when it held points and the new fleet has no node in it. These are no losses:
 //!
 //! - a domain whose nodes have weight 0 is still in the fleet: whoever drained it meant it, and it
 //!   may then be removed, since it holds nothing;
 //! - a domain whose nodes all stay, together and under another label, is renamed;
-//! - a domain of a level over which the new fleet does not spread: it is no fault domain any more,
-//!   and `plan` says that the spread has changed;
+//! - a domain of a level over which the new fleet does not spread: what is found then is the level.
+//!   It is none if the new fleet spreads over another label that groups the nodes in the same way;
 //! - a domain of one node is that node, as long as the domains that are left suffice for R copies.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -67,6 +67,50 @@ pub(super) fn domains(old: &Map, new: &Map, changed: &Changed) -> Result<Vec<Fin
         }
     }
     Ok(found)
+}
+
+/// Returns a finding for the labels over which copies are not kept apart any more.
+pub(super) fn levels(old: &Map, new: &Map, changed: &Changed) -> Option<Finding> {
+    if old.replicas() < 2 || new.replicas() < 2 {
+        return None;
+    }
+    let spread: Vec<&str> = old.spread().collect();
+    let now: Vec<&str> = new.spread().collect();
+    let at = |label: &str| spread.iter().position(|one| *one == label);
+    let is_gone = |label: &&&str| {
+        let labels = at(label).and_then(|at| spread.get(..=at));
+        let labels = labels.unwrap_or_default();
+        let is_another = |end| groups_alike((old, labels), (new, now.get(..end)), changed);
+        !now.contains(*label)
+            && Level::of(old, labels).holding() > 1
+            && !(1..=now.len()).any(is_another)
+    };
+    let gone: Vec<&str> = spread.iter().filter(is_gone).copied().collect();
+    (!gone.is_empty()).then(|| Finding {
+        guard: Guard::LoseDomain,
+        text: format!(
+            "keeps copies no longer apart by {}: spread had it and has it no more",
+            gone.join(" and ")
+        ),
+    })
+}
+
+/// Whether labels of the new map group the nodes that both have as labels of the old one do.
+fn groups_alike(
+    (old, before): (&Map, &[&str]),
+    (new, after): (&Map, Option<&[&str]>),
+    changed: &Changed,
+) -> bool {
+    let after = after.unwrap_or_default();
+    let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+    old.nodes().filter(|node| !node.leaving()).all(|node| {
+        let Some(same) = changed.same.get(node.id.index()).copied().flatten() else {
+            return true;
+        };
+        let (was, is) = (path(node, before), path(new.node(same), after));
+        *there.entry(was.clone()).or_insert_with(|| is.clone()) == is
+            && *back.entry(is).or_insert_with(|| was.clone()) == was
+    })
 }
 
 /// The nodes of each domain of one level, without those that are leaving.

@@ -3,7 +3,8 @@
 //! An entry is valid while a `stat` of its path gives the same device, inode, size and times. The
 //! entry holds the file open, so that its inode cannot be reused for another file. It stays in the
 //! cache even after all handles of the map are dropped. Paths are compared as they were given: a
-//! relative path leads to another inode after a `chdir`, which the `stat` shows.
+//! relative path leads to another inode after a `chdir`, which the `stat` shows. A file that stays
+//! damaged is not verified again either, while a `stat` gives the same.
 //!
 //! A process may fork at any time. The child inherits the entries, but never a lock held by a
 //! thread that does not exist in the child.
@@ -13,7 +14,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use super::failures::Failures;
 use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
 use crate::lock;
@@ -22,8 +25,11 @@ use crate::lock;
 /// recently used one.
 const PATHS: usize = 16;
 
-/// The paths and their maps, the most recently used last.
-type Entries = Vec<(PathBuf, Known)>;
+struct Entries {
+    /// the paths and their maps, the most recently used last
+    maps: Vec<(PathBuf, Known)>,
+    failures: Failures,
+}
 
 /// A map, and the state that its file had when it was opened.
 #[derive(Clone)]
@@ -35,7 +41,10 @@ struct Known {
     _open: Arc<File>,
 }
 
-static ENTRIES: Mutex<Entries> = Mutex::new(Vec::new());
+static ENTRIES: Mutex<Entries> = Mutex::new(Entries {
+    maps: Vec::new(),
+    failures: Failures::new(),
+});
 
 impl Map {
     /// Opens a map file through the cache of this process. Costs one `stat` when the file is
@@ -45,7 +54,8 @@ impl Map {
     /// A new file at the path (published by renaming) is opened and replaces the old one in the
     /// cache. If the same file has other contents, it was overwritten in place: that is
     /// [`Error::Changed`], and open handles keep the old map. A path that cannot be opened or is
-    /// not a map leaves the cache as it was.
+    /// not a map leaves the cache as it was. A file that has been damaged for two seconds costs one
+    /// `stat`, too, until it changes.
     ///
     /// If another program truncates a mapped file in place, this process is killed (SIGBUS). Where
     /// that can happen, use [`Map::open_copy`].
@@ -62,11 +72,14 @@ impl Map {
 fn cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("open", path, e))?;
     let now = Stamp::of(&meta);
-    let before = known(path);
+    let (before, failure) = known(path, &now);
     if let Some(known) = &before {
         if known.stamp == now && (!copy || known.map.is_copy()) {
             return Ok(Arc::clone(&known.map));
         }
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     // not under the lock: verifying a large file must not delay threads that ask for others
     let copy_up_to = if copy {
@@ -88,12 +101,13 @@ fn cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
             Err(_) => before.stamp.same_file(&now),
         };
         if overwritten {
-            return Err(Error::Changed {
+            let changed = Error::Changed {
                 file: path.to_owned(),
-            });
+            };
+            return Err(failed(path, now, changed));
         }
     }
-    let (map, file, stamp) = opened?;
+    let (map, file, stamp) = opened.map_err(|error| failed(path, now, error))?;
     let known = Known {
         map: Arc::new(map),
         stamp,
@@ -101,12 +115,21 @@ fn cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     };
     let map = Arc::clone(&known.map);
     let mut entries = entries();
-    entries.retain(|(other, _)| other != path);
-    if entries.len() >= PATHS {
-        entries.remove(0);
+    entries.failures.forget(path);
+    let maps = &mut entries.maps;
+    maps.retain(|(other, _)| other != path);
+    if maps.len() >= PATHS {
+        maps.remove(0);
     }
-    entries.push((path.to_owned(), known));
+    maps.push((path.to_owned(), known));
     Ok(map)
+}
+
+/// Notes that the file in this state is no map, and returns the error.
+fn failed(path: &Path, stamp: Stamp, error: Error) -> Error {
+    let now = Instant::now();
+    entries().failures.note(path, stamp, &error, now);
+    error
 }
 
 /// Locks the entries. The first call registers our fork handlers, before it takes the lock, so that
@@ -148,12 +171,17 @@ extern "C" fn after_fork() {
     let _ = FORKING.try_with(|held| held.borrow_mut().take());
 }
 
-/// Returns the entry of a path and makes it the most recently used.
-fn known(path: &Path) -> Option<Known> {
+/// Returns the entry of a path, which becomes the most recently used, and why the file in its
+/// present state is no map, if that is known.
+fn known(path: &Path, now: &Stamp) -> (Option<Known>, Option<Error>) {
     let mut entries = entries();
-    let found = entries.iter().position(|(other, _)| other == path)?;
-    let entry = entries.remove(found);
-    let known = entry.1.clone();
-    entries.push(entry);
-    Some(known)
+    let failure = entries.failures.of(path, now);
+    let maps = &mut entries.maps;
+    let known = maps.iter().position(|(other, _)| other == path).map(|at| {
+        let entry = maps.remove(at);
+        let known = entry.1.clone();
+        maps.push(entry);
+        known
+    });
+    (known, failure)
 }

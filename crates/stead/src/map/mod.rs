@@ -10,6 +10,8 @@ mod buckets;
 mod cache;
 mod domains;
 mod epoch;
+#[cfg(unix)]
+mod failures;
 mod finder;
 mod in_carry;
 mod inside;

@@ -176,6 +176,41 @@ fn a_zone_and_a_rack_that_are_gone_are_lost() {
 }
 
 #[test]
+fn a_label_that_is_taken_from_spread_is_a_level_that_is_lost() {
+    let all = "a1:a/1 a2:a/2 b1:b/1 b2:b/2 c1:c/1 c2:c/2";
+    let of = |head: &str, list: &str| format!("{head}{}", nodes(list));
+    let before = map(&of(ZONES, all));
+    let lost = |labels: &str| {
+        let text =
+            format!("keeps copies no longer apart by {labels}: spread had it and has it no more");
+        vec![("lose-domain", text)]
+    };
+    let two = "replicas = 2\n";
+    assert_eq!(found(&before, &of(two, all)), lost("zone and rack"));
+    // also where the same change removes a whole zone
+    assert_eq!(
+        found(&before, &of(two, "a1:a/1 b1:b/1 b2:b/1")),
+        lost("zone and rack")
+    );
+    let zone = "replicas = 2\nspread = ['zone']\n";
+    assert_eq!(found(&before, &of(zone, all)), lost("rack"));
+    // what was never apart is not lost, nor is what has another order or another name
+    let together = map(&of(zone, "a1:a/1 a2:a/2"));
+    assert_eq!(found(&together, &of(two, "a1:a/1 a2:a/2")), []);
+    let turned = "replicas = 2\nspread = ['rack', 'zone']\n";
+    assert_eq!(found(&before, &of(turned, all)), []);
+    let row = |text: String| text.replace("zone", "row");
+    let apart = map(&of(zone, all));
+    assert_eq!(found(&apart, &row(of(zone, all))), []);
+    // but another label with other groups is another thing
+    let rack = "replicas = 2\nspread = ['rack']\n";
+    assert_eq!(found(&apart, &of(rack, all)), lost("zone"));
+    // one copy is never kept apart
+    let single = "replicas = 1\nspread = ['zone']\n";
+    assert_eq!(found(&map(&of(single, all)), &of("", all)), []);
+}
+
+#[test]
 fn a_domain_of_one_node_is_lost_only_if_too_few_are_left() {
     let zones = |n: u32| {
         let list: Vec<String> = (1..=n).map(|i| format!("n{i}:z{i}/1")).collect();

@@ -462,6 +462,41 @@ fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
 }
 
 #[test]
+fn a_file_that_stays_damaged_is_opened_as_soon_as_it_changes() {
+    let (_directory, path) = place();
+    apply(&path, 1);
+    let whole = Map::open(&path).unwrap().bytes().to_vec();
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let wait = || std::thread::sleep(std::time::Duration::from_millis(2100));
+    for known in [true, false] {
+        // what this process has never opened as a map is remembered, too
+        let path = if known {
+            path.clone()
+        } else {
+            path.with_extension("other")
+        };
+        let status = if known {
+            Status::Changed
+        } else {
+            Status::Digest
+        };
+        fs::write(&path, &damaged).unwrap();
+        let said = || {
+            Map::open(&path)
+                .err()
+                .map(|error| (error.status(), error.to_string()))
+        };
+        let first = said();
+        assert_eq!(first.as_ref().unwrap().0, status);
+        wait();
+        assert_eq!([said(), said()], [first.clone(), first]);
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(Map::open(&path).unwrap().bytes(), whole);
+    }
+}
+
+#[test]
 fn the_cache_keeps_sixteen_paths() {
     let directory = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = (0..20)
