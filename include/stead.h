@@ -59,7 +59,9 @@
 // process. Looking up keys, one or many, needs no memory.
 //
 // KEYS are bytes with a length. Nothing is trimmed, folded or decoded: a key with a newline at its
-// end is another key, and may live on another node.
+// end is another key, and may live on another node. The NUL behind a string is no part of its key,
+// so pass strlen and not sizeof. The key of a number is its decimal digits, as in every other
+// language: print it into a buffer. Its bytes in memory (&id, sizeof id) are another key.
 //
 // NODES are numbers from 0, in the order of the nodes' names; -1 means none. A number is only valid
 // for the map that it comes from: in another map, or in another epoch of the same map, it may be a
@@ -393,7 +395,8 @@ uint64_t stead_memory_limit(uint64_t bytes);
 // is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
 // renaming another over it, as stead does) is opened anew, and the maps that are open keep their
 // answers. If the file was overwritten in place while this process had it open, this returns
-// STEAD_CHANGED.
+// STEAD_CHANGED. While data is carried, the answers of the map are its new places, so a program
+// whose data is carried opens a pair (stead_pair_open).
 // flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 // map: where the handle goes; free it with stead_map_free.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
@@ -586,7 +589,8 @@ int32_t stead_map_rollback(const char *path,
                            stead_map **map,
                            stead_error *error);
 
-// Finds the node of a key. When a key has several nodes, this is the primary.
+// Finds the node of a key. When a key has several nodes, this is the primary. While its data is
+// carried, this is the new place; stead_pair_reads has those to read from.
 // key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
 // guessed. NULL with length 0 is the empty key.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.

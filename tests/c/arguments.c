@@ -409,9 +409,9 @@ static void check_affecting_many(void) {
 }
 
 static void check_plans(void) {
-  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+  REFUSES_WITH(STEAD_INVALID, "old_map is NULL",
                stead_plan_between(NULL, map, &out.plan, at));
-  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+  REFUSES_WITH(STEAD_INVALID, "new_map is NULL",
                stead_plan_between(map, NULL, &out.plan, at));
   REFUSES_WITH(STEAD_INVALID, "plan is NULL",
                stead_plan_between(map, map, NULL, at));

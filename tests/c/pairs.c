@@ -143,7 +143,8 @@ static void check_wrong_arguments(void) {
   REFUSES_WITH(STEAD_IDENTITY, "two clusters",
                stead_pair_between(map, words, 1, OTHER, at));
   REFUSES(STEAD_INVALID, stead_pair_between(NULL, map, 1, OTHER, at));
-  REFUSES(STEAD_INVALID, stead_pair_between(map, NULL, 1, OTHER, at));
+  REFUSES_WITH(STEAD_INVALID, "new_map is NULL",
+               stead_pair_between(map, NULL, 1, OTHER, at));
   REFUSES(STEAD_INVALID, stead_pair_between(map, map, 1, NULL, at));
   REFUSES(STEAD_INVALID, stead_pair_between(map, map, 0, OTHER, at));
   REFUSES(STEAD_INVALID, stead_pair_between(map, map, -1, OTHER, at));

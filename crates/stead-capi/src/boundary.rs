@@ -219,8 +219,8 @@ impl Caller {
     }
 
     /// Clones the `Arc` of a map that C owns.
-    pub(crate) fn share(&self, map: Foreign<*const stead_map>) -> Result<Arc<Map>> {
-        self.present(map.0.cast::<Map>(), "map")?;
+    pub(crate) fn share(&self, map: Foreign<*const stead_map>, what: &str) -> Result<Arc<Map>> {
+        self.present(map.0.cast::<Map>(), what)?;
         // SAFETY: `handle` made the pointer with `Arc::into_raw` from an `Arc<Map>`, and C has not
         // freed it. `ManuallyDrop` leaves C's reference to C.
         let held = ManuallyDrop::new(unsafe { Arc::from_raw(map.0.cast::<Map>()) });

@@ -28,7 +28,11 @@ pub extern "C" fn stead_plan_between(
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_plan_between", error, |c| {
-        let (old, new, place) = (c.share(old_map)?, c.share(new_map)?, c.out(plan, "plan")?);
+        let (old, new, place) = (
+            c.share(old_map, "old_map")?,
+            c.share(new_map, "new_map")?,
+            c.out(plan, "plan")?,
+        );
         let plan = Plan::between(&old, &new)?;
         c.give_plan(stead_plan { plan, old, new }, place);
         Ok(())

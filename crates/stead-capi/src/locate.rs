@@ -16,7 +16,8 @@ pub(crate) fn number(node: NodeId) -> i32 {
     node.0 as i32
 }
 
-/// Finds the node of a key. When a key has several nodes, this is the primary.
+/// Finds the node of a key. When a key has several nodes, this is the primary. While its data is
+/// carried, this is the new place; stead_pair_reads has those to read from.
 /// key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
 /// guessed. NULL with length 0 is the empty key.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.

@@ -13,7 +13,8 @@ use crate::types::{stead_error, stead_map, stead_open_flags};
 /// is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
 /// renaming another over it, as stead does) is opened anew, and the maps that are open keep their
 /// answers. If the file was overwritten in place while this process had it open, this returns
-/// STEAD_CHANGED.
+/// STEAD_CHANGED. While data is carried, the answers of the map are its new places, so a program
+/// whose data is carried opens a pair (stead_pair_open).
 /// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 /// map: where the handle goes; free it with stead_map_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FORMAT, STEAD_DIGEST or
@@ -253,7 +254,7 @@ pub extern "C" fn stead_map_save(
 #[must_use]
 pub extern "C" fn stead_map_share(map: Foreign<*const stead_map>) -> *mut stead_map {
     value("stead_map_share", std::ptr::null_mut(), |c| {
-        Some(c.handle(c.share(map).ok()?))
+        Some(c.handle(c.share(map, "map").ok()?))
     })
 }
 

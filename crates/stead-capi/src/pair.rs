@@ -100,7 +100,11 @@ pub extern "C" fn stead_pair_between(
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_pair_between", error, |c| {
-        let (old, new, place) = (c.share(old_map)?, c.share(new_map)?, c.out(pair, "pair")?);
+        let (old, new, place) = (
+            c.share(old_map, "old_map")?,
+            c.share(new_map, "new_map")?,
+            c.out(pair, "pair")?,
+        );
         let pair = Pair::between(old, new, state_of(c, state)?)?;
         c.give_pair(stead_pair { pair }, place);
         Ok(())
