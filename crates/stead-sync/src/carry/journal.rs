@@ -11,6 +11,7 @@
 //! aa00bb11 passed copy 7
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
+//! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
 //! ```
 //!
 //! It is a text file to which lines are appended, each with a checksum. What a crash leaves
@@ -49,6 +50,17 @@ pub enum Mark {
     End,
 }
 
+/// The hosts that had confirmed an epoch of the carry, all that were registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hosts {
+    /// The epoch.
+    pub epoch: u64,
+    /// When they had, in milliseconds since 1970 by the clock of the carrier.
+    pub since: u64,
+    /// Their names.
+    pub names: BTreeSet<String>,
+}
+
 /// What a journal knows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Story {
@@ -56,6 +68,9 @@ pub struct Story {
     pub carry: String,
     /// What it is about. Older journals do not say it.
     pub about: Option<About>,
+    /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
+    /// not say it.
+    pub hosts: Option<Hosts>,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -193,6 +208,19 @@ impl Journal {
         let mut lines = vec![about_line(about)];
         lines.extend(again.then(|| "again".to_owned()));
         self.write(&lines, true)
+    }
+
+    /// Returns the hosts that had confirmed a state of the carry.
+    pub fn hosts(&self) -> Option<Hosts> {
+        self.lock().story.hosts.clone()
+    }
+
+    /// Notes which hosts have confirmed a state; durable when it returns.
+    pub fn note_hosts(&self, hosts: &Hosts) -> Result {
+        if self.lock().story.hosts.as_ref() == Some(hosts) {
+            return Ok(());
+        }
+        self.write(&[hosts_line(hosts)], true)
     }
 
     /// Returns how far a node is done in the present pass.
@@ -367,6 +395,14 @@ impl Story {
                     form: text(0)?,
                 });
             }
+            "hosts" => {
+                let names = (2..rest.len()).map(text).collect::<Option<_>>()?;
+                self.hosts = Some(Hosts {
+                    epoch: number(0)?,
+                    since: number(1)?,
+                    names,
+                });
+            }
             "again" => {
                 self.passed.clear();
                 self.begin_anew();
@@ -424,6 +460,7 @@ impl Story {
         let node = |name: &str| escaped(name.as_bytes());
         let mut lines = vec![format!("begin {}", self.carry)];
         lines.extend(self.about.iter().map(about_line));
+        lines.extend(self.hosts.iter().map(hosts_line));
         lines.extend(
             self.passed
                 .iter()
@@ -496,6 +533,15 @@ fn about_line(about: &About) -> String {
             line += " ";
             line += &escaped(text.as_bytes());
         }
+    }
+    line
+}
+
+fn hosts_line(hosts: &Hosts) -> String {
+    let mut line = format!("hosts {} {}", hosts.epoch, hosts.since);
+    for name in &hosts.names {
+        line += " ";
+        line += &escaped(name.as_bytes());
     }
     line
 }
@@ -597,6 +643,15 @@ mod tests {
         }
     }
 
+    fn hosts() -> Hosts {
+        let names = ["web1", "web 2"].map(str::to_owned);
+        Hosts {
+            epoch: 7,
+            since: 1_795_000_000_123,
+            names: names.into(),
+        }
+    }
+
     #[test]
     fn passes_begin_again_and_what_is_in_flight_stays_so() {
         let directory = tempfile::tempdir().unwrap();
@@ -616,10 +671,12 @@ mod tests {
         assert_eq!((&story.flights, story.flights.len()), (&flights, 1));
         assert_eq!((story.pass, story.failed.len()), (None, 0));
         assert_eq!(story.about, Some(other));
+        assert_eq!(story.hosts, Some(hosts()));
     }
 
     fn fill(journal: &Journal) {
         journal.note(&about(), false).unwrap();
+        journal.note_hosts(&hosts()).unwrap();
         journal.begin_pass("copy", 7).unwrap();
         journal.count(900).unwrap();
         let (one, other) = (item("a b/,%\n", "k"), item("", ""));
@@ -640,7 +697,13 @@ mod tests {
     fn a_line_of_a_newer_program_is_refused_and_not_cut_off() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m.carry");
-        for newer in ["weigh a 7", "mark", "pass copy soon", "about 1 part"] {
+        for newer in [
+            "weigh a 7",
+            "mark",
+            "pass copy soon",
+            "about 1 part",
+            "hosts 7",
+        ] {
             let text = [framed("begin 1 2"), framed(newer)].concat();
             fs::write(&path, &text).unwrap();
             let failure = Journal::open(&path, "1 2").err().unwrap();

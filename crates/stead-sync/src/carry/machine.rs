@@ -28,6 +28,7 @@ use stead::{Map, Store};
 use super::about;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
+use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
@@ -92,7 +93,7 @@ impl<'a> Machine<'a> {
             kind: settings.kind(&map_id)?,
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
-            host: format!("carry.{}", instance::host(None)?),
+            host: format!("{}{}", known_hosts::CARRIER, instance::host(None)?),
             wait: Box::new(wait),
             settings,
             hub,
@@ -167,7 +168,7 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.confirm(&map)?;
-            self.wait(&map, &carry)?;
+            self.wait(&map, &carry, journal)?;
             match self.work(&map, &carry, &routes, journal)? {
                 End::Done => {}
                 End::Stopped => {
@@ -288,15 +289,24 @@ impl<'a> Machine<'a> {
         HostReport::new(&self.host, &mark, None)
     }
 
-    /// Waits until all hosts have confirmed the map.
-    fn wait(&self, map: &Map, carry: &Carry) -> Result {
+    /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
+    /// and that the hub has lost since.
+    fn wait(&self, map: &Map, carry: &Carry, journal: &Journal) -> Result {
         let patience = Patience {
             epoch: map.epoch(),
             grace: self.settings.grace(),
             timeout: None,
             needs_host: false,
         };
-        let hosts = (self.wait)(self.hub, &self.settings.url, patience)?;
+        let url = &self.settings.url;
+        let hosts = loop {
+            let hosts = (self.wait)(self.hub, url, patience)?;
+            match known_hosts::check(self.shared, url, journal, map.epoch()) {
+                // the hub is away just now
+                Err(failure) if failure.is_contact() => {}
+                checked => break checked.map(|()| hosts)?,
+            }
+        };
         // one of them is this process
         let hosts = match hosts.saturating_sub(1) {
             0 => "no host is registered, so nobody has".to_owned(),

@@ -20,6 +20,7 @@ mod fake;
 pub mod files;
 pub mod journal;
 pub mod kind;
+mod known_hosts;
 pub mod machine;
 pub mod memcached;
 #[cfg(test)]
