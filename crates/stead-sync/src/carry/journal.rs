@@ -31,7 +31,8 @@ use stead::carry::Carry;
 use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
-use super::kind::Item;
+use super::kind::{Item, Moment};
+use super::word::{escaped, unescaped};
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
 /// The bytes of a line around its words: 8 digits, a space and a newline.
@@ -83,6 +84,8 @@ pub struct Story {
     pub failed: BTreeMap<(String, Item), String>,
     /// What the new place lacks in the pass, by node.
     pub aside: BTreeSet<(String, Item)>,
+    /// What was written at the old place after the new one in the pass, by node.
+    pub newer: BTreeSet<(String, Item)>,
     /// How many items a pass has to do, where that was counted.
     pub total: Option<u64>,
     /// How many of them are done.
@@ -215,6 +218,13 @@ impl Journal {
         self.lock().story.hosts.clone()
     }
 
+    /// Returns since when all hosts had confirmed the newest state that was confirmed.
+    pub fn since(&self) -> Option<Moment> {
+        let hosts = self.lock().story.hosts.as_ref()?.since;
+        let nanos = (hosts % 1000) as i64 * 1_000_000;
+        Some(((hosts / 1000) as i64, nanos))
+    }
+
     /// Notes which hosts have confirmed a state; durable when it returns.
     pub fn note_hosts(&self, hosts: &Hosts) -> Result {
         if self.lock().story.hosts.as_ref() == Some(hosts) {
@@ -295,6 +305,12 @@ impl Journal {
         self.append(&mut inner, &[line], false)?;
         let of_node = |(name, _): &&(String, Item)| name == node;
         Ok(inner.story.aside.iter().filter(of_node).count() as u64)
+    }
+
+    /// Notes an item that was written at the old place after the new one.
+    pub fn set_newer(&self, node: &str, item: &Item) -> Result {
+        let node = escaped(node.as_bytes());
+        self.write(&[format!("newer {node} {}", written(item))], false)
     }
 
     /// Notes that an item that had failed, or that was set aside, is done.
@@ -435,10 +451,14 @@ impl Story {
             "aside" => {
                 self.aside.insert((text(0)?, item(1)?));
             }
+            "newer" => {
+                self.newer.insert((text(0)?, item(1)?));
+            }
             "mended" => {
                 let of = (text(0)?, item(1)?);
                 self.failed.remove(&of);
                 self.aside.remove(&of);
+                self.newer.remove(&of);
             }
             "total" => self.total = Some(number(0)?),
             "done" => self.done = self.done.saturating_add(number(0)?),
@@ -452,6 +472,7 @@ impl Story {
         self.marks.clear();
         self.failed.clear();
         self.aside.clear();
+        self.newer.clear();
         self.done = 0;
     }
 
@@ -493,6 +514,9 @@ impl Story {
         }
         for (name, item) in &self.aside {
             lines.push(format!("aside {} {}", node(name), written(item)));
+        }
+        for (name, item) in &self.newer {
+            lines.push(format!("newer {} {}", node(name), written(item)));
         }
         lines
     }
@@ -591,37 +615,6 @@ fn read_item(text: &str) -> Option<Item> {
     })
 }
 
-/// Writes bytes without spaces, commas and control characters; `%` alone is the empty text.
-fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'%' | b',' => text += &format!("%{byte:02x}"),
-            b'!'..=b'~' => text.push(char::from(*byte)),
-            _ => text += &format!("%{byte:02x}"),
-        }
-    }
-    match text.is_empty() {
-        true => "%".to_owned(),
-        false => text,
-    }
-}
-
-fn unescaped(text: &str) -> Option<Vec<u8>> {
-    if text == "%" {
-        return Some(Vec::new());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        bytes.extend(&rest.as_bytes()[..at]);
-        bytes.push(u8::from_str_radix(rest.get(at + 1..at + 3)?, 16).ok()?);
-        rest = &rest[at + 3..];
-    }
-    bytes.extend(rest.as_bytes());
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -690,6 +683,7 @@ mod tests {
         journal.fail("b", &one, "x").unwrap();
         journal.mend("b", &one).unwrap();
         journal.set_aside("b", &one).unwrap();
+        journal.set_newer("b", &other).unwrap();
         journal.end_node("c").unwrap();
     }
 
@@ -725,7 +719,8 @@ mod tests {
         let journal = Journal::open(&path, "id digest").unwrap();
         fill(&journal);
         let story = journal.story();
-        assert!(story.flights.len() == 1 && story.failed.len() == 1 && story.aside.len() == 1);
+        assert!(story.flights.len() == 1 && story.failed.len() == 1);
+        assert!(story.aside.len() == 1 && story.newer.len() == 1);
         assert_eq!((story.done, story.total), (2, Some(900)));
         assert!(Journal::open(&path, "id digest").is_err_and(|f| f.code == CONFLICT));
         assert_eq!(Journal::peek(&path).unwrap(), Some(story.clone()));

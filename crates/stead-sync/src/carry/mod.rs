@@ -13,6 +13,7 @@
 //! docs/carry.md is the user's manual.
 
 pub mod about;
+mod aside;
 mod attributes;
 pub mod base64_bytes;
 #[cfg(test)]
@@ -49,3 +50,4 @@ pub mod throttle;
 mod walk;
 pub mod whole_file;
 pub mod wire;
+mod word;
