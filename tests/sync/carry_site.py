@@ -15,6 +15,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "reference")]
 
 import comparison
 import stead_reference as reference
+from sync_site import Site
 
 # the files of a carry's key are FIRST LETTERS/KEY
 PATTERN = "{a}/{key}"
@@ -275,6 +276,12 @@ class Carry:
             f"{ledger.looks} looks, {ledger.writes} writes, {ledger.deletes} deletes; "
             f"{len(ledger.wrong)} misses"
         )
+
+
+def local(programs, place):
+    """A site with a shared directory."""
+    (place / "shared").mkdir()
+    return Site(programs, place, f"file://{place}/shared/members.map")
 
 
 def kill(process):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -221,6 +222,14 @@ class Site:
             report = json.loads(path.read_text())
             change(report)
             path.write_text(json.dumps(report))
+
+    def lose(self):
+        """Takes everything from the hub, as if its disks were empty."""
+        if self.cluster:
+            self.cluster.delete(f"/stead/{self.url.rpartition('/')[2]}/")
+            return
+        for path in (self.place / "shared").iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def verify(site, map):

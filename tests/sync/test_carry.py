@@ -15,9 +15,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from carry_site import PATTERN, App, Carry, kill, mount, unmount
+from carry_site import PATTERN, App, Carry, kill, local, mount, unmount
 from sync_servers import wait_for
-from sync_site import Site
 
 KEYS = [f"key{n:03}" for n in range(240)]
 NEW = ("a", "b", "c", "d")
@@ -51,12 +50,6 @@ def test_a_carry_loses_nothing_while_applications_work(site, record_property):
     again = carry.run()
     assert again.returncode == 64 and "no carry is open" in again.stderr
     record_property("while carried:", f"{carry.told()}; {keys} keys, 0 lost, 0 twice")
-
-
-def local(programs, place):
-    """A site with a shared directory."""
-    (place / "shared").mkdir()
-    return Site(programs, place, f"file://{place}/shared/members.map")
 
 
 def test_killed_at_fifty_moments(programs, place, record_property):

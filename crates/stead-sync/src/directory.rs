@@ -3,10 +3,12 @@
 //! ```text
 //! MAP, MAP.history/, MAP.lock    as `stead` writes them; every program of stead reads them
 //! MAP.hosts/NAME                 JSON: the report of a registered host
+//! MAP.forgotten/NAME             the epoch at which a host was given up while a carry was open
 //! ```
 //!
 //! A watcher renews its report every 30 s. The host counts as alive until its file is 90 s old.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -59,10 +61,27 @@ impl Directory {
         Store::new(&self.map, keep)
     }
 
-    fn hosts_dir(&self) -> PathBuf {
+    fn beside(&self, ending: &str) -> PathBuf {
         let mut name = self.map.as_os_str().to_owned();
-        name.push(".hosts");
+        name.push(ending);
         PathBuf::from(name)
+    }
+
+    fn hosts_dir(&self) -> PathBuf {
+        self.beside(".hosts")
+    }
+
+    fn forgotten_dir(&self) -> PathBuf {
+        self.beside(".forgotten")
+    }
+
+    fn make(&self, directory: &Path) -> Result {
+        match fs::create_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(self.away(&directory.display().to_string(), &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the failure of reading the shared directory, which may be away for a while.
@@ -125,12 +144,7 @@ impl Directory {
     fn write(&self, report: &Report) -> Result {
         self.check_directory()?;
         let directory = self.hosts_dir();
-        match fs::create_dir(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(self.away(&directory.display().to_string(), &error))
-            }
-            _ => {}
-        }
+        self.make(&directory)?;
         let (path, draft) = (
             directory.join(&report.host),
             // no name of a host begins with a dot
@@ -310,6 +324,35 @@ impl Shared for Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(self.away(&format!("cannot remove {}", path.display()), &error)),
         }
+    }
+
+    fn give_up(&self, host: &str, epoch: u64) -> Result {
+        self.check_directory()?;
+        let directory = self.forgotten_dir();
+        self.make(&directory)?;
+        let path = directory.join(host);
+        fs::write(&path, format!("{epoch}\n"))
+            .map_err(|error| self.away(&format!("cannot write {}", path.display()), &error))
+    }
+
+    fn given_up(&self) -> Result<BTreeMap<String, u64>> {
+        self.check_directory()?;
+        let directory = self.forgotten_dir();
+        let told = |error: &io::Error| self.away(&directory.display().to_string(), error);
+        let entries = match fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            entries => entries.map_err(|error| told(&error))?,
+        };
+        let mut hosts = BTreeMap::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| told(&error))?;
+            let text = fs::read_to_string(entry.path()).map_err(|error| told(&error))?;
+            // a file of somebody else says nothing
+            if let (Ok(host), Ok(epoch)) = (entry.file_name().into_string(), text.trim().parse()) {
+                hosts.insert(host, epoch);
+            }
+        }
+        Ok(hosts)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What every kind of hub does: it keeps the newest map, its ancestors, and the reports of hosts.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use stead::format::Digest;
@@ -117,6 +118,13 @@ pub trait Shared {
 
     /// Removes a host. Returns whether there was one.
     fn forget(&self, host: &str) -> Result<bool>;
+
+    /// Notes that an operator has given up a host at an epoch, so that a carry knows that the hub
+    /// has not lost it.
+    fn give_up(&self, host: &str, epoch: u64) -> Result;
+
+    /// Returns the hosts that were given up, each with the epoch.
+    fn given_up(&self) -> Result<BTreeMap<String, u64>>;
 }
 
 /// Returns the first digits of a digest in hex digits, as messages show it.

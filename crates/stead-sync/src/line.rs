@@ -300,7 +300,8 @@ Exit codes:
   65  a map is damaged, or the hub has another map
   66  a file is missing, or a node cannot be used
   68  the hub cannot be reached
-  69  the new place lacks data that was there, or a host cannot read the map
+  69  the new place lacks data that was there, a host cannot read the map, or
+      the hub has lost hosts
   74  reading or writing failed
   75  another process carries, or another operator was first
   77  permission denied")]

@@ -205,13 +205,31 @@ fn run_wait(task: &Wait) -> Result {
 fn run_forget(task: &Forget) -> Result {
     let hub = hub(&task.url, &task.access)?;
     let host = instance::host(Some(&task.host))?;
-    match shared(&*hub, &task.url)?.forget(&host)? {
-        true => out(&format!("{host} is forgotten\n")),
-        false => Err(Failure::new(
+    let shared = shared(&*hub, &task.url)?;
+    let carried = carried(&*hub)?;
+    if let Some(epoch) = carried {
+        shared.give_up(&host, epoch)?;
+    }
+    match (shared.forget(&host)?, carried) {
+        (true, _) => out(&format!("{host} is forgotten\n")),
+        (false, Some(_)) => out(&format!(
+            "{host} is not registered, and the open carry does not wait for it any more\n"
+        )),
+        (false, None) => Err(Failure::new(
             NO_INPUT,
             format_args!("{host}: no host has this name; `stead-sync status` lists them"),
         )),
     }
+}
+
+/// Returns the newest epoch of a hub if a carry is open in it.
+fn carried(hub: &dyn Hub) -> Result<Option<u64>> {
+    let Some(head) = hub.head()? else {
+        return Ok(None);
+    };
+    let map = hub.map(&head, head.epoch)?;
+    let is_open = map.is_some_and(|map| map.carry().is_some());
+    Ok(is_open.then_some(head.epoch))
 }
 
 fn run_carry(task: &CarryTask) -> Result {

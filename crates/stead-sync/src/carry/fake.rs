@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::Mutex;
 
-use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
 
 /// The items of a node: a number for each name, which is the value and the version.
 type Items = BTreeMap<Vec<u8>, u8>;
@@ -19,6 +19,7 @@ pub struct Memory {
     calls: Mutex<BTreeMap<&'static str, Vec<usize>>>,
     failing: Mutex<BTreeSet<(&'static str, Vec<u8>)>>,
     hooks: Mutex<BTreeMap<&'static str, Hook>>,
+    written: Mutex<BTreeMap<(usize, Vec<u8>), Moment>>,
 }
 
 impl Memory {
@@ -47,6 +48,12 @@ impl Memory {
     /// Returns the names of what a node has.
     pub fn names(&self, node: usize) -> Vec<Vec<u8>> {
         self.nodes.lock().unwrap()[node].keys().cloned().collect()
+    }
+
+    /// Says when an item of a node was written.
+    pub fn write_at(&self, node: usize, item: &Item, seconds: i64) {
+        let mut written = self.written.lock().unwrap();
+        written.insert((node, item.name.clone()), (seconds, 0));
     }
 
     /// Lets a method fail once for an item, for a reason that passes.
@@ -124,6 +131,11 @@ impl Kind for Memory {
 
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
         self.version_all(node, &[item]).remove(0)
+    }
+
+    fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
+        let place = (node.number, item.name.clone());
+        Ok(self.written.lock().unwrap().get(&place).copied())
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {

@@ -11,6 +11,7 @@
 //! aa00bb11 passed copy 7
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
+//! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
 //! ```
 //!
 //! It is a text file to which lines are appended, each with a checksum. What a crash leaves
@@ -30,7 +31,8 @@ use stead::carry::Carry;
 use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
-use super::kind::Item;
+use super::kind::{Item, Moment};
+use super::word::{escaped, unescaped};
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
 /// The bytes of a line around its words: 8 digits, a space and a newline.
@@ -49,6 +51,17 @@ pub enum Mark {
     End,
 }
 
+/// The hosts that had confirmed an epoch of the carry, all that were registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hosts {
+    /// The epoch.
+    pub epoch: u64,
+    /// When they had, in milliseconds since 1970 by the clock of the carrier.
+    pub since: u64,
+    /// Their names.
+    pub names: BTreeSet<String>,
+}
+
 /// What a journal knows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Story {
@@ -56,6 +69,9 @@ pub struct Story {
     pub carry: String,
     /// What it is about. Older journals do not say it.
     pub about: Option<About>,
+    /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
+    /// not say it.
+    pub hosts: Option<Hosts>,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -68,6 +84,8 @@ pub struct Story {
     pub failed: BTreeMap<(String, Item), String>,
     /// What the new place lacks in the pass, by node.
     pub aside: BTreeSet<(String, Item)>,
+    /// What was written at the old place after the new one in the pass, by node.
+    pub newer: BTreeSet<(String, Item)>,
     /// How many items a pass has to do, where that was counted.
     pub total: Option<u64>,
     /// How many of them are done.
@@ -195,6 +213,26 @@ impl Journal {
         self.write(&lines, true)
     }
 
+    /// Returns the hosts that had confirmed a state of the carry.
+    pub fn hosts(&self) -> Option<Hosts> {
+        self.lock().story.hosts.clone()
+    }
+
+    /// Returns since when all hosts had confirmed the newest state that was confirmed.
+    pub fn since(&self) -> Option<Moment> {
+        let hosts = self.lock().story.hosts.as_ref()?.since;
+        let nanos = (hosts % 1000) as i64 * 1_000_000;
+        Some(((hosts / 1000) as i64, nanos))
+    }
+
+    /// Notes which hosts have confirmed a state; durable when it returns.
+    pub fn note_hosts(&self, hosts: &Hosts) -> Result {
+        if self.lock().story.hosts.as_ref() == Some(hosts) {
+            return Ok(());
+        }
+        self.write(&[hosts_line(hosts)], true)
+    }
+
     /// Returns how far a node is done in the present pass.
     pub fn mark(&self, node: &str) -> Option<Mark> {
         self.lock().story.marks.get(node).cloned()
@@ -267,6 +305,12 @@ impl Journal {
         self.append(&mut inner, &[line], false)?;
         let of_node = |(name, _): &&(String, Item)| name == node;
         Ok(inner.story.aside.iter().filter(of_node).count() as u64)
+    }
+
+    /// Notes an item that was written at the old place after the new one.
+    pub fn set_newer(&self, node: &str, item: &Item) -> Result {
+        let node = escaped(node.as_bytes());
+        self.write(&[format!("newer {node} {}", written(item))], false)
     }
 
     /// Notes that an item that had failed, or that was set aside, is done.
@@ -367,6 +411,14 @@ impl Story {
                     form: text(0)?,
                 });
             }
+            "hosts" => {
+                let names = (2..rest.len()).map(text).collect::<Option<_>>()?;
+                self.hosts = Some(Hosts {
+                    epoch: number(0)?,
+                    since: number(1)?,
+                    names,
+                });
+            }
             "again" => {
                 self.passed.clear();
                 self.begin_anew();
@@ -399,10 +451,14 @@ impl Story {
             "aside" => {
                 self.aside.insert((text(0)?, item(1)?));
             }
+            "newer" => {
+                self.newer.insert((text(0)?, item(1)?));
+            }
             "mended" => {
                 let of = (text(0)?, item(1)?);
                 self.failed.remove(&of);
                 self.aside.remove(&of);
+                self.newer.remove(&of);
             }
             "total" => self.total = Some(number(0)?),
             "done" => self.done = self.done.saturating_add(number(0)?),
@@ -416,6 +472,7 @@ impl Story {
         self.marks.clear();
         self.failed.clear();
         self.aside.clear();
+        self.newer.clear();
         self.done = 0;
     }
 
@@ -424,6 +481,7 @@ impl Story {
         let node = |name: &str| escaped(name.as_bytes());
         let mut lines = vec![format!("begin {}", self.carry)];
         lines.extend(self.about.iter().map(about_line));
+        lines.extend(self.hosts.iter().map(hosts_line));
         lines.extend(
             self.passed
                 .iter()
@@ -456,6 +514,9 @@ impl Story {
         }
         for (name, item) in &self.aside {
             lines.push(format!("aside {} {}", node(name), written(item)));
+        }
+        for (name, item) in &self.newer {
+            lines.push(format!("newer {} {}", node(name), written(item)));
         }
         lines
     }
@@ -496,6 +557,15 @@ fn about_line(about: &About) -> String {
             line += " ";
             line += &escaped(text.as_bytes());
         }
+    }
+    line
+}
+
+fn hosts_line(hosts: &Hosts) -> String {
+    let mut line = format!("hosts {} {}", hosts.epoch, hosts.since);
+    for name in &hosts.names {
+        line += " ";
+        line += &escaped(name.as_bytes());
     }
     line
 }
@@ -545,37 +615,6 @@ fn read_item(text: &str) -> Option<Item> {
     })
 }
 
-/// Writes bytes without spaces, commas and control characters; `%` alone is the empty text.
-fn escaped(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'%' | b',' => text += &format!("%{byte:02x}"),
-            b'!'..=b'~' => text.push(char::from(*byte)),
-            _ => text += &format!("%{byte:02x}"),
-        }
-    }
-    match text.is_empty() {
-        true => "%".to_owned(),
-        false => text,
-    }
-}
-
-fn unescaped(text: &str) -> Option<Vec<u8>> {
-    if text == "%" {
-        return Some(Vec::new());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        bytes.extend(&rest.as_bytes()[..at]);
-        bytes.push(u8::from_str_radix(rest.get(at + 1..at + 3)?, 16).ok()?);
-        rest = &rest[at + 3..];
-    }
-    bytes.extend(rest.as_bytes());
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -594,6 +633,15 @@ mod tests {
                 About::of("[files] pattern", "{a} b"),
                 About::of("[redis]", ""),
             ])
+        }
+    }
+
+    fn hosts() -> Hosts {
+        let names = ["web1", "web 2"].map(str::to_owned);
+        Hosts {
+            epoch: 7,
+            since: 1_795_000_000_123,
+            names: names.into(),
         }
     }
 
@@ -616,10 +664,12 @@ mod tests {
         assert_eq!((&story.flights, story.flights.len()), (&flights, 1));
         assert_eq!((story.pass, story.failed.len()), (None, 0));
         assert_eq!(story.about, Some(other));
+        assert_eq!(story.hosts, Some(hosts()));
     }
 
     fn fill(journal: &Journal) {
         journal.note(&about(), false).unwrap();
+        journal.note_hosts(&hosts()).unwrap();
         journal.begin_pass("copy", 7).unwrap();
         journal.count(900).unwrap();
         let (one, other) = (item("a b/,%\n", "k"), item("", ""));
@@ -633,6 +683,7 @@ mod tests {
         journal.fail("b", &one, "x").unwrap();
         journal.mend("b", &one).unwrap();
         journal.set_aside("b", &one).unwrap();
+        journal.set_newer("b", &other).unwrap();
         journal.end_node("c").unwrap();
     }
 
@@ -640,7 +691,13 @@ mod tests {
     fn a_line_of_a_newer_program_is_refused_and_not_cut_off() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m.carry");
-        for newer in ["weigh a 7", "mark", "pass copy soon", "about 1 part"] {
+        for newer in [
+            "weigh a 7",
+            "mark",
+            "pass copy soon",
+            "about 1 part",
+            "hosts 7",
+        ] {
             let text = [framed("begin 1 2"), framed(newer)].concat();
             fs::write(&path, &text).unwrap();
             let failure = Journal::open(&path, "1 2").err().unwrap();
@@ -662,7 +719,8 @@ mod tests {
         let journal = Journal::open(&path, "id digest").unwrap();
         fill(&journal);
         let story = journal.story();
-        assert!(story.flights.len() == 1 && story.failed.len() == 1 && story.aside.len() == 1);
+        assert!(story.flights.len() == 1 && story.failed.len() == 1);
+        assert!(story.aside.len() == 1 && story.newer.len() == 1);
         assert_eq!((story.done, story.total), (2, Some(900)));
         assert!(Journal::open(&path, "id digest").is_err_and(|f| f.code == CONFLICT));
         assert_eq!(Journal::peek(&path).unwrap(), Some(story.clone()));

@@ -146,6 +146,9 @@ pub fn told(bytes: &[u8]) -> String {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version(pub Vec<u8>);
 
+/// A moment: seconds and nanoseconds since 1970.
+pub type Moment = (i64, i64);
+
 /// Why something could not be done.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Fault {
@@ -262,6 +265,12 @@ pub trait Kind: Send + Sync {
 
     /// Returns the version of an item at a node; `None` when there is no such item.
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>>;
+
+    /// Returns when an item came to be as it is, by the clock of its node; `None` when the kind
+    /// does not know such times, or when there is no such item.
+    fn written(&self, _node: &Node, _item: &Item) -> Done<Option<Moment>> {
+        Ok(None)
+    }
 
     /// Reads an item at `from`, and adds it at `to` if there is none.
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added>;

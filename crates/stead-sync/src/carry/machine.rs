@@ -28,6 +28,7 @@ use stead::{Map, Store};
 use super::about;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
+use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
@@ -92,7 +93,7 @@ impl<'a> Machine<'a> {
             kind: settings.kind(&map_id)?,
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
-            host: format!("carry.{}", instance::host(None)?),
+            host: format!("{}{}", known_hosts::CARRIER, instance::host(None)?),
             wait: Box::new(wait),
             settings,
             hub,
@@ -167,7 +168,7 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.confirm(&map)?;
-            self.wait(&map, &carry)?;
+            self.wait(&map, &carry, journal)?;
             match self.work(&map, &carry, &routes, journal)? {
                 End::Done => {}
                 End::Stopped => {
@@ -288,15 +289,24 @@ impl<'a> Machine<'a> {
         HostReport::new(&self.host, &mark, None)
     }
 
-    /// Waits until all hosts have confirmed the map.
-    fn wait(&self, map: &Map, carry: &Carry) -> Result {
+    /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
+    /// and that the hub has lost since.
+    fn wait(&self, map: &Map, carry: &Carry, journal: &Journal) -> Result {
         let patience = Patience {
             epoch: map.epoch(),
             grace: self.settings.grace(),
             timeout: None,
             needs_host: false,
         };
-        let hosts = (self.wait)(self.hub, &self.settings.url, patience)?;
+        let url = &self.settings.url;
+        let hosts = loop {
+            let hosts = (self.wait)(self.hub, url, patience)?;
+            match known_hosts::check(self.shared, url, journal, map.epoch()) {
+                // the hub is away just now
+                Err(failure) if failure.is_contact() => {}
+                checked => break checked.map(|()| hosts)?,
+            }
+        };
         // one of them is this process
         let hosts = match hosts.saturating_sub(1) {
             0 => "no host is registered, so nobody has".to_owned(),
@@ -551,31 +561,55 @@ fn refuse_tied(tally: &Tally) -> Result {
     }
 }
 
-/// What a pass has found that nobody may have expected, with an example.
-fn noted(task: Task, tally: &Tally) -> Option<String> {
+/// What a pass has found that nobody may have expected, each with an example.
+fn noted(task: Task, tally: &Tally) -> Vec<String> {
     let counts = tally.counts();
+    let mut notes = Vec::new();
     match task {
-        Task::Count if counts.misplaced > 0 => Some(format!(
+        Task::Count if counts.misplaced > 0 => notes.push(format!(
             "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
              readers do not find them",
             items(counts.misplaced),
             tally.first_misplaced()
         )),
-        Task::Check if counts.different > 0 => Some(format!(
+        Task::Check if counts.different > 0 => notes.push(format!(
             "with another value at the new place, which stays: {}, such as {}; two programs wrote \
              one key at once, or one that does not follow the map wrote to the old place only",
             items(counts.different),
             tally.first_differing()
         )),
-        Task::Remove { reverse: false } if counts.absent > 0 => Some(format!(
-            "removed without a copy at the new place: {}, such as {}; applications have deleted \
-             them there, or a program that does not follow the map has written them to the old \
-             place since the check",
-            items(counts.absent),
-            tally.first_lacking()
-        )),
-        _ => None,
+        Task::Remove { reverse: false } => {
+            if counts.absent > 0 {
+                notes.push(format!(
+                    "removed without a copy at the new place: {}, such as {}; applications have \
+                     deleted them there, or a program that does not follow the map has written \
+                     them to the old place since the check",
+                    items(counts.absent),
+                    tally.first_lacking()
+                ));
+            }
+            if counts.different > 0 {
+                notes.push(format!(
+                    "written at the old place after the new one: {}, such as {}; a program that \
+                     does not follow the map writes there, and limits.different allows to remove \
+                     that many",
+                    items(counts.different),
+                    tally.first_differing()
+                ));
+            }
+            let (count, first) = tally.overruled();
+            if count > 0 {
+                notes.push(format!(
+                    "removed with another value at the new place: {}, such as {first}; \
+                     applications have written them there, or a program that does not follow the \
+                     map has written them to the old place since the check",
+                    items(count)
+                ));
+            }
+        }
+        _ => {}
     }
+    notes
 }
 
 fn items(count: u64) -> String {
@@ -667,23 +701,28 @@ mod tests {
         let remove = Task::Remove { reverse: false };
         assert_eq!(
             (noted(Task::Count, &tally), noted(remove, &tally)),
-            (None, None)
+            (vec![], vec![])
         );
         for key in ["anna", "bob"] {
             tally.misplace("n1", &Item::of_key(key));
             tally.lack("n2", &Item::of_key(key));
         }
-        let found = noted(Task::Count, &tally).unwrap_or_default();
+        let found = noted(Task::Count, &tally).concat();
         assert!(found.contains("keys: 2 items, such as anna at node n1;"));
-        let found = noted(remove, &tally).unwrap_or_default();
+        let found = noted(remove, &tally).concat();
         assert!(found.contains("place: 2 items, such as anna at node n2;"));
-        assert_eq!(noted(Task::Remove { reverse: true }, &tally), None);
-        assert_eq!(noted(Task::Check, &tally), None);
+        assert!(noted(Task::Remove { reverse: true }, &tally).is_empty());
+        assert!(noted(Task::Check, &tally).is_empty());
         tally.differ("n3", &Item::of_key("carl"));
-        let found = noted(Task::Check, &tally).unwrap_or_default();
+        let found = noted(Task::Check, &tally).concat();
         assert!(
             found.contains("stays: 1 item, such as carl at node n3;"),
             "{found}"
         );
+        tally.overrule("n4", &Item::of_key("dora"));
+        let found = noted(remove, &tally);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[1].contains("after the new one: 1 item, such as carl at node n3;"));
+        assert!(found[2].contains("new place: 1 item, such as dora at node n4;"));
     }
 }

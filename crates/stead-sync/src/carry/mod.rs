@@ -13,6 +13,7 @@
 //! docs/carry.md is the user's manual.
 
 pub mod about;
+mod aside;
 mod attributes;
 pub mod base64_bytes;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod fake;
 pub mod files;
 pub mod journal;
 pub mod kind;
+mod known_hosts;
 pub mod machine;
 pub mod memcached;
 #[cfg(test)]
@@ -48,3 +50,4 @@ pub mod throttle;
 mod walk;
 pub mod whole_file;
 pub mod wire;
+mod word;

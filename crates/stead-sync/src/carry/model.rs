@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
 use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
-use super::protocol::{Outcome, Protocol};
+use super::protocol::{Outcome, Protocol, Stays};
 
 /// What the nodes have: a value and a number that no other write has.
 type Value = Option<(u8, u32)>;
@@ -311,13 +311,21 @@ fn a_copy_is_removed_only_where_the_new_place_has_one() {
     };
     let (old, new, item) = (node(0), node(1), Item::of_key("k"));
     let stop = AtomicBool::new(true);
-    for (nodes, anyway, expected) in [
-        ([Some((1, 1)), Some((1, 2))], false, Outcome::Removed),
+    for (nodes, stays, expected) in [
+        (
+            [Some((1, 1)), Some((1, 2))],
+            Stays::Lacking,
+            Outcome::Removed,
+        ),
         // written at the new place since
-        ([Some((1, 1)), Some((2, 2))], false, Outcome::Removed),
-        ([Some((1, 1)), None], false, Outcome::Absent),
-        ([Some((1, 1)), None], true, Outcome::Removed),
-        ([None, Some((1, 1))], false, Outcome::Gone),
+        (
+            [Some((1, 1)), Some((2, 2))],
+            Stays::Lacking,
+            Outcome::Removed,
+        ),
+        ([Some((1, 1)), None], Stays::Lacking, Outcome::Absent),
+        ([Some((1, 1)), None], Stays::Nothing, Outcome::Removed),
+        ([None, Some((1, 1))], Stays::Lacking, Outcome::Gone),
     ] {
         let fake = Fake(Mutex::new(World {
             nodes,
@@ -333,7 +341,7 @@ fn a_copy_is_removed_only_where_the_new_place_has_one() {
             stop: &stop,
             without_step_3: false,
         };
-        let done = protocol.drop_all(&old, &[&new], &[&item], anyway).remove(0);
+        let done = protocol.drop_all(&old, &[&new], &[&item], stays).remove(0);
         assert_eq!(done, Ok(expected), "{nodes:?}");
         let after = fake.0.into_inner().unwrap().nodes;
         assert_eq!(after[1], nodes[1]);

@@ -159,7 +159,12 @@ impl Report {
             item: told(&item.name),
             why: "the new place lacks it".to_owned(),
         });
-        self.failed = failed.chain(aside).collect();
+        let newer = story.newer.iter().map(|(node, item)| Failed {
+            node: node.clone(),
+            item: told(&item.name),
+            why: "it was written at the old place after the new one".to_owned(),
+        });
+        self.failed = failed.chain(aside).chain(newer).collect();
     }
 
     /// Returns the report as text.

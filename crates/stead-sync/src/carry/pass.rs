@@ -12,7 +12,7 @@
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
 //! a batch. After a batch the journal says how far the node is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use super::journal::{Journal, Mark};
 use super::kind::{Done, Fault, Item, Kind, Node};
-use super::protocol::{Outcome, Protocol};
-use super::refusals::{lacking, lacking_at_the_end, only_new, too_many_differ, too_many_failed};
+use super::protocol::{Outcome, Protocol, Stays};
+use super::refusals::{only_new, too_many_failed};
 use super::route::Routes;
 use super::settings::Limits;
 use super::tally::{Show, Tally};
@@ -134,7 +134,7 @@ impl Drop for Listing<'_> {
 
 /// What is to be done with an item.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Job {
+pub(super) enum Job {
     /// It goes from one node to others.
     Bring { from: usize, to: Vec<usize> },
     /// It is at the target; is it at the source?
@@ -227,7 +227,7 @@ impl Pass<'_> {
     }
 
     /// Returns what is to be done with an item that is at a node.
-    fn job(&self, node: usize, item: &Item) -> Option<Job> {
+    pub(super) fn job(&self, node: usize, item: &Item) -> Option<Job> {
         if let Task::Remove { reverse } = self.task {
             let keepers = self.routes.keepers(&item.key, node, reverse)?;
             return Some(Job::Drop { node, keepers });
@@ -468,7 +468,11 @@ impl Pass<'_> {
             self.tally.items.fetch_add(1, Ordering::Relaxed);
             match done {
                 Ok(Outcome::Absent) => self.set_aside(node, item)?,
-                Ok(Outcome::Differs) => self.differ(node, item)?,
+                Ok(Outcome::Differs) => self.differ(node, item, job)?,
+                Ok(Outcome::RemovedOther) => {
+                    self.tally.count(Outcome::Removed);
+                    self.tally.overrule(&node.name, item);
+                }
                 Ok(outcome) => self.tally.count(outcome),
                 // nothing is wrong with an item whose pass was ended
                 Err(_) if self.stop.load(Ordering::Relaxed) => {}
@@ -478,7 +482,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn protocol(&self) -> Protocol<'_> {
+    pub(super) fn protocol(&self) -> Protocol<'_> {
         Protocol {
             kind: self.kind,
             tries: self.limits.tries,
@@ -561,11 +565,22 @@ impl Pass<'_> {
             }
             Job::Drop { node: at, keepers } => {
                 let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
-                let all = protocol.drop_all(node, &keepers, items, false);
+                let all = protocol.drop_all(node, &keepers, items, self.stays());
                 self.throttle
                     .done([*at, keepers[0].number], items.len() as u64, 0, self.stop);
                 Ok(all)
             }
+        }
+    }
+
+    /// What stays when copies are removed. In a carry that is reversed, the copies at new places may
+    /// have been made by the carry itself after what the old places have.
+    fn stays(&self) -> Stays {
+        match self.task {
+            Task::Remove { reverse: true } => Stays::Lacking,
+            _ => Stays::Newer {
+                since: self.journal.and_then(Journal::since),
+            },
         }
     }
 
@@ -667,10 +682,19 @@ impl Pass<'_> {
             }
             journal.land(Some(flight), &name, None, 0)?;
         }
+        // they stay in the journal, and are removed when their node is done
+        for (name, item) in story.newer {
+            let node = self.routes.nodes.iter().find(|node| node.name == name);
+            if let Some((node, job)) =
+                node.and_then(|node| Some((node, self.job(node.number, &item)?)))
+            {
+                self.unit(node, &[&item], &job)?;
+            }
+        }
         Ok(())
     }
 
-    fn fail(&self, node: &Node, item: &Item, fault: &Fault) -> Result {
+    pub(super) fn fail(&self, node: &Node, item: &Item, fault: &Fault) -> Result {
         if let Some(line) = self.kind.halted() {
             // nothing is wrong with the item itself, and it stays in flight
             return Err(Failure::new(NO_INPUT, line));
@@ -686,75 +710,6 @@ impl Pass<'_> {
 
     fn is_over(&self) -> bool {
         self.tally.counts().failed > self.limits.failures
-    }
-
-    /// Counts an item that has another value at its new place.
-    ///
-    /// Errors: there are more than the limit allows. Items that a server may forget have no limit.
-    fn differ(&self, node: &Node, item: &Item) -> Result {
-        let count = self.tally.differ(&node.name, item);
-        if count <= self.limits.different || self.kind.may_forget(item) {
-            return Ok(());
-        }
-        Err(too_many_differ(
-            self.limits.different,
-            &self.tally.first_differing(),
-        ))
-    }
-
-    /// Notes an item that its new place lacks, within the limit.
-    fn set_aside(&self, node: &Node, item: &Item) -> Result {
-        self.tally.lack(&node.name, item);
-        let Some(journal) = self.journal else {
-            return Ok(());
-        };
-        let count = journal.set_aside(&node.name, item)?;
-        match self.task {
-            Task::Check if count > self.limits.absent => Err(lacking(node, item)),
-            Task::Remove { .. } if count > self.limits.deleted => {
-                Err(lacking_at_the_end(count, node, item))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// At the end of a node, removes the old copies of what applications have deleted at the new
-    /// place.
-    fn judge_aside(&self, node: &Node) -> Result {
-        let (Some(journal), Task::Remove { .. }) = (self.journal, self.task) else {
-            return Ok(());
-        };
-        let aside = journal.story().aside.into_iter();
-        let mine = aside.filter_map(|(name, item)| (name == node.name).then_some(item));
-        let mut by_keepers: BTreeMap<Vec<usize>, Vec<Item>> = BTreeMap::new();
-        for item in mine {
-            match self.job(node.number, &item) {
-                Some(Job::Drop { keepers, .. }) => {
-                    by_keepers.entry(keepers).or_default().push(item);
-                }
-                _ => journal.mend(&node.name, &item)?,
-            }
-        }
-        for (keepers, items) in by_keepers {
-            let keepers: Vec<&Node> = keepers.iter().map(|n| &self.routes.nodes[*n]).collect();
-            let mut left: Vec<&Item> = items.iter().collect();
-            while let Some(first) = left.first() {
-                let most = self.kind.at_once(first).clamp(1, left.len());
-                let items: Vec<&Item> = left.drain(..most).collect();
-                let done = self.protocol().drop_all(node, &keepers, &items, true);
-                for (item, done) in items.into_iter().zip(done) {
-                    match done {
-                        // it stays in the journal, for the next run
-                        Err(fault) => self.fail(node, item, &fault)?,
-                        Ok(outcome) => {
-                            self.tally.count(outcome);
-                            journal.mend(&node.name, item)?;
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -775,7 +730,7 @@ fn join(sum: &mut Done<Outcome>, done: Done<Outcome>) {
         Ok(Outcome::Gone) => 1,
         Ok(Outcome::Differs) => 2,
         Ok(Outcome::Copied(_)) => 3,
-        Ok(Outcome::Removed) => 4,
+        Ok(Outcome::Removed | Outcome::RemovedOther) => 4,
         Ok(Outcome::Mended) => 5,
         Ok(Outcome::Absent) => 6,
         Err(_) => 7,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::kind::{Added, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
 
 /// The first pause before an operation is tried again; each later one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -50,6 +50,32 @@ pub enum Outcome {
     Absent,
     /// It was removed.
     Removed,
+    /// The same, and nobody knows which of two values was the newer one: that of the keeper stays.
+    RemovedOther,
+}
+
+/// What stays when old copies are removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stays {
+    /// What a keeper lacks: it is `Absent`.
+    Lacking,
+    /// The same, and what was written after the other value of a keeper: it `Differs`, and so does
+    /// what a keeper lacks and what was written after this moment.
+    Newer {
+        /// When all hosts had stopped to write here.
+        since: Option<Moment>,
+    },
+    /// Nothing.
+    Nothing,
+}
+
+/// What is to be done with an old copy.
+enum Verdict {
+    /// It stays, or is gone.
+    Ended(Outcome),
+    /// This version is removed. Whether a keeper has another value, of which nobody knows when it
+    /// was written.
+    Remove(Version, bool),
 }
 
 /// The way items are carried, with a kind.
@@ -198,8 +224,8 @@ impl Protocol<'_> {
         Ok(true)
     }
 
-    /// Removes items at a node that no application uses any more for them. What one of the
-    /// `keepers` lacks is `Absent` and stays, unless `anyway`, or unless nodes may forget it.
+    /// Removes items at a node that no application uses any more for them. `stays` says what is left
+    /// there nevertheless. What nodes may forget by themselves is always removed.
     ///
     /// All items are compared with all keepers first, and then removed at once. An item that has
     /// changed since it was compared stays, and is looked at again by itself.
@@ -208,41 +234,39 @@ impl Protocol<'_> {
         node: &Node,
         keepers: &[&Node],
         items: &[&Item],
-        anyway: bool,
+        stays: Stays,
     ) -> Vec<Done<Outcome>> {
         let mut ends: Vec<Option<Done<Outcome>>> = vec![None; items.len()];
-        let mut found: Vec<Option<Version>> = vec![None; items.len()];
+        let mut found: Vec<Option<(Version, bool)>> = vec![None; items.len()];
         for keeper in keepers {
             let places: Vec<usize> = (0..items.len()).filter(|n| ends[*n].is_none()).collect();
             let open: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
             let compared =
                 self.retry_all(&open, |items| self.kind.compare_all(node, keeper, items));
             for (place, both) in places.into_iter().zip(compared) {
-                ends[place] = match both {
-                    Ok(both) if both.first.is_none() => Some(Ok(Outcome::Gone)),
-                    Ok(both)
-                        if both.second.is_none()
-                            && !(anyway || self.kind.may_forget(items[place])) =>
-                    {
-                        Some(Ok(Outcome::Absent))
+                let item = items[place];
+                let verdict =
+                    both.and_then(|both| self.judge_copy(node, keeper, item, both, stays));
+                match verdict {
+                    Ok(Verdict::Ended(outcome)) => ends[place] = Some(Ok(outcome)),
+                    Ok(Verdict::Remove(version, other)) => {
+                        let before = found[place].take().is_some_and(|(_, other)| other);
+                        found[place] = Some((version, other || before));
                     }
-                    Ok(both) => {
-                        found[place] = both.first;
-                        None
-                    }
-                    Err(fault) => Some(Err(fault)),
-                };
+                    Err(fault) => ends[place] = Some(Err(fault)),
+                }
             }
         }
         let open = (0..items.len()).filter(|n| ends[*n].is_none());
         let (places, pairs): (Vec<usize>, Vec<(&Item, &Version)>) = open
-            .filter_map(|n| Some((n, (items[n], found[n].as_ref()?))))
+            .filter_map(|n| Some((n, (items[n], &found[n].as_ref()?.0))))
             .unzip();
         let removed = self.retry_all(&pairs, |pairs| self.kind.remove_all(node, pairs));
         for (place, removed) in places.into_iter().zip(removed) {
+            let other = found[place].as_ref().is_some_and(|(_, other)| *other);
             ends[place] = Some(match removed {
-                Ok(true) => self.tidied(node, items[place]),
-                Ok(false) => self.drop_one(node, keepers, items[place], anyway),
+                Ok(true) => self.tidied(node, items[place], other),
+                Ok(false) => self.drop_one(node, keepers, items[place], stays),
                 Err(fault) => Err(fault),
             });
         }
@@ -252,31 +276,84 @@ impl Protocol<'_> {
             .collect()
     }
 
-    fn tidied(&self, node: &Node, item: &Item) -> Done<Outcome> {
-        self.retry(|| self.kind.tidy(node, item))
-            .map(|()| Outcome::Removed)
+    /// Decides about an old copy that was compared with a keeper's.
+    fn judge_copy(
+        &self,
+        node: &Node,
+        keeper: &Node,
+        item: &Item,
+        both: Compared,
+        stays: Stays,
+    ) -> Done<Verdict> {
+        let Some(version) = both.first else {
+            return Ok(Verdict::Ended(Outcome::Gone));
+        };
+        if both.equal || stays == Stays::Nothing || self.kind.may_forget(item) {
+            return Ok(Verdict::Remove(version, false));
+        }
+        let since = match stays {
+            Stays::Newer { since } => since,
+            _ => None,
+        };
+        let written = |node| self.retry(|| self.kind.written(node, item));
+        if both.second.is_none() {
+            let is_newer = match since {
+                Some(since) => written(node)?.is_some_and(|written| written > since),
+                None => false,
+            };
+            return Ok(Verdict::Ended(match is_newer {
+                true => Outcome::Differs,
+                false => Outcome::Absent,
+            }));
+        }
+        if stays == Stays::Lacking {
+            return Ok(Verdict::Remove(version, false));
+        }
+        Ok(match (written(node)?, written(keeper)?) {
+            (Some(here), Some(there)) if here > there => Verdict::Ended(Outcome::Differs),
+            (Some(_), Some(_)) => Verdict::Remove(version, false),
+            _ => Verdict::Remove(version, true),
+        })
     }
 
-    fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, anyway: bool) -> Done<Outcome> {
-        let anyway = anyway || self.kind.may_forget(item);
+    /// Whether an item has another value at a node than at a keeper, and was written later there;
+    /// `None` when nobody knows the times.
+    pub fn is_newer(&self, node: &Node, keeper: &Node, item: &Item) -> Done<Option<bool>> {
+        if self.retry(|| self.kind.compare(node, keeper, item))?.equal {
+            return Ok(Some(false));
+        }
+        let written = |node| self.retry(|| self.kind.written(node, item));
+        let both = written(node)?.zip(written(keeper)?);
+        Ok(both.map(|(here, there)| here > there))
+    }
+
+    fn tidied(&self, node: &Node, item: &Item, other: bool) -> Done<Outcome> {
+        self.retry(|| self.kind.tidy(node, item))?;
+        Ok(match other {
+            true => Outcome::RemovedOther,
+            false => Outcome::Removed,
+        })
+    }
+
+    fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, stays: Stays) -> Done<Outcome> {
         for again in 0..LOOKS {
             self.pause(CHANGED, again);
-            let mut found = None;
+            let (mut found, mut is_other) = (None, false);
             for keeper in keepers {
                 let both = self.retry(|| self.kind.compare(node, keeper, item))?;
-                let Some(version) = both.first else {
-                    return Ok(Outcome::Gone);
-                };
-                if both.second.is_none() && !anyway {
-                    return Ok(Outcome::Absent);
+                match self.judge_copy(node, keeper, item, both, stays)? {
+                    Verdict::Ended(outcome) => return Ok(outcome),
+                    Verdict::Remove(version, other) => {
+                        is_other |= other;
+                        found = Some(version);
+                    }
                 }
-                found = Some(version);
             }
             let Some(version) = found else {
                 return Ok(Outcome::Absent);
             };
             if self.retry(|| self.kind.remove(node, item, &version))? {
-                return self.tidied(node, item);
+                return self.tidied(node, item, is_other);
             }
         }
         Err(Fault::final_one(format_args!(
@@ -389,7 +466,7 @@ mod tests {
             without_step_3: false,
         };
         let all: Vec<&Item> = items.iter().collect();
-        let ends = protocol.drop_all(&nodes[0], &[&nodes[1], &nodes[2]], &all, false);
+        let ends = protocol.drop_all(&nodes[0], &[&nodes[1], &nodes[2]], &all, Stays::Lacking);
         for (n, end) in ends.into_iter().enumerate() {
             let expected = match n {
                 5 => Outcome::Absent,
@@ -404,6 +481,57 @@ mod tests {
         let calls = kind.calls();
         assert_eq!(calls["compare"], [100, 1, 99, 1, 1], "{calls:?}");
         assert_eq!(calls["remove"], [98, 1, 1], "{calls:?}");
+    }
+
+    #[test]
+    fn what_was_written_at_the_old_place_later_is_not_removed() {
+        let (kind, nodes) = Memory::new(2);
+        // (values at the old and the new place, times of them, what becomes of it)
+        let cases = [
+            ((1, Some(1)), Some((9, 5)), Outcome::Removed),
+            ((1, Some(2)), Some((5, 9)), Outcome::Removed),
+            ((1, Some(2)), Some((5, 5)), Outcome::Removed),
+            ((1, Some(2)), Some((9, 5)), Outcome::Differs),
+            ((1, Some(2)), None, Outcome::RemovedOther),
+            ((1, None), Some((7, 0)), Outcome::Absent),
+            ((1, None), Some((8, 0)), Outcome::Differs),
+            ((1, None), None, Outcome::Absent),
+        ];
+        let items: Vec<Item> = (0..cases.len())
+            .map(|n| Item::of_key(format!("{n}")))
+            .collect();
+        for (item, ((old, new), times, _)) in items.iter().zip(cases) {
+            kind.put(0, item, old);
+            new.into_iter().for_each(|new| kind.put(1, item, new));
+            if let Some((old, new)) = times {
+                kind.write_at(0, item, old);
+                kind.write_at(1, item, new);
+            }
+        }
+        // changed between the comparison and the removal: by then it is the newer one
+        kind.before("remove", {
+            let item = items[0].clone();
+            move |nodes| nodes[0].insert(item.name.clone(), 9).is_some()
+        });
+        let stop = AtomicBool::new(false);
+        let protocol = Protocol {
+            kind: &kind,
+            tries: 1,
+            stop: &stop,
+            without_step_3: false,
+        };
+        let all: Vec<&Item> = items.iter().collect();
+        let since = Some((7, 0));
+        let drop = |stays| protocol.drop_all(&nodes[0], &[&nodes[1]], &all, stays);
+        let ends = drop(Stays::Newer { since });
+        let mut expected = cases.map(|(_, _, outcome)| Ok(outcome));
+        expected[0] = Ok(Outcome::Differs);
+        assert_eq!(ends, expected);
+        // what stayed is removed where the limits allow it
+        let left: Vec<Vec<u8>> = [0, 3, 5, 6, 7].map(|n: usize| items[n].name.clone()).into();
+        assert_eq!(kind.names(0), left);
+        assert!(drop(Stays::Nothing).iter().all(Result::is_ok));
+        assert!(kind.names(0).is_empty());
     }
 
     #[test]

@@ -17,18 +17,42 @@ pub fn too_many_failed(most: u64, node: &Node, item: &Item, fault: &Fault) -> Fa
     )
 }
 
-/// More items than `most` have another value at their new places. One of them is named.
+/// More items than `most` have another value at their new places, which may be older. One of them
+/// is named.
 pub fn too_many_differ(most: u64, first: &str) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "more than {most} items have another value at their new places, such as {first}: \
-             nothing was removed, and hosts still write both places; a program that does not follow \
-             the map may write to the old places only: find it, and go back with `stead-sync carry \
-             reverse`, which keeps what the old places have; if the new values are right, raise \
-             limits.different"
+            "{} another value at their new places, such as {first}: nothing was removed, and hosts \
+             still write both places; a program that does not follow the map may write to the old \
+             places only: find it, and go back with `stead-sync carry reverse`, which keeps what the \
+             old places have; if the new values are right, raise limits.different",
+            more_than(most)
         ),
     )
+}
+
+/// More old copies than `most` were written after their new places, which hosts alone write now.
+/// One of them is named.
+pub fn too_many_newer(most: u64, first: &str) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "{} a newer value at their old places than at the new ones, such as {first}: these old \
+             copies were not removed; a program that does not follow the map writes to the old \
+             places: stop it, copy what is right to the new places, remove it at the old ones, and \
+             run the carry again; if the new values are right, raise limits.different",
+            more_than(most)
+        ),
+    )
+}
+
+fn more_than(most: u64) -> String {
+    match most {
+        0 => "some items have".to_owned(),
+        1 => "more than 1 item has".to_owned(),
+        most => format!("more than {most} items have"),
+    }
 }
 
 /// The new place lacks an item of a node, before anything was removed.

@@ -68,9 +68,9 @@ pub struct Limits {
     pub failures: u64,
     /// How many items of a node the new place may lack before the step to `new`.
     pub absent: u64,
-    /// How many items may have another value at the new place than at the old one, before the step
-    /// to `new`.
-    pub different: u64,
+    /// How many items may have another value at the old place than at the new one, that may be the
+    /// newer one. By default none where a kind knows which is the newer one.
+    pub different: Option<u64>,
     /// How many items that only the new place has are removed there by a pass that verifies.
     pub only_new: u64,
     /// How many old copies of a node are removed in the state `new` although the new place lacks
@@ -91,7 +91,7 @@ impl Default for Limits {
             tries: 6,
             failures: 1000,
             absent: 0,
-            different: 100,
+            different: None,
             only_new: 0,
             deleted: 1000,
             overlooked: 10,
@@ -134,7 +134,10 @@ impl Settings {
             ("tries", (u64::from(limits.tries), 1, 100)),
             ("failures", (limits.failures, 0, 1_000_000)),
             ("absent", (limits.absent, 0, 1_000_000)),
-            ("different", (limits.different, 0, u64::MAX)),
+            (
+                "different",
+                (limits.different.unwrap_or_default(), 0, u64::MAX),
+            ),
             ("only_new", (limits.only_new, 0, u64::MAX)),
             ("deleted", (limits.deleted, 0, 1_000_000)),
             ("overlooked", (limits.overlooked, 0, 100)),

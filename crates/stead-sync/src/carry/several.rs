@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Tie, Version};
+use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Tie, Version};
 
 /// A kind with its word, such as `files`.
 pub type Named = (&'static str, Box<dyn Kind>);
@@ -144,6 +144,11 @@ impl Kind for Several {
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
         let own = self.own(item)?;
         own.kind.version(node, &own.item)
+    }
+
+    fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
+        let own = self.own(item)?;
+        own.kind.written(node, &own.item)
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::kind::Version;
+use super::kind::{Moment, Version};
 
 /// Two changes within one step of the clock look like one. Linux steps every 10 ms at most.
 const STEP: Duration = Duration::from_millis(25);
@@ -93,6 +93,11 @@ impl Stamp {
             ..*stamp
         };
         same(self) == same(other)
+    }
+
+    /// Returns the time of the last change.
+    pub fn changed(&self) -> Moment {
+        self.changed
     }
 
     /// Returns the stamp as a version.

@@ -37,6 +37,11 @@ pub struct Tally {
     lacking: Mutex<Option<String>>,
     /// the first item that has another value at the new place
     differing: Mutex<Option<String>>,
+    /// those whose old value may be the newer one: node and name of each
+    doubtful: Mutex<BTreeSet<(String, Vec<u8>)>>,
+    /// the items that were removed although the new place has another value, of which nobody knows
+    /// which is the newer one: how many, and the first of them
+    overruled: Mutex<(u64, Option<String>)>,
     /// what ties items to others: of which node and what they are, and each of them
     ties: Mutex<BTreeMap<String, BTreeSet<String>>>,
 }
@@ -82,7 +87,7 @@ impl Tally {
             Outcome::Mended => counts.mended += 1,
             Outcome::Differs => counts.different += 1,
             Outcome::Absent => counts.absent += 1,
-            Outcome::Removed => counts.removed += 1,
+            Outcome::Removed | Outcome::RemovedOther => counts.removed += 1,
         }
     }
 
@@ -106,25 +111,53 @@ impl Tally {
             .misplaced
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| place(item, node));
+        first.get_or_insert_with(|| told_place(item, node));
     }
 
     /// Counts an item that the new place lacks.
     pub fn lack(&self, node: &str, item: &Item) {
         self.count(Outcome::Absent);
         let mut first = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| place(item, node));
+        first.get_or_insert_with(|| told_place(item, node));
     }
 
-    /// Counts an item that has another value at the new place. Returns how many have.
-    pub fn differ(&self, node: &str, item: &Item) -> u64 {
+    /// Counts an item that has another value at the new place.
+    pub fn differ(&self, node: &str, item: &Item) {
         self.count(Outcome::Differs);
         let mut first = self
             .differing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| place(item, node));
-        self.counts().different
+        first.get_or_insert_with(|| told_place(item, node));
+    }
+
+    /// Counts an item whose old value may be newer than that of the new place, once. Returns how
+    /// many there are, as far as the limit goes that ends the pass.
+    pub fn doubt(&self, node: &str, item: &Item) -> u64 {
+        let mut doubtful = self.doubtful.lock().unwrap_or_else(PoisonError::into_inner);
+        if doubtful.insert((node.to_owned(), item.name.clone())) {
+            self.differ(node, item);
+        }
+        doubtful.len() as u64
+    }
+
+    /// Counts an item that was removed although the new place has another value.
+    pub fn overrule(&self, node: &str, item: &Item) {
+        let mut noted = self
+            .overruled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        noted.0 += 1;
+        noted.1.get_or_insert_with(|| told_place(item, node));
+    }
+
+    /// Returns how many items were removed although the new place has another value, and the first.
+    pub fn overruled(&self) -> (u64, String) {
+        let noted = self
+            .overruled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        (noted.0, noted.1.clone().unwrap_or_default())
     }
 
     /// Notes what ties an item of a node to another one. It may be found from both.
@@ -182,7 +215,7 @@ impl Tally {
 }
 
 /// Names an item and its node. A name with blanks is in quotes, so that they are seen.
-fn place(item: &Item, node: &str) -> String {
+pub fn told_place(item: &Item, node: &str) -> String {
     let name = item.told();
     match name.is_empty() || name.contains(' ') {
         true => format!("\"{name}\" at node {node}"),

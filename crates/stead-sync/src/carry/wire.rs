@@ -80,6 +80,9 @@ pub enum Ask {
     Version {
         item: Sent,
     },
+    Written {
+        item: Sent,
+    },
     Look {
         item: Sent,
     },

@@ -1,13 +1,14 @@
 //! The hub in etcd, as a [`Hub`] and as a [`Shared`]: heads, maps, reports.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::json;
 use stead::store::{Accept, Arrival};
 use stead::Map;
 
-use super::calls::{exists, found, number, put, range, unchanged, Calls};
+use super::calls::{exists, found, number, put, range, unchanged, Calls, Pair};
 use super::keys::Keys;
 use super::record::{digest, Record};
 use super::stream::Stream;
@@ -288,5 +289,21 @@ impl Shared for Etcd {
         ];
         let (was_there, _) = self.calls.transaction(&[exists(&key)], &gone)?;
         Ok(was_there)
+    }
+
+    fn give_up(&self, host: &str, epoch: u64) -> Result {
+        let key = self.keys.forgotten(host);
+        self.calls.put(&key, epoch.to_string().as_bytes(), None)
+    }
+
+    fn given_up(&self) -> Result<BTreeMap<String, u64>> {
+        let start = self.keys.forgottens();
+        let found = self.calls.range(&start, true, true)?;
+        let read = |pair: &Pair| {
+            let host = pair.key.strip_prefix(&start)?;
+            let epoch = std::str::from_utf8(&pair.value).ok()?.parse().ok()?;
+            Some((host.to_owned(), epoch))
+        };
+        Ok(found.pairs.iter().filter_map(read).collect())
     }
 }

@@ -56,6 +56,16 @@ impl Keys {
         format!("{}{name}", self.hosts())
     }
 
+    /// What the keys of hosts that were given up begin with.
+    pub fn forgottens(&self) -> String {
+        format!("{}forgotten/", self.prefix)
+    }
+
+    /// That a host was given up.
+    pub fn forgotten(&self, name: &str) -> String {
+        format!("{}{name}", self.forgottens())
+    }
+
     /// What the keys of hosts that are alive begin with.
     pub fn alives(&self) -> String {
         format!("{}alive/", self.prefix)

@@ -6,6 +6,7 @@
 //! PREFIX/pushes/ID             JSON: a push under way, under a lease; its parts are not collected
 //! PREFIX/hosts/NAME            JSON: the report of a registered host
 //! PREFIX/alive/NAME            the instance that reports by this name, under a lease
+//! PREFIX/forgotten/NAME        the epoch at which a host was given up while a carry was open
 //! ```
 //!
 //! Parts are written first. One transaction then turns the head, if the head is still the one that

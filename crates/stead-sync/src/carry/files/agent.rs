@@ -84,6 +84,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
             Ask::Clear { token } => answer(&mut output, root.own.clear(token.as_deref()))?,
             Ask::Keys { after } => list(&root, after, &mut output)?,
             Ask::Version { item } => answer(&mut output, root.version(&item.into()))?,
+            Ask::Written { item } => answer(&mut output, root.written(&item.into()))?,
             Ask::Look { item } => answer(&mut output, root.look(&item.into()))?,
             Ask::Room { item } => answer(&mut output, root.room(&item.into()))?,
             Ask::Tidy { item } => answer(&mut output, root.tidy(&item.into()))?,

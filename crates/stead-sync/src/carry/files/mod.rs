@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::base64_bytes::Bytes;
-use super::kind::{told, About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use super::kind::{told, About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
 use super::pattern::Pattern;
 use super::walk::OWN;
 use super::whole_file::Piece;
@@ -71,6 +71,13 @@ impl Spot {
         match self {
             Spot::Here(root) => root.version(item),
             Spot::There(far) => far.about(item, |item| Ask::Version { item }),
+        }
+    }
+
+    fn written(&self, item: &Item) -> Done<Option<Moment>> {
+        match self {
+            Spot::Here(root) => root.written(item),
+            Spot::There(far) => far.about(item, |item| Ask::Written { item }),
         }
     }
 
@@ -216,6 +223,10 @@ impl Kind for Files {
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
         let version = self.spot(node)?.version(item)?;
         Ok(version.map(|version| Version(version.0)))
+    }
+
+    fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
+        self.spot(node)?.written(item)
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {

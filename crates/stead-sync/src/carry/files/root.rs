@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Done, Fault, Item, Version};
+use crate::carry::kind::{Added, Done, Fault, Item, Moment, Version};
 use crate::carry::pattern::Pattern;
 use crate::carry::stamp::{is_absent, Stamp};
 use crate::carry::walk::Walk;
@@ -205,6 +205,14 @@ impl Root {
         let path = self.place(item);
         let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
         self.if_still(stamp.map(|stamp| sent(&stamp.version())))
+    }
+
+    /// Returns when an item was changed last: the time of change of its inode, which no program
+    /// sets, unlike the time of the content.
+    pub fn written(&self, item: &Item) -> Done<Option<Moment>> {
+        let path = self.place(item);
+        let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
+        self.if_still(stamp.map(|stamp| stamp.changed()))
     }
 
     /// Returns whether an item can be added.

@@ -1,5 +1,6 @@
 //! A hub whose every request lets others act before it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,5 +81,13 @@ impl Shared for HookedHub {
 
     fn forget(&self, host: &str) -> Result<bool> {
         self.turn().forget(host)
+    }
+
+    fn give_up(&self, host: &str, epoch: u64) -> Result {
+        self.turn().give_up(host, epoch)
+    }
+
+    fn given_up(&self) -> Result<BTreeMap<String, u64>> {
+        self.turn().given_up()
     }
 }

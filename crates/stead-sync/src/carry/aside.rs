@@ -1,0 +1,129 @@
+//! What a pass counts against the limits and sets aside: old copies whose new places have another
+//! value or none. Those of a node are removed when all others of it are, if they are few enough.
+
+use std::collections::BTreeMap;
+
+use super::kind::{Done, Item, Node};
+use super::pass::{Job, Pass, Task};
+use super::protocol::Stays;
+use super::refusals::{lacking, lacking_at_the_end, too_many_differ, too_many_newer};
+use super::tally::told_place;
+use crate::exit::Result;
+
+/// How many items may differ where nobody knows which value is the newer one, unless the file of
+/// the carry says it. Two programs may have written one key at once.
+const UNKNOWN: u64 = 100;
+
+impl Pass<'_> {
+    /// Counts an item that has another value at its new place.
+    ///
+    /// Errors: there are more than the limit allows. Those whose new value is the newer one have no
+    /// limit, and neither have items that a server may forget.
+    pub(super) fn differ(&self, node: &Node, item: &Item, job: &Job) -> Result {
+        if self.kind.may_forget(item) {
+            self.tally.differ(&node.name, item);
+            return Ok(());
+        }
+        let is_removing = matches!(self.task, Task::Remove { .. });
+        let most = match is_removing {
+            // it was left there because it is newer
+            true => Some(0),
+            false => match self.is_newer(node, item, job) {
+                Err(fault) => return self.fail(node, item, &fault),
+                Ok(Some(false)) => None,
+                Ok(Some(true)) => Some(0),
+                Ok(None) => Some(UNKNOWN),
+            },
+        };
+        let Some(most) = most.map(|most| self.limits.different.unwrap_or(most)) else {
+            self.tally.differ(&node.name, item);
+            return Ok(());
+        };
+        let count = self.tally.doubt(&node.name, item);
+        if let Some(journal) = self.journal.filter(|_| is_removing) {
+            journal.set_newer(&node.name, item)?;
+        }
+        let this = told_place(item, &node.name);
+        match (count > most, is_removing) {
+            (false, _) => Ok(()),
+            (true, false) => Err(too_many_differ(most, &this)),
+            (true, true) => Err(too_many_newer(most, &this)),
+        }
+    }
+
+    /// Whether one of the other places has another value that is older; `None` when nobody knows.
+    fn is_newer(&self, node: &Node, item: &Item, job: &Job) -> Done<Option<bool>> {
+        let others = match job {
+            Job::Bring { to, .. } => &to[..],
+            Job::Keep { keepers, .. } | Job::Drop { keepers, .. } => &keepers[..],
+            Job::Stray { .. } => &[],
+        };
+        let mut any = false;
+        for other in others {
+            let other = &self.routes.nodes[*other];
+            match self.protocol().is_newer(node, other, item)? {
+                None => return Ok(None),
+                Some(is_newer) => any |= is_newer,
+            }
+        }
+        Ok(Some(any))
+    }
+
+    /// Notes an item that its new place lacks, within the limit.
+    pub(super) fn set_aside(&self, node: &Node, item: &Item) -> Result {
+        self.tally.lack(&node.name, item);
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        let count = journal.set_aside(&node.name, item)?;
+        match self.task {
+            Task::Check if count > self.limits.absent => Err(lacking(node, item)),
+            Task::Remove { .. } if count > self.limits.deleted => {
+                Err(lacking_at_the_end(count, node, item))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// At the end of a node, removes the old copies of what applications have deleted at the new
+    /// place, and those that are newer, where the limits allow that.
+    pub(super) fn judge_aside(&self, node: &Node) -> Result {
+        let (Some(journal), Task::Remove { .. }) = (self.journal, self.task) else {
+            return Ok(());
+        };
+        let story = journal.story();
+        let aside = story.aside.into_iter().chain(story.newer);
+        let mine = aside.filter_map(|(name, item)| (name == node.name).then_some(item));
+        let mut by_keepers: BTreeMap<Vec<usize>, Vec<Item>> = BTreeMap::new();
+        for item in mine {
+            match self.job(node.number, &item) {
+                Some(Job::Drop { keepers, .. }) => {
+                    by_keepers.entry(keepers).or_default().push(item);
+                }
+                _ => journal.mend(&node.name, &item)?,
+            }
+        }
+        for (keepers, items) in by_keepers {
+            let keepers: Vec<&Node> = keepers.iter().map(|n| &self.routes.nodes[*n]).collect();
+            let mut left: Vec<&Item> = items.iter().collect();
+            while let Some(first) = left.first() {
+                let most = self.kind.at_once(first).clamp(1, left.len());
+                let items: Vec<&Item> = left.drain(..most).collect();
+                let done = self
+                    .protocol()
+                    .drop_all(node, &keepers, &items, Stays::Nothing);
+                for (item, done) in items.into_iter().zip(done) {
+                    match done {
+                        // it stays in the journal, for the next run
+                        Err(fault) => self.fail(node, item, &fault)?,
+                        Ok(outcome) => {
+                            self.tally.count(outcome);
+                            journal.mend(&node.name, item)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

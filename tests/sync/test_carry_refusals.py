@@ -1,0 +1,171 @@
+"""What `stead-sync carry` refuses: to go on without hosts that it knows, and to remove
+what a program that does not follow the map has written.
+"""
+
+import json
+import os
+
+from carry_site import Carry, kill, local
+
+KEYS = [f"key{n:03}" for n in range(120)]
+NEW = ("a", "b", "c", "d")
+
+
+def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(site):
+    carry = Carry(site, KEYS)
+    carry.fill()
+    hosts = [site.host(f"web{n}") for n in (1, 2, 3)]
+    for host in hosts:
+        host.wait(1)
+    # forgotten before the carry, and in its first state
+    hosts.pop().stop()
+    assert site.sync("forget", site.url, "web3").returncode == 0
+    carry.begin(*NEW)
+    late = site.host("late")
+    late.wait(1)
+    assert carry.run("--until", "old").returncode == 0
+    late.stop()
+    assert site.sync("forget", site.url, "late").returncode == 0
+    assert carry.run("--until", "both_old_first").returncode == 0
+    before = carry.copies()
+    # the hosts are down, and the hub is set up anew
+    for host in hosts:
+        host.stop()
+    site.lose()
+    empty = carry.run()
+    assert empty.returncode == 66 and "this hub has no map" in empty.stderr
+    assert site.sync("forget", site.url, "web1").returncode == 66
+    assert carry.anna.push("--allow", "first").returncode == 0
+    for _ in range(2):
+        lost = carry.run()
+        assert (lost.returncode, carry.state()) == (69, "both_old_first"), lost
+        told = (
+            "the hub has lost 2 hosts that had confirmed epoch 3: web1, web2; the carry"
+        )
+        assert told in lost.stderr, lost.stderr
+        assert f"`stead-sync forget {site.url} web1`" in lost.stderr
+    assert carry.copies() == before
+    # one is back, and the other one is gone for good
+    hosts[1].start()
+    hosts[1].wait(3)
+    alone = carry.run()
+    assert (alone.returncode, carry.state()) == (69, "both_old_first"), alone
+    assert "1 host that had confirmed epoch 3: web1;" in alone.stderr, alone.stderr
+    gone = site.sync("forget", site.url, "web1")
+    assert gone.returncode == 0
+    assert "web1 is not registered, and the open carry does not wait" in gone.stdout
+    done = carry.run()
+    assert (done.returncode, carry.state()) == (0, None), done.stderr
+    carry.judge()
+    assert site.sync("forget", site.url, "web9").returncode == 66
+
+
+def until_new(site, keys=KEYS):
+    """A carry in the state `new` before anything is removed, the keys that move, and the
+    old node of each.
+    """
+    carry = Carry(site, keys)
+    carry.fill()
+    before = {key: carry.home(key) for key in keys}
+    carry.begin(*NEW)
+    assert carry.run("--until", "both_new_first").returncode == 0
+    slow = site.host("slow")
+    slow.wait(4)
+    slow.stop()
+    step = carry.start_run()
+    while "lack epoch 5" not in (line := step.stderr.readline()):
+        assert line, step.communicate()
+    kill(step)
+    assert site.sync("forget", site.url, "slow").returncode == 0
+    assert carry.state() == "new"
+    moved = [key for key in keys if carry.home(key) != before[key]]
+    assert len(moved) > 10
+    return carry, moved, before
+
+
+def test_a_newer_file_at_an_old_place_is_not_removed(programs, place):
+    with local(programs, place) as site:
+        carry, moved, old = until_new(site)
+        late, beside, right = moved[:3]
+        # hosts write to the new places only
+        carry.path("d", right).write_text("as it should be")
+        # a program that does not follow the map: in place, and with the times of another
+        carry.path(old[late], late).write_text("later")
+        copied = carry.path(old[beside], beside)
+        copied.write_text("of a backup")
+        os.utime(copied, (1, 1))
+        for _ in range(2):
+            done = carry.run("--json")
+            assert (done.returncode, carry.state()) == (69, "new"), done
+            told = (
+                "some items have a newer value at their old places than at the new ones"
+            )
+            assert told in done.stderr, done.stderr
+            whys = {f["why"] for f in json.loads(done.stdout)["failed"]}
+            assert whys == {"it was written at the old place after the new one"}
+            assert carry.path(old[late], late).read_text() == "later"
+            assert copied.read_text() == "of a backup"
+            assert carry.path("d", late).read_text() == f"{late} first"
+        # one is right, and the other one is not
+        carry.path(old[late], late).replace(carry.path("d", late))
+        carry.write_file(limits="different = 1")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        note = "note: written at the old place after the new one: 1 item, such as "
+        assert note in done.stdout and beside in done.stdout, done.stdout
+        carry.ledger.values.update({late: "later", right: "as it should be"})
+        carry.judge()
+
+
+def test_a_new_file_at_an_old_place_is_not_removed(programs, place):
+    with local(programs, place) as site:
+        carry, moved, old = until_new(site)
+        carry.write_file(limits="items_per_second = 1")
+        step = carry.start_run()
+        while "state new: " not in (line := step.stderr.readline()):
+            assert line, step.communicate()
+        # all hosts have confirmed the state, and the first copies are being removed
+        assert kill(step)
+        carry.write_file()
+        still = [key for key in moved if carry.path(old[key], key).exists()]
+        deleted, fresh = still[:2]
+        # an application has deleted it, at the new place only
+        carry.path("d", deleted).unlink()
+        # a key that is written anew, at the old place only
+        carry.path("d", fresh).unlink()
+        carry.path(old[fresh], fresh).write_text("fresh")
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (69, "new"), done
+            assert "have a newer value at their old places" in done.stderr
+            assert carry.path(old[fresh], fresh).read_text() == "fresh"
+        carry.path(old[fresh], fresh).replace(carry.path("d", fresh))
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        carry.ledger.values.update({deleted: None, fresh: "fresh"})
+        carry.judge()
+
+
+def test_a_host_that_died_between_two_writes_is_no_reason_to_go_back(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        old = {key: carry.home(key) for key in KEYS}
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        moved = [key for key in KEYS if carry.home(key) != old[key]]
+        # hosts write the new place first, and this one did not come to the old one
+        carry.path("d", moved[0]).write_text("newer")
+        done = carry.run("--until", "both_new_first")
+        assert done.returncode == 0, done.stderr
+        assert "with another value at the new place, which stays: 1 item" in done.stdout
+        # one that wrote to the old place only
+        carry.path(old[moved[1]], moved[1]).write_text("later")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (69, "both_new_first"), done
+        assert "some items have another value at their new places" in done.stderr
+        assert moved[1] in done.stderr, done.stderr
+        carry.path("d", moved[1]).write_text("later")
+        carry.ledger.values.update({moved[0]: "newer", moved[1]: "later"})
+        assert carry.run().returncode == 0
+        carry.judge()
