@@ -142,6 +142,15 @@ pub fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
     ))
 }
 
+/// The error for bytes of an extension type: they are not the text that people see.
+pub fn meant_otherwise(extension: &str) -> Problem {
+    Problem::Type(format!(
+        "keys are Arrow of the extension type {}, whose bytes are not the text that other programs \
+        see; {AS_TEXT}, or to its storage type if these bytes are the keys",
+        extension.escape_debug()
+    ))
+}
+
 /// The rows that are not null: one bit per row, the lowest first.
 pub struct Bits<'a> {
     /// The buffer.

@@ -10,7 +10,8 @@
 use std::ffi::{c_int, c_void, CStr};
 use std::sync::Arc;
 
-use crate::column::{kind_of, refused, Bits, Codes, Column, Kind, Layout};
+use crate::column::{kind_of, meant_otherwise, refused, Bits, Codes, Column, Kind, Layout};
+use crate::extension::extension_name;
 use crate::problem::{malformed, Problem};
 use crate::structs::{ArrowArray, ArrowArrayStream, ArrowSchema, Owned, Struct};
 
@@ -139,6 +140,13 @@ fn kind(schema: &ArrowSchema, parent: Parent) -> Result<Kind, Problem> {
     });
     let kind =
         kind.ok_or_else(|| refused(format, values.is_some(), parent == Parent::Dictionary))?;
+    // SAFETY: the metadata of a schema are null, or as the interface says
+    if let Some(name) = unsafe { extension_name(schema.metadata) } {
+        // other engines hash the text of a UUID; the bytes of a text are its text
+        if matches!(format.as_bytes().first(), Some(b'z' | b'Z' | b'w')) || format == "vz" {
+            return Err(meant_otherwise(&name));
+        }
+    }
     if let Some(values) = values {
         self::kind(values, Parent::Dictionary)?;
     }

@@ -4,6 +4,7 @@
 //! ```text
 //! structs   the structs that all Arrow libraries share, and who releases them
 //! import    structs of a producer -> Chunk -> Column; a stream of them -> Reader
+//! extension the name of a column's extension type
 //! column    rows of keys in Arrow's memory layouts, as plain slices
 //! export    a column of a result, freed by its `release`
 //! problem   what is wrong with a batch
@@ -16,13 +17,14 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! problem structs | column | export import
+//! extension problem structs | column | export import
 //! ```
 
 #![deny(unsafe_code)]
 
 pub mod column;
 pub mod export;
+mod extension;
 pub mod import;
 pub mod problem;
 pub mod structs;

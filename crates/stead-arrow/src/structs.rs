@@ -17,7 +17,7 @@ pub struct ArrowSchema {
     pub format: *const c_char,
     /// The name of the column; unused.
     pub name: *const c_char,
-    /// Unused.
+    /// Pairs of keys and values, of which the name of an extension type is used.
     pub metadata: *const c_char,
     /// Flags; unused.
     pub flags: i64,

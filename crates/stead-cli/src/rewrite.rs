@@ -1,4 +1,4 @@
-//! Writes a text file whole or not at all: to a temporary file beside it, which is renamed over it.
+//! Writes a file whole or not at all: to a temporary file beside it, which is renamed over it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use stead::Error;
 use crate::exit::{Failure, Result, CONFLICT};
 
 /// Writes a new file. Fails if there is one of this name.
-pub fn create(path: &Path, text: &str) -> Result {
+pub fn create(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     let wrong = |e| Error::io("write", path, e);
     let mut file = OpenOptions::new()
         .write(true)
@@ -19,7 +19,7 @@ pub fn create(path: &Path, text: &str) -> Result {
         .open(path)
         .map_err(wrong)?;
     let written = file
-        .write_all(text.as_bytes())
+        .write_all(bytes.as_ref())
         .and_then(|()| file.sync_all());
     written.map_err(|e| {
         let _ = fs::remove_file(path);
@@ -27,18 +27,23 @@ pub fn create(path: &Path, text: &str) -> Result {
     })
 }
 
-/// Writes a file that others may read, whether there is one of this name or not.
-pub fn create_or_replace(path: &Path, text: &str) -> Result {
-    match fs::read(path) {
-        Ok(before) => replace(path, &before, text),
-        Err(error) if error.kind() == ErrorKind::NotFound => create(path, text),
+/// Writes a file that others may read, whether there is one of this name or not. What is no file,
+/// such as a pipe, is written to.
+pub fn create_or_replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {
+            let before = fs::read(path).map_err(|e| Error::io("read", path, e))?;
+            replace(path, &before, bytes)
+        }
+        Ok(_) => Ok(fs::write(path, bytes).map_err(|e| Error::io("write", path, e))?),
+        Err(error) if error.kind() == ErrorKind::NotFound => create(path, bytes),
         Err(error) => Err(Error::io("read", path, error).into()),
     }
 }
 
 /// Replaces a file that had these bytes when it was read, and keeps its mode and, if it may, its
 /// owner. A symbolic link stays; the file that it points to is replaced.
-pub fn replace(path: &Path, before: &[u8], text: &str) -> Result {
+pub fn replace(path: &Path, before: &[u8], bytes: impl AsRef<[u8]>) -> Result {
     let real = fs::canonicalize(path).map_err(|e| Error::io("open", path, e))?;
     let meta = fs::metadata(&real).map_err(|e| Error::io("stat", path, e))?;
     let temporary = Temporary(beside(&real));
@@ -49,7 +54,7 @@ pub fn replace(path: &Path, before: &[u8], text: &str) -> Result {
         .mode(0o600)
         .open(&temporary.0)
         .map_err(wrong)?;
-    file.write_all(text.as_bytes()).map_err(wrong)?;
+    file.write_all(bytes.as_ref()).map_err(wrong)?;
     // only root can give files away; a file of ours is better than none
     let _ = fchown(&file, Some(meta.uid()), Some(meta.gid()));
     let mode = fs::Permissions::from_mode(meta.mode() & 0o777);

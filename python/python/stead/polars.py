@@ -6,7 +6,8 @@
 
 All three take DataFrames and LazyFrames and stay lazy. The streaming engine evaluates them
 in parts, so that a table may be larger than memory. A query may use any number of maps.
-With several replicas, only the primary counts.
+They compare the first nodes of keys: `moves` and `plan` refuse maps with several replicas
+unless they get primary=True.
 """
 
 # types are checked on machines that may not have polars
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from ._copies import check_copies
 from ._errors import InvalidError
 from ._stead import (  # type: ignore[attr-defined, unused-ignore]
     Map,
@@ -65,7 +67,9 @@ def locate(keys: pl.Expr | str, map: Map) -> pl.Expr:
     )
 
 
-def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
+def moves(
+    frame: Frame, column: str, old: Map, new: Map, *, primary: bool = False
+) -> Frame:
     """Returns the rows of `frame` whose node in `new` is not the one in `old`, with two
     more columns, `from` and `to`: the rows that a migration has to move, and their
     nodes.
@@ -74,8 +78,11 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     node and does not move. Any two maps of one cluster can be compared: for the least
     movement, `new` must be built on `old`, and then `new.parent` is `old.digest`.
 
+    primary: says that the first node of each key is meant. Where keys have several, copies
+    move of which these rows know nothing; Plan.affects_many has all of them.
+
     Raises InvalidError if the frame has no column `column`, or a column `from` or `to`
-    already, IdentityError if the maps are not of one cluster, and TypeError for an
+    already, and without `primary` if a map has several replicas, IdentityError if the maps are not of one cluster, and TypeError for an
     argument of another type.
 
     >>> import polars, stead.polars
@@ -89,6 +96,7 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     changed: dict[str, str | None] = {}
     # first, because it refuses what is no map
     same_nodes = _same_nodes(old, new)
+    check_copies(old, new, primary)
     for before, now in zip(old.nodes, same_nodes):
         # a name that another node had before must not count as that node
         name = None if now is None else new.nodes[now].name
@@ -108,7 +116,9 @@ def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     ).filter(same.ne_missing(pl.col("to")))
 
 
-def plan(frame: Frame, column: str, old: Map, new: Map) -> Frame:
+def plan(
+    frame: Frame, column: str, old: Map, new: Map, *, primary: bool = False
+) -> Frame:
     """Returns the number of rows of `frame` that move, for each pair of nodes between
     which rows move: columns `from`, `to` and `rows`, in no particular order.
 
@@ -120,9 +130,8 @@ def plan(frame: Frame, column: str, old: Map, new: Map) -> Frame:
     [('db2', 'db3', 1)]
     """
     _check(frame, column)
-    return (
-        moves(frame.select(column), column, old, new).group_by("from", "to").len("rows")
-    )
+    rows = moves(frame.select(column), column, old, new, primary=primary)
+    return rows.group_by("from", "to").len("rows")
 
 
 def _check(frame: pl.DataFrame | pl.LazyFrame, column: str) -> None:

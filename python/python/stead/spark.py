@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._errors import InvalidError
-from ._stead import Map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
+from ._stead import Map, _check_map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,7 @@ def locate(df: DataFrame, column: str, map: Map, *, node: str = "node") -> DataF
     InvalidError if there is no such column, if it has another type, or if `df` has a
     column `node` already.
     """
+    _check_map("map", map)
     place = _key_column(df, column)
     schema = _schema(df, node)
     carried = _Carried(df, map)
@@ -60,18 +61,22 @@ def locate(df: DataFrame, column: str, map: Map, *, node: str = "node") -> DataF
     return _numbered(df).mapInArrow(located, schema)
 
 
-def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
+def moves(
+    df: DataFrame, column: str, old: Map, new: Map, *, primary: bool = False
+) -> DataFrame:
     """Returns the rows of `df` whose node in `new` is not the one in `old`, with two
     more columns, `from` and `to`: the rows that a migration has to move, and their
     nodes.
 
     A node that was renamed with `formerly` counts as the same node. A null key has no
-    node and does not move. Raises InvalidError as `locate` does, and IdentityError if
+    node and does not move. `primary` says that the first node of each key is meant: where
+    keys have several, copies move of which these rows know nothing. Raises InvalidError as
+    `locate` does, and without `primary` if a map has several replicas, and IdentityError if
     the maps are not of one cluster.
     """
     place = _key_column(df, column)
     schema = _schema(df, "from", "to")
-    change = _Change(df, old, new)
+    change = _Change(df, old, new, primary)
 
     def moved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -92,7 +97,9 @@ def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
     return _numbered(df).mapInArrow(moved, schema)
 
 
-def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
+def plan(
+    df: DataFrame, column: str, old: Map, new: Map, *, primary: bool = False
+) -> DataFrame:
     """Returns the number of rows of `df` that move, for each pair of nodes between
     which rows move: columns `from`, `to` and `rows`, in no particular order.
 
@@ -101,7 +108,7 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
     exceptions as `moves`.
     """
     place = _key_column(df, column)
-    change = _Change(df, old, new)
+    change = _Change(df, old, new, primary)
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -178,8 +185,9 @@ class _Change:
     that change nodes between them.
     """
 
-    def __init__(self, df: DataFrame, old: Map, new: Map) -> None:
+    def __init__(self, df: DataFrame, old: Map, new: Map, primary: bool) -> None:
         self.same: list[int | None] = _same_nodes(old, new)
+        check_copies(old, new, primary)
         self.maps = _Carried(df, old), _Carried(df, new)
 
     def open(self) -> None:

@@ -8,7 +8,8 @@ import pytest
 from engine_case import ROOT, example
 
 pd = pytest.importorskip("pandas", reason="pandas is not in .venv")
-pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not in .venv")
 locate = example("pandas_locate").locate
 
 
@@ -39,15 +40,20 @@ def test_missing_keys_have_missing_nodes_and_the_index_is_kept(case, kind):
     assert nodes["b"] == case.old.locate("frank") and nodes["d"] == case.old.locate("")
 
 
-def test_the_lines_of_the_page_leave_rows_without_a_key_where_they_are(case):
+def test_the_lines_of_the_page_leave_rows_without_a_key_where_they_are(
+    case, tmp_path, monkeypatch
+):
     path = os.path.join(ROOT, "docs", "python-engines.md")
     with open(path, encoding="utf-8") as file:
         page = file.read().partition("## pandas\n")[2].partition("\n## ")[0]
     keys = [None, *case.keys[:1000], None]
-    # an index of its own, and integers with nulls
+    # an index of its own
     users = pd.DataFrame({"key": keys}, index=range(5, 5 + len(keys)))
-    users["number"] = [None, *range(1000), None]
-    names = {"users": users, "members": case.old, "grown": case.new}
+    # integers that are too large for a float, with nulls
+    large = [2**60 + at for at in range(1000)]
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(pa.table({"number": [None, *large, None]}), "users.parquet")
+    names = {"users": users, "members": case.old, "grown": case.new, "pandas": pd}
     for block in re.findall("```python\n(.*?)```", page, re.DOTALL):
         exec(block, names)  # noqa: S102 (the page is ours)
     places = zip(users.index, case.old.locate_many(keys), case.new.locate_many(keys))
@@ -58,5 +64,5 @@ def test_the_lines_of_the_page_leave_rows_without_a_key_where_they_are(case):
     assert names["counts"].to_dict() == counted and len(moved) > 100
     assert users["node"].tolist()[1:-1] == case.before[:1000]
     numbers = case.old.locate_many(names["keys"]).to_pylist()
-    assert numbers[1:-1] == [case.old.locate(f"{i}") for i in range(1000)]
+    assert numbers[1:-1] == [case.old.locate(f"{i}") for i in large]
     assert numbers[0] is None and numbers[-1] is None

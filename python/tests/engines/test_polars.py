@@ -205,3 +205,35 @@ def test_the_column_keeps_its_name_and_a_literal_is_one_row(case):
 def test_the_example_runs(capsys):
     example("polars_locate").main()
     assert "db3" in capsys.readouterr().out
+
+
+def test_maps_with_several_copies_are_compared_only_if_their_first_nodes_are_meant():
+    nodes = [{"name": f"db{i}"} for i in range(6)]
+    old = stead.Map.build({"name": "m", "replicas": 2, "node": nodes[:5]})
+    new = stead.Map.build({"name": "m", "replicas": 2, "node": nodes}, old)
+    keys = [f"user{i}" for i in range(10_000)]
+    users = pl.DataFrame({"key": keys, "bytes": range(len(keys))})
+    for of in (stead.polars.moves, stead.polars.plan):
+        with pytest.raises(stead.InvalidError, match="affects_many.*primary=True"):
+            of(users, "key", old, new)
+    first = stead.polars.moves(users, "key", old, new, primary=True)
+    counts = stead.polars.plan(users, "key", old, new, primary=True)
+    assert counts["rows"].sum() == first.height
+    # the lines of the page
+    members, grown, polars = old, new, pl
+    moved = stead.Plan.between(members, grown).affects_many(users["key"])
+    copies = polars.DataFrame(
+        {
+            "row": polars.Series(moved.key),
+            "from": polars.Series(moved.from_),
+            "to": polars.Series(moved.to),
+        }
+    )
+    copies = copies.with_columns(users["bytes"].gather(copies["row"]))
+    sums = copies.group_by("from", "to").agg(
+        polars.len().alias("copies"), polars.sum("bytes")
+    )
+    plan = stead.Plan.between(old, new)
+    each = [(at, plan.affects(key)) for at, key in enumerate(keys)]
+    assert sums["copies"].sum() == sum(len(moves) for _, moves in each) > first.height
+    assert sums["bytes"].sum() == sum(at * len(moves) for at, moves in each)

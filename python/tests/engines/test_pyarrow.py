@@ -29,3 +29,15 @@ def test_the_rows_of_a_file_are_counted_batch_by_batch(case, tmp_path):
     parquet.write_table(pa.table({"key": [*case.keys, None]}), path)
     counts = asked.count(path, "key", case.old, rows=30_000)
     assert counts == Counter([*case.before, None])
+
+
+def test_bytes_that_mean_something_else_are_no_keys(case):
+    uuids = pa.array([b"0" * 16], pa.binary(16)).cast(pa.uuid())
+    for column in (uuids, pa.chunked_array([uuids])):
+        with pytest.raises(TypeError, match="extension type arrow.uuid.*cast"):
+            case.old.locate_many(column)
+    assert case.old.locate_many(uuids.storage).to_pylist() == [
+        case.old.locate(b"0" * 16)
+    ]
+    text = pa.array(['"frank"']).cast(pa.json_())
+    assert case.old.locate_many(text).to_pylist() == [case.old.locate('"frank"')]

@@ -17,6 +17,8 @@ use crate::verb::proposed;
 const LISTED: usize = 40;
 /// How many of the hottest keys are listed, and in JSON.
 const HOTTEST: usize = 10;
+/// A log with so many keys has some of them twice, unless its lines are something else.
+const MANY: u64 = 1000;
 const HOTTEST_JSON: usize = 100;
 /// How many of the hottest slices are listed.
 const SLICES: usize = 5;
@@ -124,6 +126,12 @@ impl<'a> Loaded<'a> {
         );
         let lines = wrapped(&first, "", "");
         lines.into_iter().try_for_each(|line| out.line(line))?;
+        if exact && keys == self.tally.accesses() && keys >= MANY {
+            let note = "! no key comes twice: is each line a KEY, or KEY<TAB>COUNT? After \
+                        `uniq -c`, awk '{print $2 \"\\t\" $1}' turns them around";
+            let lines = wrapped(note, "", "  ");
+            lines.into_iter().try_for_each(|line| out.line(line))?;
+        }
         if let Some(fullest) = self.loads.fullest() {
             let line = format!(
                 "fullest node: {} has {} of what its weight deserves; the floor is {:.2}",

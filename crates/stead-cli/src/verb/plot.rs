@@ -12,6 +12,7 @@ use crate::exit::{Failure, Result, USAGE};
 use crate::input::whole;
 use crate::output::Out;
 use crate::pixels::png;
+use crate::rewrite;
 
 /// Draw a picture of maps, names or load, as SVG or PNG
 ///
@@ -329,8 +330,6 @@ impl File {
         if self.output == Path::new("-") {
             return out.bytes(&bytes);
         }
-        let name = self.output.display();
-        std::fs::write(&self.output, bytes)
-            .map_err(|error| Failure::io(&format!("cannot write {name}"), &error))
+        rewrite::create_or_replace(&self.output, bytes)
     }
 }

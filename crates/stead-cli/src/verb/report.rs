@@ -193,11 +193,22 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
 /// Checks that a plan was made on this map: from another epoch it would look like another change.
 fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
     let is_other = plan.name() != old.name() || plan.map_id() != old.map_id();
-    // a plan with nothing to change has the map that is there; another cluster is told of later
-    if is_other || [plan.parent(), plan.digest()].contains(&old.digest()) {
+    // another cluster is told of later
+    if is_other || plan.parent() == old.digest() {
         return Ok(());
     }
     let before = plan.epoch().saturating_sub(1);
+    if plan.digest() == old.digest() {
+        return Err(Failure::new(
+            DATA,
+            format_args!(
+                "{}: {map} is the map of this plan already, so nothing is left to show; if the \
+                 plan was carried out, name the epoch before, {map}.history/{before}",
+                file.display(),
+                map = map.display()
+            ),
+        ));
+    }
     Err(Failure::new(
         DATA,
         format_args!(

@@ -234,3 +234,23 @@ fn a_proposal_goes_into_the_fleet_file_whose_comments_stay() {
     let both = [&load[..], &["-o", "new.toml"]].concat();
     place.run(&both).bad(64, &["cannot be used with"]);
 }
+
+#[test]
+fn a_log_without_a_key_that_comes_twice_is_doubted() {
+    let place = place();
+    let mut log: String = (0..2000).map(|n| format!("      7 user:{n}\n")).collect();
+    place.write("counted.log", &log);
+    let said = place.good(&["load", "m.map", "counted.log"]);
+    assert!(
+        said.contains("! no key comes twice: is each line a KEY"),
+        "{said}"
+    );
+    assert!(
+        said.lines().all(|line| line.chars().count() <= 80),
+        "{said}"
+    );
+    log.push_str("      7 user:1\n");
+    place.write("counted.log", &log);
+    let said = place.good(&["load", "m.map", "counted.log"]);
+    assert!(!said.contains("comes twice"), "{said}");
+}

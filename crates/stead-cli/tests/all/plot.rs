@@ -178,13 +178,26 @@ fn mistakes_are_one_line() {
             "none.json",
         ),
         (
-            74,
+            66,
             &["shares", "m.map", "-o", "none/p.svg"],
-            "cannot write none/p.svg",
+            "there is no directory none",
         ),
     ] {
         let arguments = [&["plot"], arguments].concat();
         dir.run(&arguments).fails(code, &[said]);
     }
     assert!(!dir.path("p.svg").exists() && !dir.path("p.png").exists());
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_leaves_the_one_before() {
+    let dir = maps();
+    let draw = "\"$STEAD\" plot ring m.map -o ring.png";
+    dir.shell(draw).ok();
+    let before = std::fs::read(dir.path("ring.png")).unwrap();
+    assert!(before.len() > 4096);
+    let limited = format!("ulimit -f 2; {draw}");
+    dir.shell(&limited).fails(74, &["File too large"]);
+    assert_eq!(std::fs::read(dir.path("ring.png")).unwrap(), before);
+    dir.assert_clean();
 }

@@ -251,7 +251,16 @@ fn a_plan_is_shown_on_the_epoch_that_it_was_made_on() {
     place.good(&["plan", "more.toml", "m.map", "-o", "next.plan"]);
     let page = place.good(&["report", "m.map", "next.plan", "-o", "-"]);
     place.good(&["apply", "next.plan", "m.map"]);
-    place.good(&["report", "m.map", "next.plan", "-o", "-"]);
+    // it would be a page of a change that moves nothing, in the place of the page above
+    let ran = place.run(&["report", "m.map", "next.plan", "-o", "page.html"]);
+    ran.bad(
+        65,
+        &[
+            "next.plan: m.map is the map of this plan already",
+            "name the epoch before, m.map.history/1",
+        ],
+    );
+    place.good(&["report", "m.map.history/1", "next.plan", "-o", "-"]);
     place.write("other.toml", add("more").replace("more", "other"));
     place.good(&["apply", "other.toml", "m.map", "--allow", "take-back"]);
     let ran = place.run(&["report", "m.map", "next.plan", "-o", "page.html"]);
