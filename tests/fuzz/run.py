@@ -333,7 +333,10 @@ def main():
     for one in bad:
         print(f"\n== {one.name}")
         said = [line for line in one.said.splitlines() if not line.startswith("#")]
-        print("\n".join(said[-30:]))
+        # the panic comes first, and a long trace after it
+        why = [at for at, line in enumerate(said) if "panicked at" in line]
+        shown = said[-30:] if not why else [*said[why[0] : why[0] + 3], *said[-27:]]
+        print("\n".join(shown))
         for path in one.failed:
             path = os.path.relpath(path, ROOT)
             print(f"see it again: STEAD_FUZZ={one.name} {programs[one.name]} {path}")

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ._copies import check_copies
 from ._errors import InvalidError
 from ._stead import Map, _check_map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
 

@@ -137,7 +137,9 @@ fn unsafe_code_lives_where_the_system_is_met() {
                 "mmap.rs",
             ],
             // reads and makes structs that other libraries share
-            "crates/stead-arrow/src/lib.rs" => &["export.rs", "import.rs", "structs.rs"],
+            "crates/stead-arrow/src/lib.rs" => {
+                &["export.rs", "extension.rs", "import.rs", "structs.rs"]
+            }
             "python/src/lib.rs" => &["arrow.rs"],
             // calls libstead as C does, and makes structs as a producer of Arrow does
             "tools/fuzz/src/lib.rs" => &["foreign.rs", "producer.rs"],

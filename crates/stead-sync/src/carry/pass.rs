@@ -573,8 +573,8 @@ impl Pass<'_> {
         }
     }
 
-    /// What stays when copies are removed. In a carry that is reversed, the copies at new places may
-    /// have been made by the carry itself after what the old places have.
+    /// What stays when copies are removed. In a carry that is reversed, the copies at new places
+    /// may have been made by the carry itself after what the old places have.
     fn stays(&self) -> Stays {
         match self.task {
             Task::Remove { reverse: true } => Stays::Lacking,

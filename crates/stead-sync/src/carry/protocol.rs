@@ -224,8 +224,8 @@ impl Protocol<'_> {
         Ok(true)
     }
 
-    /// Removes items at a node that no application uses any more for them. `stays` says what is left
-    /// there nevertheless. What nodes may forget by themselves is always removed.
+    /// Removes items at a node that no application uses any more for them. `stays` says what is
+    /// left there nevertheless. What nodes may forget by themselves is always removed.
     ///
     /// All items are compared with all keepers first, and then removed at once. An item that has
     /// changed since it was compared stays, and is looked at again by itself.
