@@ -169,3 +169,20 @@ def test_a_host_that_died_between_two_writes_is_no_reason_to_go_back(programs, p
         carry.ledger.values.update({moved[0]: "newer", moved[1]: "later"})
         assert carry.run().returncode == 0
         carry.judge()
+
+
+def test_a_node_that_has_keys_and_no_files_is_named(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        told = "% of the keys and no items; is it mounted"
+        assert told not in carry.run("--dry-run").stdout
+        # what was mounted there is not
+        (carry.roots / "b").rename(place / "away")
+        carry.make_roots("b")
+        for options in (("--dry-run",), ("--until", "old")):
+            done = carry.run(*options)
+            assert done.returncode == 0, done.stderr
+            assert f"note: b has 33 {told}" in done.stdout, done.stdout
+            assert "name a marker" in done.stdout

@@ -21,12 +21,14 @@ pub unsafe fn extension_name(metadata: *const c_char) -> Option<String> {
     }
     let mut rest = Rest(metadata.cast());
     // SAFETY: the parts are read in the order of the interface, and as many as it says
-    unsafe {
-        for _ in 0..rest.number()? {
-            let (key, value) = (rest.part()?, rest.part()?);
-            if key == NAME {
-                return Some(String::from_utf8_lossy(value).into_owned());
-            }
+    let pairs = unsafe { rest.number() }?;
+    for _ in 0..pairs {
+        // SAFETY: as above
+        let key = unsafe { rest.part() }?;
+        // SAFETY: as above
+        let value = unsafe { rest.part() }?;
+        if key == NAME {
+            return Some(String::from_utf8_lossy(value).into_owned());
         }
     }
     None
@@ -61,10 +63,9 @@ impl Rest {
     /// A key or a value is next.
     unsafe fn part<'a>(&mut self) -> Option<&'a [u8]> {
         // SAFETY: by the promise of the caller
-        unsafe {
-            let length = self.number()?;
-            Some(self.take(length))
-        }
+        let length = unsafe { self.number() }?;
+        // SAFETY: the same
+        Some(unsafe { self.take(length) })
     }
 }
 

@@ -39,11 +39,12 @@ def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
     """Adds a function of one argument to a connection: it returns the name of the node
     that a key lives on in `map`; null for null.
 
-    The function takes VARCHAR, which stands for its UTF-8, ENUM and BLOB; for any other
-    type the query fails, and the message says so. It keeps its map: register the map of
-    another epoch under another name, or under the same one, which replaces the function,
-    also one that `create_function` made. The function belongs to the connection and its
-    cursors.
+    The function takes VARCHAR, which stands for its UTF-8, ENUM and BLOB; UUID and JSON
+    are their text. For any other type the query fails, and the message says so, but for
+    BIGNUM and BIT: DuckDB gives their bytes, so cast these to text. It keeps its map:
+    register the map of another epoch under another name, or under the same one, which
+    replaces the function, also one that `create_function` made. The function belongs to
+    the connection and its cursors.
 
     Raises ModuleNotFoundError if pyarrow or numpy is not installed, and InvalidError if
     `name` is no identifier, or if DuckDB has a function of this name, such as `lower`:

@@ -100,7 +100,7 @@ impl FleetFile {
 
     /// Writes the edited fleet over the file, unless somebody else changed it since it was read.
     pub fn save(&self) -> Result {
-        rewrite::replace(&self.path, &self.bytes, &self.edited.text())
+        rewrite::replace(&self.path, &self.bytes, self.edited.text())
     }
 }
 

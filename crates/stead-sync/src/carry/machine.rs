@@ -49,6 +49,10 @@ use crate::watch::{say, seconds};
 /// How often the map and the hub are looked at during a pass.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How many items a node is expected to have, at least, before it is told that it has none: chance
+/// leaves it empty less than once in a hundred times.
+const FEW: u64 = 5;
+
 /// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
 const KEEP_HUB: usize = 16;
 
@@ -416,6 +420,11 @@ impl<'a> Machine<'a> {
         self.report.work.push(work);
         self.report.failed(&journal.story());
         self.told.extend(noted(task, &tally));
+        if task == Task::Count && matches!(end, Ok(End::Done)) {
+            let empty = empty_nodes(routes, &tally);
+            empty.iter().for_each(|line| say(line));
+            self.told.extend(empty);
+        }
         self.report.notes = self.kind.notes();
         self.report.notes.extend(self.told.iter().cloned());
         if matches!(end, Ok(End::Done)) {
@@ -612,6 +621,30 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
     notes
 }
 
+/// Names the nodes that have keys and no items, where others have so many that this is no chance.
+fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
+    let listed = tally.listed.load(Ordering::Relaxed);
+    let found = match tally.found_at.lock() {
+        Ok(found) => found.clone(),
+        Err(_) => return Vec::new(),
+    };
+    let line = |node: usize| {
+        if found.contains(&node) {
+            return None;
+        }
+        let percent = routes.percent(node);
+        (percent * listed >= FEW * 100).then(|| {
+            format!(
+                "{} has {percent} % of the keys and no items; is it mounted, and is it the right \
+                 server? for files, name a marker in the file of the carry, and if the node has \
+                 lost its data, name it in lost",
+                routes.nodes[node].name
+            )
+        })
+    };
+    routes.ends().0.into_iter().filter_map(line).collect()
+}
+
 fn items(count: u64) -> String {
     format!("{count} item{}", if count == 1 { "" } else { "s" })
 }
@@ -685,6 +718,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
     report.notes.extend(noted(Task::Count, &tally));
+    report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)

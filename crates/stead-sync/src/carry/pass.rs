@@ -298,7 +298,7 @@ impl Pass<'_> {
         failure: &mut Option<Failure>,
     ) -> Done {
         let mut batch: Vec<Load> = Vec::new();
-        let (mut since, mut last) = (0, None);
+        let (mut since, mut last, mut any) = (0, None, false);
         let mut from = after.clone();
         let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
             let place = last.take().filter(|_| self.kind.is_ordered());
@@ -320,6 +320,7 @@ impl Pass<'_> {
         let mut each = |item: Item| {
             self.tally.listed.fetch_add(1, Ordering::Relaxed);
             since += 1;
+            any = true;
             last = Some(item.name.clone());
             // so much that each worker has as many items at once as the kind takes
             let most = BATCH.max(self.kind.at_once(&item) * self.limits.workers as usize);
@@ -337,6 +338,9 @@ impl Pass<'_> {
         let listed = self
             .kind
             .keys(node, from.take().as_deref(), self.stop, &mut each);
+        if any {
+            lock(&self.tally.found_at).insert(node.number);
+        }
         if listed.is_ok() && !self.stop.load(Ordering::Relaxed) {
             finish(&mut batch, &mut last);
         }

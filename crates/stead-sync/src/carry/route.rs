@@ -130,6 +130,20 @@ impl Routes {
         maps.flat_map(|map| map.slices().map(|slice| slice.first))
     }
 
+    /// Returns the percentage of the keys that the old map places at a node.
+    pub fn percent(&self, node: usize) -> u64 {
+        let Some(old) = self.old.old_map() else {
+            return 0;
+        };
+        let firsts: Vec<Point> = old.slices().map(|slice| slice.first).collect();
+        let ends = firsts.iter().skip(1).map(|first| u128::from(first.0));
+        let ends = ends.chain([1 << 64]);
+        let here = |first: &Point| self.listed(&self.old, *first).contains(&node);
+        let slices = firsts.iter().zip(ends).filter(|(first, _)| here(first));
+        let points: u128 = slices.map(|(first, end)| end - u128::from(first.0)).sum();
+        (points * 100 / (1 << 64)) as u64
+    }
+
     /// Returns the nodes that items are copied from, and those that they are copied to.
     pub fn ends(&self) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut from, mut to) = (BTreeSet::new(), BTreeSet::new());

@@ -29,6 +29,8 @@ pub struct Tally {
     outcomes: Mutex<Counts>,
     /// How many items go from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
+    /// The nodes at which items were listed.
+    pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
     only_new: AtomicU64,
     /// The first item that no map places where it is, with the name of its node.
