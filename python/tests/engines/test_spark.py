@@ -257,3 +257,17 @@ def test_the_job_runs_unchanged_wherever_spark_submit_sends_it(
     assert {(a, b): int(rows) for a, b, rows in lines} == {
         pair: rows for pair, rows in moved.items() if pair in case.moved
     }
+
+
+def test_what_is_no_map_and_maps_of_several_copies_are_refused(spark):
+    users = spark.createDataFrame([("frank",)], "key string")
+    with pytest.raises(TypeError, match="map is a stead.Map, not str"):
+        stead.spark.locate(users, "key", "members.map")
+    nodes = [{"name": f"db{i}"} for i in range(4)]
+    old = stead.Map.build({"name": "m", "replicas": 2, "node": nodes[:3]})
+    new = stead.Map.build({"name": "m", "replicas": 2, "node": nodes}, old)
+    for of in (stead.spark.moves, stead.spark.plan):
+        with pytest.raises(stead.InvalidError, match="affects_many.*primary=True"):
+            of(users, "key", old, new)
+    counts = stead.spark.plan(users, "key", old, new, primary=True).collect()
+    assert len(counts) == (old.locate("frank") != new.locate("frank"))
