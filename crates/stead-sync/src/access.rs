@@ -169,7 +169,7 @@ pub fn no_contact(server: &str, error: &ureq::Error) -> Failure {
         true if is_any(&["InvalidContentType", "unexpected end of file"]) => {
             "; if the server speaks no TLS there, write the URL with http:// or etcd://"
         }
-        false if is_any(&["Peer disconnected"]) => {
+        false if is_any(&["Peer disconnected", "Connection reset"]) => {
             "; if the server speaks TLS there, write the URL with https:// or etcds://"
         }
         _ => "",
@@ -195,6 +195,15 @@ mod tests {
             line.contains("write the URL with http:// or etcd://"),
             "{line}"
         );
+        // how a server that speaks TLS ends a connection depends on what it has read
+        let reset = io::Error::from_raw_os_error(104);
+        for error in [reset, io::Error::other("Peer disconnected")] {
+            let line = no_contact("http://h:1", &ureq::Error::Io(error)).line;
+            assert!(
+                line.contains("write the URL with https:// or etcds://"),
+                "{line}"
+            );
+        }
     }
 
     #[test]
