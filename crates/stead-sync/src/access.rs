@@ -154,6 +154,9 @@ fn read(file: &Path) -> Result<String> {
         .map_err(|e| Failure::io(format_args!("cannot read {}", file.display()), &e))
 }
 
+/// What a server does that closes a connection before it has read everything.
+const RESET: &str = "Connection reset";
+
 /// Returns the failure of a request to a server.
 pub fn no_contact(server: &str, error: &ureq::Error) -> Failure {
     let why = match error {
@@ -166,10 +169,10 @@ pub fn no_contact(server: &str, error: &ureq::Error) -> Failure {
     // a server answers the wrong protocol with something else, or ends the connection
     let is_any = |ends: &[&str]| ends.iter().any(|end| why.contains(end));
     let hint = match server.starts_with("https:") {
-        true if is_any(&["InvalidContentType", "unexpected end of file"]) => {
+        true if is_any(&["InvalidContentType", "unexpected end of file", RESET]) => {
             "; if the server speaks no TLS there, write the URL with http:// or etcd://"
         }
-        false if is_any(&["Peer disconnected", "Connection reset"]) => {
+        false if is_any(&["Peer disconnected", RESET]) => {
             "; if the server speaks TLS there, write the URL with https:// or etcds://"
         }
         _ => "",
@@ -189,18 +192,19 @@ mod tests {
             line.starts_with("http://h:1: ") && line.contains("start the hub"),
             "{line}"
         );
-        let plain = io::Error::other("received corrupt message of type InvalidContentType");
-        let line = no_contact("https://h:1", &ureq::Error::Io(plain)).line;
-        assert!(
-            line.contains("write the URL with http:// or etcd://"),
-            "{line}"
-        );
-        // how a server that speaks TLS ends a connection depends on what it has read
-        let reset = io::Error::from_raw_os_error(104);
-        for error in [reset, io::Error::other("Peer disconnected")] {
-            let line = no_contact("http://h:1", &ureq::Error::Io(error)).line;
+        // How a server ends a connection of the wrong protocol depends on what it has read.
+        let reset = || io::Error::from_raw_os_error(104);
+        let corrupt = io::Error::other("received corrupt message of type InvalidContentType");
+        let gone = io::Error::other("Peer disconnected");
+        for (url, error, hint) in [
+            ("https://h:1", corrupt, "http:// or etcd://"),
+            ("https://h:1", reset(), "http:// or etcd://"),
+            ("http://h:1", gone, "https:// or etcds://"),
+            ("http://h:1", reset(), "https:// or etcds://"),
+        ] {
+            let line = no_contact(url, &ureq::Error::Io(error)).line;
             assert!(
-                line.contains("write the URL with https:// or etcds://"),
+                line.contains(&format!("write the URL with {hint}")),
                 "{line}"
             );
         }
