@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from sync_servers import Etcd, Relay, wait_for
-from sync_site import Site, epoch, leftovers, verify
+from sync_site import Site, digest, epoch, leftovers, verify
 
 # a map of several parts: each node has an attribute of 4,000 bytes
 LARGE = [f"n{i:04}" for i in range(500)]
@@ -220,6 +220,28 @@ def damages(whole):
         "empty": b"",
         "garbage": b"x" * 1000,
     }
+
+
+def test_an_old_map_that_is_put_back_under_a_watch_is_told(site, record_property):
+    anna, host = followed(site, "a", "b")
+    first = anna.bytes()
+    anna.apply("a", "b", "c")
+    anna.push()
+    host.wait(2)
+    second, draft, told = anna.bytes(), host.directory / "draft", 0
+    for times in range(1, 4):
+        draft.write_bytes(first)
+        draft.rename(host.map)
+        host.wait_said(
+            f"somebody else has put epoch 1 ({digest(first)}) here,"
+            f" in place of epoch 2 ({digest(second)})",
+            times,
+        )
+        wait_for(lambda: host.map.read_bytes() == second, "the newest map")
+        told += 1
+    record_property("old maps replaced under a watch:", told)
+    # the control: what the watch itself installs is not told
+    assert host.said().count("somebody else") == told
 
 
 def test_a_map_that_is_damaged_under_a_watch_is_replaced(site, record_property):

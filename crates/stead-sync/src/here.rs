@@ -75,6 +75,11 @@ impl Here {
         self.held
     }
 
+    /// Whether the file is not the one that was read last.
+    pub fn has_changed(&self) -> bool {
+        Stamp::of(self.store.path()) != self.stamp
+    }
+
     /// Looks at the file, and reads it if it is not the one that was read last.
     pub fn look(&mut self) -> Look {
         // taken before the file is read: what changes meanwhile is read the next time

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sd_notify::NotifyState;
+use stead::format::Digest;
 use stead::guard::Release;
 use stead::store::{Accept, Standing, KEEP};
 use stead::{Map, Store};
@@ -22,7 +23,7 @@ use crate::command;
 use crate::contact::Contact;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 use crate::here::{Here, Look};
-use crate::hub::{hex, Head, Hub};
+use crate::hub::{hex, short, Head, Hub};
 use crate::instance;
 use crate::metrics::{Figures, MetricsFile};
 use crate::pull::pull_head;
@@ -30,6 +31,9 @@ use crate::report::Report;
 
 /// How often a host says that it is alive. A report and an installation do not wait for it.
 const BEAT: Duration = Duration::from_secs(10);
+
+/// How often the map here is looked at: somebody may put another file there. It costs one `stat`.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The first pause after a failure that is not one of contact; it doubles up to `BEAT`.
 const RETRY: Duration = Duration::from_millis(500);
@@ -180,7 +184,7 @@ impl Watch {
         now
     }
 
-    /// Waits for another head. A failure is that of the next round.
+    /// Waits for another head, or another map here. A failure is that of the next round.
     fn wait(&mut self) {
         let mut most = match &self.beaten {
             Some(beaten) => BEAT.saturating_sub(beaten.elapsed()),
@@ -192,18 +196,27 @@ impl Watch {
         if has_problem {
             most = most.min(self.pause());
         }
-        let most = most.max(Duration::from_millis(100));
-        match self.hub.wait(self.head.as_ref(), most) {
-            Ok(()) if has_problem => {}
-            Ok(()) => self.retry = RETRY,
-            // the next round finds out whether the hub is away, or has only ended a stream
-            Err(_) => std::thread::sleep(self.pause()),
+        let until = Instant::now() + most.max(Duration::from_millis(100));
+        loop {
+            let began = Instant::now();
+            let part = LOOK.min(until.saturating_duration_since(began));
+            if self.hub.wait(self.head.as_ref(), part).is_err() {
+                // the next round finds out whether the hub is away, or has only ended a stream
+                return std::thread::sleep(self.pause());
+            }
+            let is_over = Instant::now() >= until || began.elapsed() < part;
+            if is_over || self.here.has_changed() {
+                break;
+            }
+        }
+        if !has_problem {
+            self.retry = RETRY;
         }
     }
 
     /// Looks at the map here, registers, installs, executes, reports.
     fn round(&mut self) -> Result {
-        self.look();
+        self.look_for(self.here.held());
         let registered = self.keep_registered();
         if let Err(failure) = &registered {
             // a host that nobody knows of must not have a map that nobody knows of
@@ -231,6 +244,25 @@ impl Watch {
             });
         }
         Ok(())
+    }
+
+    /// Looks at the map of this host, and says it if it is another than the one that this watch has
+    /// left here.
+    fn look_for(&mut self, left: Option<(u64, Digest)>) {
+        self.look();
+        let (Some(left), Some(now)) = (left, self.here.held()) else {
+            return;
+        };
+        if left != now {
+            let told = |(epoch, digest): (u64, Digest)| {
+                format!("epoch {epoch} ({})", short(&hex(&digest)))
+            };
+            say(&format!(
+                "somebody else has put {} here, in place of {}",
+                told(now),
+                told(left)
+            ));
+        }
     }
 
     /// Looks at the map of this host. One that is missing or damaged is replaced from the history,
@@ -380,7 +412,7 @@ impl Watch {
             Ok(Some(pulled)) => {
                 let before = self.figures.epoch;
                 let was_broken = self.broken.is_some();
-                self.look();
+                self.look_for(Some((pulled.head.epoch, pulled.head.digest)));
                 self.refused = None;
                 self.note_problem();
                 self.figures.installed += 1;

@@ -9,7 +9,7 @@
 //! These are the files of a [`Directory`](crate::directory::Directory), so any web server that
 //! serves that directory will do.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use base64::prelude::{Engine, BASE64_STANDARD};
@@ -32,6 +32,8 @@ pub struct Web {
     login: Option<(String, Secret)>,
     every: Duration,
     newest: RefCell<Option<Newest>>,
+    /// when it was asked last
+    asked: Cell<Option<Instant>>,
 }
 
 /// The map as it was fetched last.
@@ -58,6 +60,7 @@ impl Web {
             login: access.login()?,
             every,
             newest: RefCell::new(None),
+            asked: Cell::new(None),
         })
     }
 
@@ -115,6 +118,7 @@ impl Web {
 
 impl Hub for Web {
     fn head(&self) -> Result<Option<Head>> {
+        self.asked.set(Some(Instant::now()));
         let unchanged = self
             .newest
             .borrow()
@@ -183,11 +187,15 @@ impl Hub for Web {
     fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result {
         let until = Instant::now() + most;
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            std::thread::sleep(left.min(self.every));
+            let again = self.asked.get().map_or(until, |asked| asked + self.every);
+            let next = until.min(again);
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            if next < again {
+                return Ok(());
+            }
             let now = self.head()?;
             let id = |head: &Head| (head.epoch, head.digest);
-            if now.as_ref().map(id) != head.map(id) || left <= self.every {
+            if now.as_ref().map(id) != head.map(id) || Instant::now() >= until {
                 return Ok(());
             }
         }
