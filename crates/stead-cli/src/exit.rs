@@ -92,6 +92,12 @@ impl Failure {
         self
     }
 
+    /// Returns the same failure, with `more` behind its message.
+    pub fn and(mut self, more: &str) -> Failure {
+        self.line = self.line.map(|line| format!("{line}; {more}"));
+        self
+    }
+
     /// Returns the same failure of a change of this map: it is named where the message is about the
     /// map and names no file.
     pub fn of_map(self, map: &Path) -> Failure {

@@ -126,7 +126,25 @@ pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
             out.bytes(text.as_bytes())?;
             Ok(None)
         }
-        _ => Err(Failure::new(USAGE, usage_line(&error.render().to_string()))),
+        _ => Err(Failure::new(
+            USAGE,
+            told(&arguments(), usage_line(&error.render().to_string())),
+        )),
+    }
+}
+
+/// Says what to write for a label or an attribute that was given to `fleet add-node` as an option.
+fn told(arguments: &[OsString], line: String) -> String {
+    let adds = arguments.get(1..3) == Some(&["fleet".into(), "add-node".into()]);
+    let given = line
+        .split_once("unexpected argument '--")
+        .and_then(|(_, rest)| rest.split_once('\''));
+    match given {
+        Some((name, _)) if adds => format!(
+            "there is no option --{name}; for a label write --label {name}=VALUE, for an attribute \
+             --attribute {name}=VALUE; see --help"
+        ),
+        _ => line,
     }
 }
 
@@ -152,6 +170,23 @@ mod tests {
         for line in text.lines().filter(|line| line.starts_with("  ")) {
             assert!(line.chars().count() <= 80, "{line}");
         }
+    }
+
+    #[test]
+    fn a_label_that_was_given_as_an_option_is_told() {
+        let said = |bad: &[&str]| {
+            let Err(error) = Line::try_parse_from(bad) else {
+                panic!("{bad:?} is taken")
+            };
+            let arguments: Vec<OsString> = bad.iter().map(OsString::from).collect();
+            told(&arguments, usage_line(&error.render().to_string()))
+        };
+        let line = said(&["stead", "fleet", "add-node", "f", "db4", "--zone", "a"]);
+        assert!(line.contains("write --label zone=VALUE"), "{line}");
+        let line = said(&["stead", "fleet", "add-node", "f", "db4", "--weight", "x"]);
+        assert!(!line.contains("--label"), "{line}");
+        let line = said(&["stead", "show", "m", "--zone"]);
+        assert!(!line.contains("--label"), "{line}");
     }
 
     #[test]

@@ -130,8 +130,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Escapes control characters: a server's message may contain a newline, ours must not.
-fn one_line(text: &str) -> String {
+/// Escapes control characters: a server's message or a path may contain a newline, ours must not.
+pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c.is_control() {

@@ -162,6 +162,39 @@ fn part(text: &str) -> std::result::Result<Share, String> {
     stead::fleet::part(text).map_err(|why| format!("it {why}"))
 }
 
+/// Says what a file is whose first bytes are not those of a text, and what to do.
+fn packed(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const KINDS: [(&[u8], &str, &str); 5] = [
+        (
+            b"\x1f\x8b",
+            "compressed by gzip",
+            "pipe it: zcat FILE | stead load MAP -",
+        ),
+        (
+            b"\x28\xb5\x2f\xfd",
+            "compressed by zstd",
+            "pipe it: zstdcat FILE | stead load MAP -",
+        ),
+        (
+            b"\xfd7zXZ\0",
+            "compressed by xz",
+            "pipe it: xzcat FILE | stead load MAP -",
+        ),
+        (
+            b"BZh91AY&SY",
+            "compressed by bzip2",
+            "pipe it: bzcat FILE | stead load MAP -",
+        ),
+        (
+            b"PAR1",
+            "a Parquet file",
+            "write its keys as lines, as docs/python-engines.md reads them",
+        ),
+    ];
+    let found = KINDS.iter().find(|(begin, ..)| bytes.starts_with(begin))?;
+    Some((found.1, found.2))
+}
+
 /// Counts the lines of a log.
 pub fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>> {
     let name: Cow<'_, str> = match path == Path::new("-") {
@@ -173,6 +206,9 @@ pub fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>>
     let mut folded = Vec::new();
     input::line_batches(path, |batch| {
         let before = tally.lines();
+        if let Some((what, program)) = packed(batch.bytes()).filter(|_| before == 0) {
+            return Err(Failure::new(DATA, format!("{name}: is {what}; {program}")));
+        }
         let counts = counted.of(batch).map_err(|bad| {
             let number = before + bad.line as u64 + 1;
             let problem = format!(

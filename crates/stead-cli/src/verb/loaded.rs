@@ -110,10 +110,11 @@ impl<'a> Loaded<'a> {
             Reads::Spread => "all nodes of a key answer",
         };
         let first = format!(
-            "{} epoch {}: {} accesses of {}{}; {reads}",
+            "{} epoch {}: {} {} of {}{}; {reads}",
             self.tally.map().name(),
             self.tally.map().epoch(),
             grouped(self.tally.accesses()),
+            if self.tally.accesses() == 1 { "access" } else { "accesses" },
             if exact { "" } else { "about " },
             match proposed::things(self.tally.map()) {
                 "cell" => format!(
@@ -121,6 +122,7 @@ impl<'a> Loaded<'a> {
                     grouped(keys),
                     grouped(self.tally.map().cells().count() as u64)
                 ),
+                _ if keys == 1 => "1 key".to_owned(),
                 _ => format!("{} keys", grouped(keys)),
             }
         );

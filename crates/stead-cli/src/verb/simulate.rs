@@ -126,6 +126,10 @@ pub fn read(path: &Path) -> Result<(Scenario, Sizes)> {
             NO_INPUT,
             format!("{error}; name a JSON file, or a scenario of `stead simulate --list`"),
         ),
+        _ if path.extension().is_some_and(|end| end == "toml") => {
+            let what = "a scenario is JSON; `stead simulate one-by-one --write` prints one";
+            Failure::from(error).and(what)
+        }
         _ => error.into(),
     })?;
     let sizes = Sizes::of(scenario.largest());

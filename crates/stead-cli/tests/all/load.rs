@@ -100,6 +100,32 @@ fn a_line_that_is_no_access_is_named() {
 }
 
 #[test]
+fn a_log_that_is_no_text_is_told() {
+    let place = place();
+    for (log, told) in [
+        (&b"\x1f\x8b\x08\0\0\0\0\0"[..], "zcat FILE | stead load"),
+        (b"PAR1\x15\x04\n", "is a Parquet file"),
+    ] {
+        place.write("log", log);
+        place.run(&["load", "m.map", "log"]).bad(65, &[told]);
+        place
+            .run(&["report", "m.map", "--load", "log", "-o", "page.html"])
+            .bad(65, &[told]);
+    }
+    // the control: the same bytes later are a key
+    place.write("log", b"a\n\x1f\x8b\nPAR1\n");
+    place.good(&["load", "m.map", "log"]);
+}
+
+#[test]
+fn one_access_is_one() {
+    let place = place();
+    place.write("log", "a\n");
+    let said = place.good(&["load", "m.map", "log"]);
+    assert!(said.contains(": 1 access of 1 key; "), "{said}");
+}
+
+#[test]
 fn nothing_is_wider_than_a_terminal() {
     let place = place();
     let log: String = (0..3000)

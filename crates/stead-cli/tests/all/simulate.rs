@@ -1,11 +1,20 @@
 //! `simulate`: scenarios from files and built-in ones, their mistakes, and the contents of the
 //! tables and the JSON.
 
+use crate::common::Place;
 use crate::program::{fields, Dir};
 use serde_json::Value;
 
 const GROWTH: &str = r#"{"name": "growth", "nodes": [{"name": "a"}, {"name": "b"}],
 "steps": [{"add": [{"name": "c", "weight": 2.5}]}, {"remove": ["a"], "reweight": {"b": "1.5"}}]}"#;
+
+#[test]
+fn a_fleet_is_no_scenario() {
+    let place = Place::new();
+    let words = ["fleet.toml", "a scenario is JSON"];
+    place.write("fleet.toml", "name = 'm'\n");
+    place.run(&["simulate", "fleet.toml"]).bad(78, &words);
+}
 
 #[test]
 fn the_built_in_scenarios_are_listed_and_written() {

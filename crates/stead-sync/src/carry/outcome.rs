@@ -10,6 +10,7 @@ use super::kind::told;
 use super::pass::Task;
 use super::route::Routes;
 use super::tally::{told_time, Counts, Tally};
+use crate::exit::one_line;
 
 /// How many failures a text shows; JSON has all.
 const SHOWN: usize = 20;
@@ -195,7 +196,7 @@ impl Report {
         }
         for (failed, more) in reasons.iter().take(SHOWN) {
             let Failed { node, item, why } = failed;
-            text += &format!("failed: node {node}, {item}: {why}\n");
+            text += &format!("failed: node {node}, {item}: {}\n", one_line(why));
             if *more > 0 {
                 text += &format!("... and {more} more for this reason; --json lists all\n");
             }
@@ -205,7 +206,7 @@ impl Report {
             text += &format!("... and {count} more; --json lists all\n");
         }
         for note in &self.notes {
-            text += &format!("note: {note}\n");
+            text += &format!("note: {}\n", one_line(note));
         }
         text
     }
@@ -294,6 +295,20 @@ mod tests {
                 "failed: node b, z: another",
             ]
         );
+    }
+
+    #[test]
+    fn a_path_cannot_break_a_line() {
+        let mut report = report();
+        report.failed = vec![Failed {
+            node: "a".to_owned(),
+            item: "x\\n".to_owned(),
+            why: "cannot read /srv/x\n\u{1b}[2J: no room".to_owned(),
+        }];
+        let text = report.untold();
+        let line = text.lines().next().unwrap();
+        let told = "failed: node a, x\\n: cannot read /srv/x\\n\\u{1b}[2J: no room";
+        assert_eq!(line, told);
     }
 
     #[test]
