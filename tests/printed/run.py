@@ -156,6 +156,7 @@ KNOWN = [
         "stead rollback",
         "it asks a router that systemd runs; tests/rrd moves files between epochs",
     ),
+    ("docs/carry.md", "Try it on one machine", "", RUN),
     (
         "docs/carry.md",
         "How an item is copied",
@@ -517,6 +518,16 @@ def questions_of_readme():
     return [(HOME, says(command)) for command in asked], wrong
 
 
+TRY = f"{HOME}/try"
+# each file is at its node and nowhere else, and there are as many as the page says
+CARRIED = """
+seq 1000 | sed 's/^/user/' | stead locate photos.map |
+    while read -r user node; do echo "$node/$user.jpg"; done | sort >wanted
+ls -d nas*/*.jpg | sort | cmp - wanted
+test "$(ls nas3 | wc -l)" = 335
+stead check photos.map >/dev/null
+cmp photos.map web1.map
+"""
 ANOTHER = f"{HOME}/another"
 COPIED = f"mkdir another && cp {shlex.quote(ROOT)}/target/perl/Stead-*.tar.gz another"
 GUIDES = [
@@ -562,6 +573,13 @@ GUIDES = [
             (ROOT, "test -f /etc/systemd/system/stead-rrd-files.service"),
         ],
         before=[(ROOT, "make -s install PREFIX=/usr/local")],
+    ),
+    Guide(
+        "docs/carry.md",
+        [(TRY, CARRIED)],
+        before=[INSTALLED],
+        headings=["Try it on one machine"],
+        after={0: ("true", TRY), 1: (f"kill $(cat {TRY}/watch.pid)", HOME)},
     ),
     Guide(
         "docs/quick-start.md",

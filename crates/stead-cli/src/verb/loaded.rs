@@ -114,7 +114,11 @@ impl<'a> Loaded<'a> {
             self.tally.map().name(),
             self.tally.map().epoch(),
             grouped(self.tally.accesses()),
-            if self.tally.accesses() == 1 { "access" } else { "accesses" },
+            if self.tally.accesses() == 1 {
+                "access"
+            } else {
+                "accesses"
+            },
             if exact { "" } else { "about " },
             match proposed::things(self.tally.map()) {
                 "cell" => format!(
