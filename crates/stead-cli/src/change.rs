@@ -35,7 +35,7 @@ const LOOKED_AT: usize = 32;
 
 /// What is said last, where copies move and no carry is asked for.
 pub const TO_BE_CARRIED: &str =
-    "data is to be carried; apply --carry serves it from its old places until then";
+    "a map moves no data: a cache refills itself; to carry the rest, apply --carry";
 
 /// What is said last when such a change was applied.
 pub const NOT_CARRIED: &str =
@@ -43,7 +43,7 @@ pub const NOT_CARRIED: &str =
 
 /// The same two for a rollback.
 pub const TO_BE_CARRIED_BACK: &str =
-    "data is to be carried back; rollback --carry serves it from where it is";
+    "a map moves no data: a cache refills itself; to carry back, rollback --carry";
 pub const NOT_CARRIED_BACK: &str =
     "readers look in that epoch's places: copy data back, or see rollback --carry";
 

@@ -118,6 +118,58 @@ impl Web {
 
 impl Hub for Web {
     fn head(&self) -> Result<Option<Head>> {
+        let is_fresh = |asked: Instant| asked.elapsed() < self.every;
+        if let Some(newest) = &*self.newest.borrow() {
+            if self.asked.get().is_some_and(is_fresh) {
+                return Ok(Some(newest.head.clone()));
+            }
+        }
+        self.ask()
+    }
+
+    fn map(&self, head: &Head, epoch: u64) -> Result<Option<Map>> {
+        if epoch == head.epoch {
+            let newest = self.newest.borrow();
+            let newest = newest
+                .as_ref()
+                .filter(|newest| newest.head.digest == head.digest);
+            return match newest {
+                Some(newest) => self.verified(&self.url, newest.bytes.clone()).map(Some),
+                None => Ok(None),
+            };
+        }
+        let url = format!("{}.history/{epoch}", self.url);
+        match self.get(&url, &[])? {
+            Answer::File(_, bytes) => self.verified(&url, bytes).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result {
+        let until = Instant::now() + most;
+        loop {
+            let again = self.asked.get().map_or(until, |asked| asked + self.every);
+            let next = until.min(again);
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            if next < again {
+                return Ok(());
+            }
+            let now = self.ask()?;
+            let id = |head: &Head| (head.epoch, head.digest);
+            if now.as_ref().map(id) != head.map(id) || Instant::now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        None
+    }
+}
+
+impl Web {
+    /// Asks the server for the head.
+    fn ask(&self) -> Result<Option<Head>> {
         self.asked.set(Some(Instant::now()));
         let unchanged = self
             .newest
@@ -166,48 +218,70 @@ impl Hub for Web {
         Ok(Some(head))
     }
 
-    fn map(&self, head: &Head, epoch: u64) -> Result<Option<Map>> {
-        if epoch == head.epoch {
-            let newest = self.newest.borrow();
-            let newest = newest
-                .as_ref()
-                .filter(|newest| newest.head.digest == head.digest);
-            return match newest {
-                Some(newest) => self.verified(&self.url, newest.bytes.clone()).map(Some),
-                None => Ok(None),
-            };
-        }
-        let url = format!("{}.history/{epoch}", self.url);
-        match self.get(&url, &[])? {
-            Answer::File(_, bytes) => self.verified(&url, bytes).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    fn wait(&mut self, head: Option<&Head>, most: Duration) -> Result {
-        let until = Instant::now() + most;
-        loop {
-            let again = self.asked.get().map_or(until, |asked| asked + self.every);
-            let next = until.min(again);
-            std::thread::sleep(next.saturating_duration_since(Instant::now()));
-            if next < again {
-                return Ok(());
-            }
-            let now = self.head()?;
-            let id = |head: &Head| (head.epoch, head.digest);
-            if now.as_ref().map(id) != head.map(id) || Instant::now() >= until {
-                return Ok(());
-            }
-        }
-    }
-
-    fn shared(&self) -> Option<&dyn Shared> {
-        None
+    fn verified(&self, url: &str, bytes: Vec<u8>) -> Result<Map> {
+        Map::from_bytes(bytes).map_err(|error| Failure::new(DATA, format_args!("{url}: {error}")))
     }
 }
 
-impl Web {
-    fn verified(&self, url: &str, bytes: Vec<u8>) -> Result<Map> {
-        Map::from_bytes(bytes).map_err(|error| Failure::new(DATA, format_args!("{url}: {error}")))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Arc;
+
+    use stead::{build, Fleet};
+
+    /// Serves a map, and counts the requests for it.
+    fn served() -> (String, Arc<AtomicUsize>) {
+        let fleet = Fleet::parse("name = 'm'\nnode = [{name = 'a'}]", "fleet").unwrap();
+        let map = build(&fleet, None).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/m.map", listener.local_addr().unwrap());
+        let count = Arc::new(AtomicUsize::new(0));
+        let asked = Arc::clone(&count);
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(std::result::Result::ok) {
+                let mut request = Vec::new();
+                let mut byte = [0];
+                while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() > 0 {
+                    request.push(byte[0]);
+                }
+                let of_map = request.starts_with(b"GET /m.map ");
+                let (status, body) = match of_map {
+                    true => ("200 OK", map.bytes()),
+                    false => ("404 Not Found", &b""[..]),
+                };
+                asked.fetch_add(usize::from(of_map), Ordering::Relaxed);
+                let head = format!(
+                    "HTTP/1.1 {status}\r\nETag: \"1\"\r\nContent-Length: {}\r\n\
+                     Connection: close\r\n\r\n",
+                    body.len()
+                );
+                stream.write_all(head.as_bytes()).unwrap();
+                stream.write_all(body).unwrap();
+            }
+        });
+        (url, count)
+    }
+
+    #[test]
+    fn a_server_is_asked_as_seldom_as_was_wanted() {
+        let (url, count) = served();
+        let counted = |every: Duration| {
+            let before = count.load(Ordering::Relaxed);
+            let mut hub = Web::new(&url, &Access::default(), every).unwrap();
+            let head = hub.head().unwrap();
+            assert_eq!(head.as_ref().unwrap().epoch, 1);
+            for _ in 0..5 {
+                hub.wait(head.as_ref(), Duration::from_millis(2)).unwrap();
+                assert_eq!(hub.head().unwrap(), head);
+            }
+            count.load(Ordering::Relaxed) - before
+        };
+        assert_eq!(counted(Duration::from_secs(3600)), 1);
+        // the control: without a pause it is asked each time
+        assert!(counted(Duration::ZERO) >= 11);
     }
 }

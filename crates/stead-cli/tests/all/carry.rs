@@ -230,7 +230,7 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
     place.write("two.toml", TWO);
     place.write("three.toml", THREE);
     place.good(&["apply", "two.toml", "m.map"]);
-    let words = "data is to be carried; apply --carry";
+    let words = "a map moves no data: a cache refills itself; to carry the rest, apply --carry";
     assert!(place.good(&["plan", "three.toml", "m.map"]).contains(words));
     assert_eq!(
         place.json(&["plan", "three.toml", "m.map", "--json"])["to_be_carried"],

@@ -211,7 +211,7 @@ fn plan_writes_nothing_and_says_what_apply_says() {
             let applied = place.good(&[&words, flags].concat());
             // where data moves, the last line of each says what to do about it
             let planned = plan.strip_suffix(
-                "\ndata is to be carried; apply --carry serves it from its old places until then\n",
+                "\na map moves no data: a cache refills itself; to carry the rest, apply --carry\n",
             );
             let done = applied.strip_suffix(
                 "\nreaders now look for moved data in its new places: copy it, or see apply \
@@ -241,7 +241,7 @@ fn a_change_that_moves_data_without_a_carry_is_told_however_it_is_made() {
     let said = place.good(&["apply", "next.toml", "m.map"]);
     assert!(!said.contains("without a carry"), "{said}");
     let said = place.good(&["rollback", "m.map", "1", "--exact", "--dry-run"]);
-    assert!(said.contains("\ndata is to be carried back; rollback --carry serves it"));
+    assert!(said.contains("\na map moves no data: "));
     let said = place.good(&["rollback", "m.map", "1", "--exact"]);
     let line = "copy data back, or see rollback --carry\n";
     assert!(said.ends_with(line), "{said}");

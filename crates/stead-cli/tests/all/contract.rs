@@ -171,7 +171,7 @@ fn plan_says_what_apply_does_and_diff_repeats_it() {
     // the last line is about what `apply` could do instead
     let said = planned_text.text();
     let (change, hint) = said.rsplit_once("\n\n").unwrap();
-    assert!(hint.starts_with("data is to be carried"), "{hint}");
+    assert!(hint.starts_with("a map moves no data"), "{hint}");
     assert_eq!(diff_text.text().trim_end(), change);
     assert!(!fields(
         &dir.run(&["diff", "m.map.history/1", "m.map", "--json"])

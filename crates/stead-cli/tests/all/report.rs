@@ -155,9 +155,8 @@ fn a_saved_plan_is_shown_like_the_map_that_it_makes() {
     place.good(&["apply", "next.toml", "m.map"]);
     let applied = place.good(&["report", "old.map", "m.map", "-o", "-"]);
     // the one says what is still to be done
-    let notice =
-        "<ul class=\"notices\"><li>data is to be carried; apply --carry serves it from its \
-        old places until then</li></ul>";
+    let notice = "<ul class=\"notices\"><li>a map moves no data: a cache refills itself; to \
+        carry the rest, apply --carry</li></ul>";
     assert!(planned.contains(notice) && planned.contains("(the least possible)"));
     // and they name the files that they were made of
     let planned = planned

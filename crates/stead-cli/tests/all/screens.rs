@@ -80,7 +80,7 @@ db25 and 7 more       1  3.13 %  2.08 %  ################  +2.08 %
 
 16 nodes keep what they hold: --all
 
-data is to be carried; apply --carry serves it from its old places until then
+a map moves no data: a cache refills itself; to carry the rest, apply --carry
 "
     );
 }
@@ -162,7 +162,7 @@ node                    weight   share                     change
 db1 and 15 more              1  6.25 %  ################  +2.08 %
 db12 and 7 more (left)       -  0.00 %                    -4.17 %
 
-data is to be carried; apply --carry serves it from its old places until then
+a map moves no data: a cache refills itself; to carry the rest, apply --carry
 "
     );
     // the dead nodes give nothing, and what they had comes from the others
@@ -250,7 +250,7 @@ from \ to, %    a1   sum
 a2            3.33  3.33
 sum           3.33  3.33
 
-data is to be carried; apply --carry serves it from its old places until then
+a map moves no data: a cache refills itself; to carry the rest, apply --carry
 "
     );
 }
