@@ -17,7 +17,8 @@ fn store(c: &Caller, path: Foreign<*const c_char>) -> Result<Store> {
 
 /// Brings the map file at `path` up to a fleet: builds the map of the fleet on the map that is
 /// there, or a first map when there is no file, and publishes it as stead_map_publish does. When
-/// nothing would change, it writes nothing. `stead apply` does the same.
+/// nothing would change, it writes nothing. `stead apply` does the same. So a mistyped path makes a
+/// first map there, unless the fleet says `[guard] first_map = false`.
 /// fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
 /// max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
 /// allow: These words let a change pass that a guard refuses, with commas between them:
