@@ -125,7 +125,11 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
         bands,
         follows: one,
     };
-    let (title, lines) = words(rows, members.len(), one);
+    let (title, mut lines) = words(rows, members.len(), one);
+    let is_wide = |band: &Band| grouped(band, &groups).len() > MOST;
+    if panel.bands.iter().any(is_wide) {
+        lines.push("Too many slices to draw each: a column shows how its part is divided.".into());
+    }
     draw(title, &lines, &[panel], &groups, options)
 }
 
@@ -227,11 +231,12 @@ fn draw(
                 width,
                 height: HIGH,
             };
-            // between runs that are too many to be drawn, marks would say nothing
-            if let Some(before) =
-                before.filter(|_| panel.follows && grouped(band, groups).len() <= MOST)
-            {
-                marks(&mut canvas, of, &changed(&before.runs, &band.runs));
+            if let Some(before) = before.filter(|_| panel.follows) {
+                let changed = changed(&before.runs, &band.runs);
+                match grouped(band, groups).len() > MOST {
+                    true => marks_of_columns(&mut canvas, of, &changed),
+                    false => marks(&mut canvas, of, &changed),
+                }
             }
             let middle = of.y + HIGH / 2.0 + SIZE * 0.36;
             let label = letters::cut(&band.label, SIZE, left);
@@ -293,10 +298,15 @@ fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [b
     }
 }
 
+/// Returns how many columns a row has that shows more runs than can be seen, and their width.
+fn grid(of: Box) -> (usize, f64) {
+    let count = (of.width / COLUMN).floor().max(1.0) as usize;
+    (count, of.width / count as f64)
+}
+
 /// Draws a row of more runs than can be seen: each column shows how much of it each group has.
 fn columns(canvas: &mut Canvas, of: Box, runs: &[Run], groups: &Groups) {
-    let count = (of.width / COLUMN).floor().max(1.0) as usize;
-    let width = of.width / count as f64;
+    let (count, width) = grid(of);
     let cells = parts(runs, count, groups.labels.len());
     for group in 0..groups.labels.len() {
         // one shape for each group, since there are many columns
@@ -335,6 +345,23 @@ fn marks(canvas: &mut Canvas, of: Box, changed: &[Run]) {
     }
 }
 
+/// The same above a row of columns: as much of a column's width is marked as has changed in it.
+fn marks_of_columns(canvas: &mut Canvas, of: Box, changed: &[Run]) {
+    let (count, width) = grid(of);
+    let runs: Vec<Run> = changed.iter().map(|run| Run { who: 0, ..*run }).collect();
+    let mut d = String::new();
+    for (column, cell) in parts(&runs, count, 1).iter().enumerate() {
+        // a cut that is a few points off is no change that anybody could see
+        if cell[0] > 1e-3 {
+            let x = of.x + width * column as f64;
+            d += &rectangle(x, of.y - MARK, width * cell[0], MARK - 2.0);
+        }
+    }
+    if !d.is_empty() {
+        canvas.path(&d, "sp-ink", "", "");
+    }
+}
+
 /// Says in words what the bands show.
 fn said(panels: &[Panel], groups: &Groups) -> String {
     let mut said = Vec::new();
@@ -364,4 +391,49 @@ fn said(panels: &[Panel], groups: &Groups) -> String {
         }
     }
     said.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of so many runs of two nodes by turns, in which a third one has some hundredths.
+    fn band(count: u128, third: Option<(u128, u128)>) -> Band {
+        let mut runs = Vec::new();
+        for at in 0..count {
+            let (first, end) = (SPACE * at / count, SPACE * (at + 1) / count);
+            let is_in = third.is_some_and(|(a, b)| at * 100 >= a * count && at * 100 < b * count);
+            let who = if is_in { 2 } else { (at % 2) as usize };
+            runs.push(Run { first, end, who });
+        }
+        Band {
+            runs,
+            ..Band::default()
+        }
+    }
+
+    #[test]
+    fn what_has_changed_is_marked_however_many_runs_there_are() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        for count in [100, 10_000] {
+            let panel = Panel {
+                bands: vec![band(count, None), band(count, Some((20, 45)))],
+                follows: true,
+                ..Panel::default()
+            };
+            let svg = panels("t", &[], &[panel], &names, &Options::default());
+            let before = svg.split("\" class=\"sp-ink\"").next().unwrap();
+            let marked = before.rsplit("d=\"").next().unwrap();
+            let wide = |part: &str| part.split('v').next().and_then(|wide| wide.parse().ok());
+            let widths: Vec<f64> = marked
+                .split('h')
+                .skip(1)
+                .step_by(2)
+                .filter_map(wide)
+                .collect();
+            let all = f64::from(Options::default().width) - 2.0 * MARGIN;
+            let part = widths.iter().sum::<f64>() / all;
+            assert!((part - 0.25).abs() < 0.02, "{count}: {part} of {widths:?}");
+        }
+    }
 }
