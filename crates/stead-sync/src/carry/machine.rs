@@ -149,16 +149,20 @@ impl<'a> Machine<'a> {
             let Some(journal) = &journal else { continue };
             // a mistake is told before anybody is waited for
             let routes = self.routes(&map, &carry)?;
+            if let Some(told) = routes.told_lost().filter(|told| !self.told.contains(told)) {
+                say(&told);
+                self.told.push(told);
+            }
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
             let is_first = carry.state == State::Old && !carry.reverse;
             if !is_untouched(&map, &carry) {
                 let ready = self.retry(|| self.kind.ready(&nodes));
                 let way_out = match is_first {
                     true => {
-                        "; if the fleet has to be changed for that, go back first, with \
-                             `stead-sync carry reverse` and `run`"
+                        "; if the node is gone for good, name it in lost; if the fleet has to be \
+                         changed, go back first, with `stead-sync carry reverse` and `run`"
                     }
-                    false => "",
+                    false => "; if a node is gone for good, name it in lost",
                 };
                 ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
                 if journal.note_about(&self.kind.about(), &carry)? && !is_first {
@@ -336,7 +340,7 @@ impl<'a> Machine<'a> {
             ));
         }
         let new = Map::from_bytes(map.bytes().to_vec())?;
-        Routes::new(Arc::new(old), Arc::new(new), &self.settings.lost)
+        checked_routes(old, new, carry, self.settings)
     }
 
     /// Does what is to be done in a state.
@@ -657,6 +661,19 @@ pub fn told(carry: &Carry) -> String {
     }
 }
 
+/// Returns the ways of a carry.
+///
+/// Errors: a wrong `lost`. In the state `new` the new places are the data, so a node that was lost
+/// since then may be named.
+fn checked_routes(old: Map, new: Map, carry: &Carry, settings: &Settings) -> Result<Routes> {
+    let epoch = new.epoch();
+    let routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
+    if !carry.reverse && carry.state != State::New {
+        routes.refuse_lost_targets(epoch)?;
+    }
+    Ok(routes)
+}
+
 /// Turns a carry round, and pushes that.
 pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
     let to = shared(hub, &settings.url)?;
@@ -686,7 +703,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.at(&map);
     let map_id = map.map_id();
     let name = name_of(&map, &carry);
-    let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost)?;
+    let routes = checked_routes(old, map, &carry, settings)?;
     let kind = settings.kind(&map_id)?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
@@ -717,6 +734,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .work
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
+    report.notes.extend(routes.told_lost());
     report.notes.extend(noted(Task::Count, &tally));
     report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;

@@ -50,17 +50,28 @@ impl Routes {
         let nodes = (0..new_side.node_count())
             .map(node)
             .collect::<Result<Vec<_>>>()?;
-        if let Some(unknown) = lost
-            .iter()
-            .find(|name| nodes.iter().all(|n| n.name != **name))
-        {
+        // as `stead apply --lost` has it: the name of a node, or LABEL=VALUE
+        let is_meant = |word: &str, node: &Node| {
+            let label = word.split_once('=').is_some_and(|(label, value)| {
+                let maps = [Some(&*new), Some(&*old)].into_iter().flatten();
+                let found = maps.filter_map(|map| map.node_named(&node.name));
+                found.map(|found| found.label(label)).next() == Some(Some(value))
+            });
+            label || node.name == word
+        };
+        let is_nobody = |word: &&String| !nodes.iter().any(|node| is_meant(word, node));
+        if let Some(unknown) = lost.iter().find(is_nobody) {
             return Err(Failure::new(
                 USAGE,
-                format_args!("lost: neither map has a node {unknown:?}; correct its name"),
+                format_args!(
+                    "lost: neither map has a node {unknown:?}; write the name of a node, or \
+                     LABEL=VALUE for all nodes of a domain"
+                ),
             ));
         }
+        let is_lost = |node: &Node| lost.iter().any(|word| is_meant(word, node));
         Ok(Routes {
-            lost: nodes.iter().map(|node| lost.contains(&node.name)).collect(),
+            lost: nodes.iter().map(is_lost).collect(),
             nodes,
             old: old_side,
             new: new_side,
@@ -79,6 +90,61 @@ impl Routes {
         to.retain(|node| !old.contains(node) && !self.lost[*node]);
         let from = old.into_iter().find(|node| !self.lost[*node])?;
         (!to.is_empty()).then_some(Trip { from, to })
+    }
+
+    /// Refuses a lost node that is to get copies: nothing would be copied there, and the old copies
+    /// would be removed all the same.
+    pub fn refuse_lost_targets(&self, epoch: u64) -> Result {
+        let gains = |point: Point| {
+            let old = self.listed(&self.old, point);
+            let mut new = self.listed(&self.new, point).into_iter();
+            new.find(|node| self.lost[*node] && !old.contains(node))
+        };
+        let Some(node) = self.points().find_map(gains) else {
+            return Ok(());
+        };
+        let name = &self.nodes[node].name;
+        Err(Failure::new(
+            USAGE,
+            format_args!(
+                "lost names the node {name}, and epoch {epoch} places keys there that it did not \
+                 have before; if {name} is there, remove it from lost; if it is gone, go back with \
+                 `stead-sync carry reverse` and `run`, and take it out of the fleet"
+            ),
+        ))
+    }
+
+    /// Says which nodes count as lost, and whether that leaves keys without any copy.
+    pub fn told_lost(&self) -> Option<String> {
+        let lost = self.nodes.iter().filter(|node| self.lost[node.number]);
+        let names: Vec<&str> = lost.map(|node| node.name.as_str()).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let is_without = |first: Point| {
+            self.listed(&self.old, first)
+                .iter()
+                .all(|node| self.lost[*node])
+        };
+        let old = self.old.old_map()?;
+        let slices: Vec<_> = old.slices().collect();
+        let points = slices
+            .iter()
+            .filter(|slice| is_without(slice.first))
+            .map(|slice| slice.points())
+            .sum::<u128>();
+        let copies = match points {
+            0 => "every key has another copy".to_owned(),
+            points => format!(
+                "{:.2} % of the keys had their copies only there, and are not copied",
+                points as f64 / (1_u128 << 64) as f64 * 100.0
+            ),
+        };
+        Some(format!(
+            "counted as lost, by the file of the carry: {}: nothing is read, written or removed \
+             there; {copies}",
+            names.join(", ")
+        ))
     }
 
     /// Returns where the items of a key are copied; `None` when they are not.
@@ -252,5 +318,57 @@ mod tests {
         );
         let wrong = Routes::new(old, Arc::clone(new), &["x".to_owned()]);
         assert!(wrong.is_err_and(|failure| failure.line.contains("\"x\"")));
+    }
+
+    #[test]
+    fn a_lost_node_that_is_to_get_copies_is_refused() {
+        // as after an earlier death of d, when d is there again
+        let stale = routes(2, &["a", "b", "c"], &["a", "b", "c", "d"], &["d"]);
+        let failure = stale.refuse_lost_targets(7).unwrap_err();
+        assert_eq!(failure.code, USAGE);
+        let part = "lost names the node d, and epoch 7 places keys there";
+        assert!(failure.line.starts_with(part), "{}", failure.line);
+        // the controls: a node that leaves, and one that keeps what it has
+        let gone = routes(2, &["a", "b", "c"], &["a", "b", "d"], &["c"]);
+        gone.refuse_lost_targets(7).unwrap();
+        let stays = routes(1, &["a", "b"], &["a", "b", "c"], &["b"]);
+        stays.refuse_lost_targets(7).unwrap();
+        let told = stays.told_lost().unwrap();
+        assert!(told.contains(": b: nothing is read"), "{told}");
+        assert!(
+            told.ends_with("50.00 % of the keys had their copies only there, and are not copied"),
+            "{told}"
+        );
+        let told = gone.told_lost().unwrap();
+        assert!(told.ends_with("every key has another copy"), "{told}");
+        let none = routes(1, &["a", "b"], &["a", "b", "c"], &[]);
+        assert_eq!(none.told_lost(), None);
+    }
+
+    #[test]
+    fn a_domain_can_be_lost() {
+        let text = |d: &str| {
+            format!(
+                "name = 'm'\nnode = [{{name = 'a', labels = {{zone = '1'}}}}, \
+                 {{name = 'b', labels = {{zone = '2'}}}}, {{name = 'c', labels = {{zone = '2'}}}}{d}]"
+            )
+        };
+        let fleet = |text: &str| Fleet::parse(text, "fleet").unwrap();
+        let old = build(&fleet(&text("")), None).unwrap();
+        let new = build(&fleet(&text(", {name = 'd'}")), Some(&old)).unwrap();
+        let routes = |lost: &str| {
+            let (old, new) = (
+                Map::from_bytes(old.bytes().to_vec()),
+                Map::from_bytes(new.bytes().to_vec()),
+            );
+            Routes::new(
+                Arc::new(old.unwrap()),
+                Arc::new(new.unwrap()),
+                &[lost.to_owned()],
+            )
+        };
+        let told = routes("zone=2").unwrap().told_lost().unwrap();
+        assert!(told.contains(": b, c: nothing"), "{told}");
+        assert!(routes("zone=3").is_err());
     }
 }
