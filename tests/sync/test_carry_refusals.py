@@ -47,7 +47,7 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
     assert carry.copies() == before
     # one is back, and the other one is gone for good
     hosts[1].start()
-    hosts[1].wait(3)
+    site.wait_state("web2", "current", epoch=3)
     alone = carry.run()
     assert (alone.returncode, carry.state()) == (69, "both_old_first"), alone
     assert "1 host that had confirmed epoch 3: web1;" in alone.stderr, alone.stderr
@@ -186,3 +186,24 @@ def test_a_node_that_has_keys_and_no_files_is_named(programs, place):
             assert done.returncode == 0, done.stderr
             assert f"note: b has 33 {told}" in done.stdout, done.stdout
             assert "name a marker" in done.stdout
+
+
+def test_lost_of_an_earlier_carry_is_refused(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, more="replicas = 2")
+        carry.fill()
+        carry.begin(*NEW)
+        before = carry.copies()
+        # d has died once, was removed from the fleet, and is there again
+        carry.write_file(top="lost = ['d']")
+        for options in ((), ("--dry-run",)):
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (64, "old"), done
+            told = "lost names the node d, and epoch 2 places keys there"
+            assert told in done.stderr, done.stderr
+        assert carry.copies() == before
+        carry.write_file()
+        assert carry.run().returncode == 0
+        found = carry.copies()
+        assert all(set(found[key]) == set(carry.homes(key)) for key in KEYS)
+        assert any("d" in found[key] for key in KEYS)

@@ -222,6 +222,28 @@ def damages(whole):
     }
 
 
+def test_an_epoch_that_the_hub_does_not_have_confirms_nothing(site):
+    anna, host = followed(site, "a", "b")
+    late = site.host("web2")
+    late.wait(1)
+    # somebody changes the map of a host instead of the operator's
+    rogue = site.operator("bert")
+    rogue.map = host.map
+    for nodes in ("abc", "abcd"):
+        rogue.apply(*nodes)
+    site.wait_state("web1", "problem", epoch=3)
+    for number in (1, 2):
+        said = site.sync(
+            "wait", site.url, "--epoch", str(number), "--timeout", "1"
+        ).stderr
+        assert "web1 (epoch 3, which the hub does not have)" in said, said
+    # the control: the other host has confirmed its epoch
+    host.stop()
+    assert site.sync("forget", site.url, "web1").returncode == 0
+    done = site.sync("wait", site.url, "--epoch", "1", "--timeout", "60")
+    assert done.returncode == 0, done.stderr
+
+
 def test_an_old_map_that_is_put_back_under_a_watch_is_told(site, record_property):
     anna, host = followed(site, "a", "b")
     first = anna.bytes()

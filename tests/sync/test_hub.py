@@ -251,6 +251,37 @@ def test_two_machines_of_one_name_are_told(site):
     assert other.said().count("another machine") == 1
 
 
+def test_a_pull_that_is_refused_reports_nothing(site):
+    anna = site.operator()
+    anna.apply("a", "b")
+    assert anna.push().returncode == 0
+    map = site.place / "web1.map"
+    done = site.sync("pull", "--host", "web1", site.url, map)
+    assert done.returncode == 0 and "registered as host web1" in done.stderr, done
+    before = site.status()
+    # a map of another cluster, and a file that is no map
+    other = site.place / "other.map"
+    (site.place / "other.toml").write_text("name = 'other'\nnode = [{name = 'x'}]\n")
+    made = site.run("stead", "apply", site.place / "other.toml", other)
+    assert made.returncode == 0, made.stderr
+    for host, file, told in [
+        ("web1", other, "name another URL, or another file"),
+        ("web2", other, "name another URL, or another file"),
+        ("web2", site.place / "other.toml", "this is not a stead map but a text"),
+    ]:
+        kept = file.read_bytes()
+        done = site.sync("pull", "--host", host, site.url, file)
+        assert done.returncode == 65 and told in done.stderr, done
+        assert file.read_bytes() == kept
+        after = site.status()
+        assert list(after) == ["web1"]
+        same = ("state", "epoch", "digest", "problem")
+        assert [after["web1"][k] for k in same] == [before["web1"][k] for k in same]
+    # the control: the right file is pulled again, and nothing is said of the host
+    done = site.sync("pull", "--host", "web1", site.url, map)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_watch_at_an_empty_hub_says_once_that_it_waits(site):
     host = site.host("web1")
     host.wait_said("the hub has no map yet; this host waits")

@@ -88,10 +88,15 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Returns the hosts that have not confirmed an epoch: those that have an older one, or a fork.
+/// Returns the hosts that have not confirmed an epoch: those that have an older one, a fork, or one
+/// that the hub does not have. A map that is not the hub's may place every key elsewhere.
 pub fn lacking<'a>(hosts: &'a [Host], head: Option<&Head>, epoch: u64) -> Vec<&'a Host> {
     let line = Line::of(head);
-    let has = |host: &Host| host.report.epoch >= epoch && !line.is_fork(host);
+    let newest = head.map_or(0, |head| head.epoch);
+    let has = |host: &Host| {
+        let report = &host.report;
+        (epoch..=newest).contains(&report.epoch) && !line.is_fork(host)
+    };
     hosts.iter().filter(|host| !has(host)).collect()
 }
 
@@ -173,6 +178,8 @@ mod tests {
             host(6, 6, true, None),
             host(6, 5, true, None),
             host(5, 5, true, None),
+            // somebody has applied a change there, and nobody has pushed it
+            host(8, 8, true, None),
         ];
         let epochs = |n| -> Vec<usize> {
             let lacking = lacking(&hosts, Some(&head), n);
@@ -180,8 +187,10 @@ mod tests {
                 .filter(|i| lacking.contains(&&hosts[*i]))
                 .collect()
         };
-        assert_eq!(epochs(7), [1, 2, 3]);
-        assert_eq!(epochs(6), [2, 3]);
-        assert_eq!(epochs(5), [2]);
+        assert_eq!(epochs(7), [1, 2, 3, 4]);
+        assert_eq!(epochs(6), [2, 3, 4]);
+        assert_eq!(epochs(5), [2, 4]);
+        // a hub that has lost its map knows of no epoch
+        assert_eq!(lacking(&hosts, None, 5).len(), hosts.len());
     }
 }

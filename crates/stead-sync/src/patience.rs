@@ -138,6 +138,9 @@ fn told(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> Strin
                 )
             }
             None if report.epoch == 0 => "no epoch".to_owned(),
+            None if head.is_none_or(|head| report.epoch > head.epoch) => {
+                format!("epoch {}, which the hub does not have", report.epoch)
+            }
             None => format!("epoch {}", report.epoch),
         };
         format!("{} ({which}{silent})", report.host)

@@ -111,7 +111,8 @@ pub fn followed_by(hosts: usize) -> String {
     }
 }
 
-fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
+/// Refuses a map of another cluster than the hub's.
+pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
     let of = |map: &Map| (map.name().to_owned(), hex(&map.map_id()));
     let ours = of(map);
     let theirs = match &head.identity {
@@ -123,8 +124,8 @@ fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
         Some(theirs) if theirs != ours => Err(Failure::new(
             DATA,
             format_args!(
-                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; name \
-                 another URL",
+                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; nothing \
+                 was changed: name another URL, or another file",
                 theirs.0,
                 theirs.1.get(..8).unwrap_or_default(),
                 ours.0,
@@ -151,8 +152,8 @@ fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
         ),
         Descent::Denied => format!(
             "another operator was first: the hub has {told}, and epoch {} here ({}) was made \
-             beside it; nothing was changed: pull with --allow fork, which sets the one here \
-             aside, then plan again",
+             beside it; nothing was changed: pull with --unregistered --allow fork, which sets the \
+             one here aside, then plan again",
             map.epoch(),
             &digest[..8]
         ),

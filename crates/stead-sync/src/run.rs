@@ -17,7 +17,7 @@ use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
-use crate::hub::{hex, short, Hub};
+use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
 use crate::interrupted::say_how_to_go_on;
 use crate::line::{
@@ -26,7 +26,7 @@ use crate::line::{
 use crate::open::{open, shared};
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
-use crate::push::{followed_by, push, Allowed, Pushed};
+use crate::push::{check_identity, followed_by, push, Allowed, Pushed};
 use crate::status;
 use crate::watch;
 
@@ -98,25 +98,36 @@ fn run_push(task: &Push) -> Result {
 fn run_pull(task: &Pull) -> Result {
     let hub = hub(&task.url, &task.access)?;
     let store = Store::new(&task.map, KEEP);
-    store.refuse_symlink()?;
+    let host = match task.unregistered {
+        true => None,
+        false => Some(instance::host(task.host.as_deref())?),
+    };
+    // a host that cannot take the map must not be waited for, nor report another cluster's map
+    store.check_place()?;
+    let none = || {
+        Failure::new(
+            NO_INPUT,
+            format_args!("{}: no map was pushed there yet", task.url),
+        )
+    };
+    let head = hub.head()?.ok_or_else(none)?;
+    if let Ok(Some(map)) = store.current() {
+        check_identity(&*hub, &head, &map)?;
+    }
     let accept = Accept {
         back: task.allow.contains(&AllowPull::Back),
         fork: task.allow.contains(&AllowPull::Fork),
     };
-    let registered = match task.unregistered {
-        true => None,
-        false => {
-            let host = instance::host(task.host.as_deref())?;
-            watch::register(&*hub, &host, &task.map)?
-        }
-    };
+    let mut registered = None;
+    let mut is_new = false;
+    if let Some(host) = &host {
+        let known = hub.shared().map(|to| to.hosts()).transpose()?;
+        let is_other = |known: &Host| known.report.host != *host;
+        is_new = known.is_some_and(|hosts| hosts.iter().all(is_other));
+        registered = watch::register(&*hub, host, &task.map)?;
+    }
     let before = store.current();
-    let Some(pulled) = pull(&*hub, &store, KEEP, accept)? else {
-        return Err(Failure::new(
-            NO_INPUT,
-            format_args!("{}: no map was pushed there yet", task.url),
-        ));
-    };
+    let pulled = pull(&*hub, &store, KEEP, accept)?.ok_or_else(none)?;
     let head = &pulled.head;
     if let (Some(mut report), Some(to)) = (registered, hub.shared()) {
         report.epoch = head.epoch;
@@ -126,15 +137,23 @@ fn run_pull(task: &Pull) -> Result {
         to.report(&report, false)?;
     }
     let map = task.map.display();
-    let mended = match (before, pulled.standing) {
+    let told = |mended: &str| format!("{}{mended}", head.told());
+    let text = match (before, pulled.standing) {
         (Ok(Some(_)), store::Standing::Same) => {
-            return out(&format!("{map}: epoch {} is here already\n", head.epoch))
+            format!("epoch {} is here already", head.epoch)
         }
-        (Ok(None), store::Standing::First) | (Ok(Some(_)), _) => "",
-        (Ok(None), _) => "; the map here was missing, and is replaced",
-        (Err(_), _) => "; the map here was damaged, and is replaced",
+        (Ok(None), store::Standing::First) | (Ok(Some(_)), _) => told(""),
+        (Ok(None), _) => told("; the map here was missing, and is replaced"),
+        (Err(_), _) => told("; the map here was damaged, and is replaced"),
     };
-    out(&format!("{map}: {}{mended}\n", head.told()))
+    out(&format!("{map}: {text}\n"))?;
+    if let Some(host) = host.filter(|_| is_new) {
+        watch::say(&format!(
+            "registered as host {host}: who waits for all hosts waits for this one from now on; \
+             operators pull with --unregistered"
+        ));
+    }
+    Ok(())
 }
 
 fn run_watch(task: Watch) -> Result {

@@ -379,10 +379,16 @@ impl Watch {
         let Some(head) = self.head.clone() else {
             if !self.said_empty {
                 self.said_empty = true;
-                say(&format!(
-                    "{}: the hub has no map yet; this host waits for the first push there",
-                    self.options.url
-                ));
+                let url = &self.options.url;
+                say(&match self.here.held() {
+                    None => format!(
+                        "{url}: the hub has no map yet; this host waits for the first push there"
+                    ),
+                    Some((epoch, _)) => format!(
+                        "{url}: the hub has no map, and epoch {epoch} stays here; is its directory \
+                         mounted? if it has lost its map, push the newest one there with --allow first"
+                    ),
+                });
             }
             self.note_problem();
             return Ok(());

@@ -176,6 +176,14 @@ impl Store {
         }
     }
 
+    /// Checks that a map can be installed here, whichever arrives.
+    ///
+    /// Errors: a file that is no map, or is damaged, whose history is lost, too.
+    pub fn check_place(&self) -> Result<()> {
+        self.refuse_symlink()?;
+        self.present().map(drop)
+    }
+
     fn standing_to(&self, present: &Map, arrival: Arrival) -> Result<Standing> {
         let new = arrival.map;
         if (present.name(), present.map_id()) != (new.name(), new.map_id()) {
