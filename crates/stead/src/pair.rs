@@ -198,14 +198,15 @@ impl Pair {
 
     /// Returns the nodes to read a key from, in this order. The first node that answers decides,
     /// also when it answers that there is no such key. Go on to the next node only when one does
-    /// not answer at all: docs/placement.md, "Carry", says why.
+    /// not answer at all: docs/placement.md, "Carry", says why. Their numbers are those of the pair:
+    /// ask [`Pair::node`], [`Pair::name`] or [`Pair::attribute`], and not one of its maps.
     #[inline]
     pub fn reads(&self, key: &[u8]) -> Nodes<'_> {
         self.reads_point(self.new.point(key))
     }
 
     /// Returns the nodes to write a key to, or to delete it from, in this order. The write is done
-    /// when all of them have it.
+    /// when all of them have it. Their numbers are those of the pair, as with [`Pair::reads`].
     #[inline]
     pub fn writes(&self, key: &[u8]) -> Nodes<'_> {
         self.writes_point(self.new.point(key))

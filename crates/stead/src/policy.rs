@@ -10,7 +10,8 @@ pub(crate) const NODES_MAX: usize = 65_536;
 pub(crate) const REPLICAS_MAX: u32 = 255;
 
 /// A node, identified by its position in the list of nodes of a map, counted from 0. The list is
-/// sorted by name.
+/// sorted by name, so another epoch may give the same node another number. Nodes of a
+/// [`Pair`](crate::Pair) have numbers of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 

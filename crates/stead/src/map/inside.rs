@@ -216,8 +216,23 @@ impl Map {
         })
     }
 
-    /// Returns the node with this number in this map.
+    /// Returns the node with this number in this map. Numbers belong to one map: those of another
+    /// epoch name other nodes, and those of a [`Pair`](crate::Pair) are for its own `node`.
+    ///
+    /// Panics: when this map has no node with this number.
+    #[track_caller]
     pub fn node(&self, id: NodeId) -> Node<'_> {
+        let count = self.count(NODES);
+        assert!(
+            (id.0 as usize) < count,
+            "there is no node {}; this map has {count} nodes, numbered from 0; is the number that of \
+             another map, or of a pair?",
+            id.0
+        );
+        self.own_node(id)
+    }
+
+    fn own_node(&self, id: NodeId) -> Node<'_> {
         Node { map: self, id }
     }
 
@@ -227,13 +242,14 @@ impl Map {
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.node(NodeId(middle)).name() < name {
+            if self.own_node(NodeId(middle)).name() < name {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        Some(self.node(NodeId(low))).filter(|node| low < count && node.name() == name)
+        let found = Some(NodeId(low)).filter(|id| id.0 < count)?;
+        Some(self.own_node(found)).filter(|node| node.name() == name)
     }
 
     /// Returns the policies: the named ones in the order of names, then the unnamed ones in the
@@ -245,8 +261,24 @@ impl Map {
         })
     }
 
-    /// Returns the policy with this number in this map.
+    /// Returns the policy with this number in this map; numbers belong to one map.
+    ///
+    /// Panics: when this map has no policy with this number.
+    #[track_caller]
     pub fn policy(&self, id: PolicyId) -> Policy<'_> {
+        let count = self.count(POLICIES);
+        assert!(
+            (id.0 as usize) < count,
+            "there is no policy {}; this map has {count} policies, numbered from 0; is the number \
+             that of another map?",
+            id.0
+        );
+        self.own_policy(id)
+    }
+
+    /// The same, with a number that this map has given.
+    #[inline]
+    pub(super) fn own_policy(&self, id: PolicyId) -> Policy<'_> {
         Policy { map: self, id }
     }
 

@@ -43,7 +43,7 @@ impl Map {
 
     /// Returns all nodes of a point, primary first.
     pub fn locate_all_point(&self, point: Point) -> Members<'_> {
-        self.policy(self.policy_of(point)).members()
+        self.own_policy(self.policy_of(point)).members()
     }
 
     /// Returns the policy that holds a point, pins applied.

@@ -144,3 +144,34 @@ fn a_wrong_entry_of_the_index_is_refused_wherever_it_is() {
         }
     }
 }
+
+#[test]
+fn a_number_of_another_map_is_refused() {
+    let map = map([1 << 60, 1 << 61].into_iter(), true, &[]);
+    let said = |ask: &dyn Fn()| {
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ask)).unwrap_err();
+        panic.downcast_ref::<String>().cloned().unwrap_or_default()
+    };
+    for number in [NODES, 99, u32::MAX] {
+        let told = said(&|| {
+            map.node(NodeId(number));
+        });
+        let part = format!("there is no node {number}; this map has {NODES} nodes");
+        assert!(told.starts_with(&part), "{told}");
+        let told = said(&|| {
+            map.policy(PolicyId(number));
+        });
+        assert!(
+            told.starts_with(&format!("there is no policy {number}; ")),
+            "{told}"
+        );
+    }
+    // the control: its own numbers, and names that come after all others
+    assert_eq!(
+        map.nodes()
+            .filter(|node| map.node(node.id).name() == node.name())
+            .count(),
+        NODES as usize
+    );
+    assert!(map.node_named("\u{10ffff}").is_none());
+}
