@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A key is hashed once for both maps. A list is read in place from both; nothing is allocated,
-//! except for policies of more than [`SHORT`] nodes.
+//! except for policies of more than 64 nodes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The points of many keys at once.
 //!
-//! [`points`] gives exactly what [`Hash::point_of`] gives for each key. It is quicker because
+//! [`points`] gives exactly what `Hash::point_of` gives for each key. It is quicker because
 //! several keys are hashed side by side in vector registers. A [`Kernel`] is the code for one kind
 //! of processor.
 //!
