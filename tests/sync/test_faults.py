@@ -223,7 +223,7 @@ def damages(whole):
 
 
 def test_an_epoch_that_the_hub_does_not_have_confirms_nothing(site):
-    anna, host = followed(site, "a", "b")
+    _, host = followed(site, "a", "b")
     late = site.host("web2")
     late.wait(1)
     # somebody changes the map of a host instead of the operator's

@@ -88,8 +88,8 @@
 //! # While data moves
 //!
 //! A new map moves no data. If data is carried to its new places while it is used, programs open a
-//! [`Pair`] instead of a map: [`Pair::reads`] and [`Pair::writes`] name nodes of the old and the new
-//! map, in the order of the state of the carry. Their numbers are those of the pair, so ask
+//! [`Pair`] instead of a map: [`Pair::reads`] and [`Pair::writes`] name nodes of the old and the
+//! new map, in the order of the state of the carry. Their numbers are those of the pair, so ask
 //! [`Pair::node`] for their names and attributes. Without a carry both lists are the nodes of the
 //! map.
 //!

@@ -74,7 +74,10 @@ impl Map {
         }
         for j in 1..=DRAWS {
             list.make_set_if_worth_it();
-            for node in self.own_policy(self.base_policy_of(mix(point, j))).members() {
+            for node in self
+                .own_policy(self.base_policy_of(mix(point, j)))
+                .members()
+            {
                 if list.may_have(node) {
                     list.push(node);
                     if list.full() {

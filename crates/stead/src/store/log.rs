@@ -34,7 +34,8 @@ pub struct Entry {
     /// The digest of its map, in hex digits.
     pub digest: String,
     /// The digest of the epoch before; 64 zeros for the first epoch. A log also keeps what was made
-    /// beside the map and given up, so this alone says which entries belong to a map: see [`line()`].
+    /// beside the map and given up, so this alone says which entries belong to a map: see
+    /// [`line()`].
     pub parent: String,
     /// When it was published, such as `2026-11-22T21:09:00Z`.
     pub time: String,
