@@ -204,6 +204,40 @@ class RedisKind(Kind):
         return f"[redis]\nserver = '{roots}/{{node}}/s'\n"
 
 
+class Named:
+    """A client whose application gives names to its keys: `cart:KEY`."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def put(self, key, value):
+        self.client.put(f"cart:{key}", value)
+
+    def delete(self, key):
+        self.client.delete(f"cart:{key}")
+
+    def get(self, key):
+        return self.client.get(f"cart:{key}")
+
+    def close(self):
+        self.client.close()
+
+    all = Memcached.all
+
+
+def named(kind):
+    """The kind with names, and a pattern for them."""
+
+    class NamedKind(kind):
+        def connect(self, directory):
+            return Named(super().connect(directory))
+
+        def file(self, roots):
+            return super().file(roots) + "pattern = '{any}:{key}'\n"
+
+    return NamedKind
+
+
 class SqlKind(Kind):
     """Databases: each node gets a copy of one that is made once."""
 
@@ -376,7 +410,7 @@ class ServerCarry(Carry):
         # how often an application had to wait for a server
         self.servers, self.waited = {}, 0
         site.place.chmod(0o711)
-        self.kind = KINDS[kind](site.place)
+        self.kind = kind(site.place)
         super().__init__(site, *arguments, **more)
 
     def __enter__(self):

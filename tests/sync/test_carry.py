@@ -289,7 +289,7 @@ def test_values_that_differ_end_the_carry_before_anything_is_removed(programs, p
         forgotten(both[:2])
         done = carry.run("--until", "both_new_first")
         assert done.returncode == 0, done.stderr
-        note = "with another value at the new place, which stays: 2 items, such as "
+        note = "with another value at the new place: 2 items, such as "
         assert note in done.stdout, done.stdout
         forgotten(both[:3])
         # a second run looks at all of them again

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 
 import pytest
-from carry_servers import KINDS, ServerCarry, program
+from carry_servers import KINDS, ServerCarry, named, program
 from carry_site import kill
 from sync_servers import wait_for
 from sync_site import Site
@@ -50,7 +50,7 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
     site = Site(programs, place, f"file://{place}/shared/members.map")
     # so slowly that each kill finds it at work
     limits = f"items_per_second = {60 / KILLS:.0f}\nworkers = 2"
-    with site, ServerCarry(site, kind, KEYS, ("a", "b"), limits=limits) as carry:
+    with site, ServerCarry(site, KINDS[kind], KEYS, ("a", "b"), limits=limits) as carry:
         carry.fill()
         carry.start()
         carry.begin("a", "b", "c")
@@ -85,3 +85,39 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
     if ledger.forgotten:
         told += f" ({ledger.forgotten} forgotten by the killed cache)"
     record_property(f"{kind}:", f"{told}; {keys} keys, 0 lost, 0 back, 0 twice")
+
+
+@pytest.mark.parametrize("kind", ["memcached", "redis"])
+def test_keys_are_found_in_names(programs, place, kind):
+    missing = [name for name in KINDS[kind].needs if not program(name)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} are not installed")
+    (place / "shared").mkdir()
+    site = Site(programs, place, f"file://{place}/shared/members.map")
+    with site, ServerCarry(site, named(KINDS[kind]), KEYS, ("a", "b")) as carry:
+        carry.fill()
+        # names that are none of the application's
+        plain = KINDS[kind](place).connect(carry.roots / "a")
+        for n in range(3):
+            plain.put(f"lock{n}", "x")
+        carry.begin("a", "b", "c")
+        text = carry.file.read_text()
+        for pattern, code, told in [
+            ("{key}", 66, "are at nodes where neither map places their keys"),
+            ("{any}", 64, "write {key}"),
+        ]:
+            carry.file.write_text(text.replace("{any}:{key}", pattern))
+            done = carry.run()
+            assert done.returncode == code and told in done.stderr, done
+            assert carry.state() == "old"
+        carry.file.write_text(text)
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        note = "3 keys do not fit the pattern {any}:{key} and were left alone, such as "
+        assert note in done.stdout, done.stdout
+        assert [plain.get(f"lock{n}") for n in range(3)] == ["x"] * 3
+        plain.close()
+        carry.judge()
+        found = carry.copies()
+        assert set(found) == set(KEYS)
+        assert any("c" in nodes for nodes in found.values())

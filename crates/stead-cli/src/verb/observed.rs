@@ -19,6 +19,34 @@ use crate::text::{count, Table};
 const LISTED: usize = 10;
 /// The largest number of keys that are tried on each ring.
 const TRIED: usize = 10_000;
+
+/// Keys from all of a list, however long it is: every n-th one. A list is often written server by
+/// server, so its first keys may all be of one server, and say nothing about the others.
+struct Sample {
+    kept: Vec<(Vec<u8>, NodeId)>,
+    /// every which key is kept
+    step: u64,
+    seen: u64,
+}
+
+impl Sample {
+    fn add(&mut self, key: &[u8], node: NodeId) {
+        if self.seen % self.step == 0 {
+            if self.kept.len() == TRIED {
+                let mut number = 0;
+                self.kept.retain(|_| {
+                    number += 1;
+                    number % 2 == 1
+                });
+                self.step *= 2;
+            }
+            if self.seen % self.step == 0 {
+                self.kept.push((key.to_owned(), node));
+            }
+        }
+        self.seen += 1;
+    }
+}
 /// The kind of ring that lists the holders of each bucket.
 pub const EXPLICIT: &str = "explicit";
 /// The number of rings that are listed.
@@ -89,7 +117,11 @@ impl Observed {
             listed: Vec::new(),
             rings: Vec::new(),
         };
-        let mut tried: Vec<(Vec<u8>, NodeId)> = Vec::new();
+        let mut tried = Sample {
+            kept: Vec::new(),
+            step: 1,
+            seen: 0,
+        };
         let mut wrong = None;
         input::lines(pairs, |line| {
             observed.keys += 1;
@@ -106,8 +138,7 @@ impl Observed {
             };
             match names.get(node) {
                 None => *observed.unknown_nodes.entry(node.to_owned()).or_default() += 1,
-                Some(id) if tried.len() < TRIED => tried.push((key.to_owned(), *id)),
-                Some(_) => {}
+                Some(id) => tried.add(key, *id),
             }
             // each copy is where the map says
             let is_there = |id: &NodeId| map.locate_all(key).any(|one| one == *id);
@@ -142,7 +173,7 @@ impl Observed {
             ));
         }
         if observed.elsewhere > 0 {
-            observed.rings = agreements(map, &tried);
+            observed.rings = agreements(map, &tried.kept);
         }
         Ok(observed)
     }

@@ -357,6 +357,29 @@ fn what_production_does_is_compared_and_its_ring_found() {
         said.contains(&format!("{ring} with the servers in this order: {servers}")),
         "{said}"
     );
+    // written server by server, as scans are: the first keys are all of one server
+    let mut sorted: Vec<(u64, String)> = (0..60_000)
+        .map(|i| format!("k{i}"))
+        .map(|key| (crc32.value(key.as_bytes()) % 3, key))
+        .collect();
+    sorted.sort();
+    let names = ["db1", "db2", "db3"];
+    let lines = sorted
+        .iter()
+        .map(|(at, key)| format!("{key}\t{}\n", names[*at as usize]));
+    let list: String = lines.collect();
+    let ran = dir.feed(
+        &["check", "u.map", "--observed", "-", "--json"],
+        list.as_bytes(),
+    );
+    let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    let rings = said["rings"].as_array().unwrap();
+    let all = |ring: &&serde_json::Value| ring["agree"] == ring["keys"];
+    let right: Vec<_> = rings.iter().filter(all).collect();
+    assert_eq!(right.len(), 1, "{rings:?}");
+    assert_eq!(right[0]["set"][1], "hash=crc32");
+    let tried = right[0]["keys"].as_u64().unwrap();
+    assert!((5_000..=10_000).contains(&tried), "{tried}");
     // a rule that stead does not know: what agrees by chance is not listed
     let unknown: String = (0..600)
         .map(|i| format!("k{i}\t{}\n", order[((i * 2_654_435_761) >> 16) % 3]))

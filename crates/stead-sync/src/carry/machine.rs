@@ -586,8 +586,9 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
             tally.first_misplaced()
         )),
         Task::Check if counts.different > 0 => notes.push(format!(
-            "with another value at the new place, which stays: {}, such as {}; two programs wrote \
-             one key at once, or one that does not follow the map wrote to the old place only",
+            "with another value at the new place: {}, such as {}; the new place's value stays, and \
+             the old one will be removed; two programs wrote one key at once, or one that does not \
+             follow the map wrote to the old place only",
             items(counts.different),
             tally.first_differing()
         )),
@@ -768,7 +769,7 @@ mod tests {
         tally.differ("n3", &Item::of_key("carl"));
         let found = noted(Task::Check, &tally).concat();
         assert!(
-            found.contains("stays: 1 item, such as carl at node n3;"),
+            found.contains("another value at the new place: 1 item, such as carl at node n3;"),
             "{found}"
         );
         tally.overrule("n4", &Item::of_key("dora"));

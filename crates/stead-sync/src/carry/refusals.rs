@@ -89,7 +89,8 @@ pub fn only_new(from: &Node, to: &Node) -> Fault {
     Fault::final_one(format_args!(
         "only its new place, node {}, has it, and verifying would remove it there: a program that \
          does not follow the carry may write to new places only, or an earlier change moved data \
-         without a carry; copy what is right to node {}, and raise limits.only_new for what is not",
+         without a carry (then go back with a plain `stead rollback`); copy what is right to node {}; \
+         raising limits.only_new deletes these copies, which are the only ones",
         to.name, from.name
     ))
 }

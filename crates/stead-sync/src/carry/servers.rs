@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::kind::Kind;
 use super::memcached::Memcached;
+use super::names::Names;
 use crate::access::Secret;
 use crate::exit::{Failure, Result, NO_INPUT, USAGE};
 
@@ -21,6 +22,8 @@ type Made = Result<Box<dyn Kind>>;
 pub struct MemcachedOptions {
     /// The address of a node: `HOST:PORT`, or the path of a socket.
     pub server: String,
+    /// Where in a name the key is, such as `shop:{key}`; by default the name is the key.
+    pub pattern: Option<String>,
 }
 
 /// `[redis]`.
@@ -36,6 +39,8 @@ pub struct RedisOptions {
     /// Whether the servers are caches, which evict keys.
     #[serde(default)]
     pub cache: bool,
+    /// Where in a name the key is, such as `shop:{key}`; by default the name is the key.
+    pub pattern: Option<String>,
 }
 
 /// `[postgresql]` and `[mariadb]`.
@@ -67,20 +72,29 @@ pub struct TableOptions {
 
 impl MemcachedOptions {
     /// Returns the kind.
+    ///
+    /// Errors: what is wrong with the pattern.
     pub fn kind(&self) -> Made {
-        Ok(Box::new(Memcached::new(self.server.clone())))
+        let names = names(self.pattern.as_deref())?;
+        Ok(Box::new(Memcached::new(self.server.clone(), names)))
     }
 }
 
 impl RedisOptions {
     /// Returns the kind. Relative paths begin at `directory`.
     ///
-    /// Errors: a password that cannot be read.
+    /// Errors: a password that cannot be read; a wrong pattern.
     #[cfg(feature = "redis")]
     pub fn kind(&self, directory: &Path) -> Made {
         let password = password(self.password_file.as_deref(), directory)?;
         let (server, user) = (self.server.clone(), self.user.clone());
-        let kind = super::redis::Redis::new(server, user, password, self.cache);
+        let kind = super::redis::Redis::new(
+            server,
+            user,
+            password,
+            self.cache,
+            names(self.pattern.as_deref())?,
+        );
         Ok(Box::new(kind))
     }
 
@@ -140,6 +154,10 @@ impl SqlOptions {
         let kind = Sql::<D>::new(self.connection.clone(), login, named.collect());
         Ok(Box::new(kind.with_everywhere(self.everywhere.clone())))
     }
+}
+
+fn names(pattern: Option<&str>) -> Result<Names> {
+    Names::parse(pattern).map_err(|why| Failure::new(USAGE, why))
 }
 
 /// Returns the password, if there is one.

@@ -11,6 +11,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::carry::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use crate::carry::names::Names;
 use crate::carry::pool::Pool;
 
 use meta::{Connection, Stored};
@@ -19,14 +20,16 @@ use meta::{Connection, Stored};
 pub struct Memcached {
     /// the address of a node: `HOST:PORT` or a path, with attributes in braces
     server: String,
+    names: Names,
     pool: Pool<Connection>,
 }
 
 impl Memcached {
-    /// Returns the kind, given the template of the addresses.
-    pub fn new(server: String) -> Memcached {
+    /// Returns the kind, given the template of the addresses, and what the names are.
+    pub fn new(server: String, names: Names) -> Memcached {
         Memcached {
             server,
+            names,
             pool: Pool::default(),
         }
     }
@@ -40,7 +43,7 @@ impl Memcached {
     }
 
     fn get(&self, node: &Node, item: &Item) -> Done<Option<Stored>> {
-        self.with(node, |connection| connection.get(&item.key))
+        self.with(node, |connection| connection.get(&item.name))
     }
 }
 
@@ -65,7 +68,7 @@ impl Kind for Memcached {
     }
 
     fn about(&self) -> About {
-        About::of("[memcached]", "")
+        About::of("[memcached]", self.names.text())
     }
 
     fn keys(
@@ -78,6 +81,7 @@ impl Kind for Memcached {
         // memcached sends the listing from the thread that frees what has expired, and breaks it
         // off when nobody reads it for long. So it is written to a file first
         let lost = |e: io::Error| Fault::final_one(format_args!("cannot write a listing: {e}"));
+        self.names.begin(node);
         let mut file = tempfile::tempfile().map_err(lost)?;
         let mut written = Ok(());
         let mut out = BufWriter::new(&mut file);
@@ -96,11 +100,19 @@ impl Kind for Memcached {
         while !stop.load(Ordering::Relaxed) && listing.read(&mut size).map_err(lost)? == 1 {
             let mut key = vec![0; usize::from(size[0])];
             listing.read_exact(&mut key).map_err(lost)?;
-            if !each(Item::of_key(key)) {
+            if !self.names.item(node, key).is_none_or(&mut *each) {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn left_alone(&self) -> u64 {
+        self.names.left_alone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.names.notes()
     }
 
     fn is_ordered(&self) -> bool {
@@ -112,7 +124,7 @@ impl Kind for Memcached {
     }
 
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>> {
-        let cas = self.with(node, |connection| connection.cas(&item.key))?;
+        let cas = self.with(node, |connection| connection.cas(&item.name))?;
         Ok(cas.map(version))
     }
 
@@ -120,7 +132,7 @@ impl Kind for Memcached {
         let Some(stored) = self.get(from, item)? else {
             return Ok(Added::Gone);
         };
-        let added = self.with(to, |connection| connection.add(&item.key, &stored))?;
+        let added = self.with(to, |connection| connection.add(&item.name, &stored))?;
         Ok(match added {
             None => Added::Present,
             Some(cas) => Added::Copied {
@@ -147,6 +159,6 @@ impl Kind for Memcached {
             return Ok(false);
         };
         let cas = u64::from_le_bytes(cas);
-        self.with(node, |connection| connection.remove(&item.key, cas))
+        self.with(node, |connection| connection.remove(&item.name, cas))
     }
 }

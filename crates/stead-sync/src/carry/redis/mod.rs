@@ -13,6 +13,7 @@ use crate::access::Secret;
 use crate::carry::kind::{
     each_or_all, only, About, Added, Compared, Done, Fault, Item, Kind, Node, Version,
 };
+use crate::carry::names::Names;
 use crate::carry::pool::Pool;
 
 use session::{Goal, Held, Session};
@@ -28,22 +29,25 @@ pub struct Redis {
     password: Option<Secret>,
     /// whether the servers are caches, which evict keys
     cache: bool,
+    names: Names,
     pool: Pool<Session>,
 }
 
 impl Redis {
-    /// Returns the kind, given the template of the addresses, and who logs in.
+    /// Returns the kind, given the template of the addresses, who logs in, and what the names are.
     pub fn new(
         server: String,
         user: Option<String>,
         password: Option<Secret>,
         cache: bool,
+        names: Names,
     ) -> Redis {
         Redis {
             server,
             user,
             password,
             cache,
+            names,
             pool: Pool::default(),
         }
     }
@@ -60,7 +64,7 @@ impl Redis {
     /// cannot be read does not hold up the others.
     fn read(&self, node: &Node, items: &[&Item], goal: Goal) -> Vec<Done<Option<Held>>> {
         each_or_all(items.len(), |range| {
-            let keys: Vec<&[u8]> = items[range].iter().map(|item| &item.key[..]).collect();
+            let keys: Vec<&[u8]> = items[range].iter().map(|item| &item.name[..]).collect();
             self.with(node, |session| session.read(&keys, goal))
         })
     }
@@ -83,7 +87,7 @@ impl Kind for Redis {
     }
 
     fn about(&self) -> About {
-        About::of("[redis]", "")
+        About::of("[redis]", self.names.text())
     }
 
     fn keys(
@@ -94,10 +98,12 @@ impl Kind for Redis {
         each: &mut dyn FnMut(Item) -> bool,
     ) -> Done {
         let mut cursor = 0;
+        self.names.begin(node);
         loop {
             let (next, keys) = self.with(node, |session| session.page(cursor))?;
             for key in keys {
-                if stop.load(Ordering::Relaxed) || !each(Item::of_key(key)) {
+                let item = self.names.item(node, key);
+                if stop.load(Ordering::Relaxed) || !item.is_none_or(&mut *each) {
                     return Ok(());
                 }
             }
@@ -126,6 +132,14 @@ impl Kind for Redis {
                 node.name
             )
         }))
+    }
+
+    fn left_alone(&self) -> u64 {
+        self.names.left_alone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.names.notes()
     }
 
     fn is_ordered(&self) -> bool {
@@ -168,7 +182,7 @@ impl Kind for Redis {
             let Some(held) = held? else {
                 return Ok(Added::Gone);
             };
-            let added = self.with(to, |session| session.add(&item.key, &held))?;
+            let added = self.with(to, |session| session.add(&item.name, &held))?;
             Ok(match added {
                 false => Added::Present,
                 true => Added::Copied {
@@ -203,7 +217,7 @@ impl Kind for Redis {
     fn remove_all(&self, node: &Node, items: &[(&Item, &Version)]) -> Vec<Done<bool>> {
         each_or_all(items.len(), |range| {
             let pairs = items[range].iter();
-            let pairs: Vec<_> = pairs.map(|(item, v)| (&item.key[..], *v)).collect();
+            let pairs: Vec<_> = pairs.map(|(item, v)| (&item.name[..], *v)).collect();
             self.with(node, |session| session.remove(&pairs))
         })
     }
