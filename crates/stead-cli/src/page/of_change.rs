@@ -9,21 +9,23 @@ use super::html::{element, section, Html};
 use super::pictures::Pictures;
 use super::places::origin;
 use super::template::Page;
-use super::tiles::{command, facts, notices, tiles, Tile};
+use super::tiles::{banner, command, facts, not_to_be_used, notices, tiles, Tile};
 use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
 use crate::change::{self, Change, TO_BE_CARRIED};
 use crate::input::hex;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
-/// the second may be that of a plan. `history` has maps where data was when a carry began. Fails if
-/// the maps belong to different clusters.
+/// the second may be that of a plan. `history` has maps where data was when a carry began, and
+/// `outdated` says which of the maps is not the newest. Fails if the maps belong to different
+/// clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
     files: [&str; 2],
     is_planned: bool,
     history: &[Map],
+    outdated: &[String],
 ) -> stead::Result<String> {
     let new = &change.new;
     let old = change.old.as_ref().unwrap_or(new);
@@ -35,6 +37,9 @@ pub fn of_change(
         .strip_prefix(&format!("{}: ", new.name()))
         .unwrap_or(&headline);
     head.add(element("p", &[("class", "headline")], headline));
+    for problem in outdated {
+        head.add(banner(false, &not_to_be_used(problem)));
+    }
     let mut said = change.told(report);
     if change.is_to_be_carried(report) {
         said.push(Said::plain(TO_BE_CARRIED));

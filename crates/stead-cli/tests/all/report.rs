@@ -188,6 +188,60 @@ fn a_damaged_epoch_of_the_history_is_told_in_the_page() {
 }
 
 #[test]
+fn a_page_of_an_old_map_says_so_where_it_begins() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    let newest = place.run(&["report", "m.map", "-o", "-"]);
+    assert_eq!(newest.error, "");
+    let problem = "his map is epoch 1, and its history has epoch 2: an old map was put back, or \
+                   the newer one was not brought here";
+    let told = format!("</span>T{problem}; do not use this page</p>");
+    assert!(!String::from_utf8_lossy(&newest.out).contains(problem));
+    let old = fs::read(place.file("m.map.history/1")).unwrap();
+    place.write("m.map", &old);
+    // a map that is read without its history tells nothing
+    place.write("alone.map", &old);
+    let alone = place.run(&["report", "alone.map", "-o", "-"]);
+    let green = "<p class=\"banner good\">";
+    assert_eq!(alone.error, "");
+    assert!(String::from_utf8_lossy(&alone.out).contains(green));
+
+    let ran = place.run(&["report", "m.map", "-o", "-"]);
+    let note = format!("stead: m.map: t{problem}; `stead check` says what to do\n");
+    assert_eq!((ran.code, ran.error.as_str()), (0, note.as_str()));
+    let html = String::from_utf8(ran.out).unwrap();
+    let (head, main) = html.split_once("<main").unwrap();
+    assert!(head.contains(&told) && !head.contains(green), "{head}");
+    let line = format!(
+        "BROKEN</span><span class=\"check\">history</span><span class=\"found\">t{problem}"
+    );
+    assert!(main.contains(&line));
+    place
+        .run(&["check", "m.map"])
+        .failed(1, &["the map has epoch 1"]);
+
+    // a change from it, and a change to it
+    place.write("two.map", fs::read(place.file("m.map.history/2")).unwrap());
+    for maps in [["m.map", "two.map"], ["two.map", "m.map"]] {
+        let ran = place.run(&["report", maps[0], maps[1], "-o", "-"]);
+        assert_eq!((ran.code, ran.error.as_str()), (0, note.as_str()));
+        assert!(String::from_utf8_lossy(&ran.out).contains(&told));
+    }
+}
+
+#[test]
+fn a_damaged_epoch_of_the_history_is_not_called_well() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    place.write("m.map.history/1", "damaged");
+    let html = place.good(&["report", "m.map", "-o", "-"]);
+    assert!(html.contains("an epoch of the history is damaged</p>"));
+    assert!(!html.contains("<p class=\"banner good\">"));
+    assert!(html.contains("BROKEN</span><span class=\"check\">history</span>"));
+    place.run(&["check", "m.map"]).failed(1, &["is damaged"]);
+}
+
+#[test]
 fn the_script_of_the_page_has_every_hash() {
     let script = template("hashes.js");
     for function in Function::all() {
