@@ -120,8 +120,9 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
             runs,
         });
     }
-    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
-    let groups = Groups::of(&members, &labels);
+    // in another cluster a node does not come later
+    let arrivals = rows.iter().filter(|_| one).map(|row| row.label.clone());
+    let groups = Groups::of(&members, &arrivals.collect::<Vec<_>>());
     let panel = Panel {
         title: String::new(),
         bands,
@@ -193,8 +194,17 @@ fn words(rows: &[Row], nodes: usize, one: bool) -> (String, Vec<String>) {
         true => " The line above a row marks what has another node than before.",
         false => "",
     };
-    let nodes = count(nodes, "node");
-    let line = format!("{who}, along the hash space; {nodes} in all.{marks}");
+    let others = match one {
+        true => "",
+        false => {
+            " The rows are maps of different clusters; nodes of the same name have the same colour."
+        }
+    };
+    let nodes = match one {
+        true => format!("{} in all", count(nodes, "node")),
+        false => format!("{} by name", count(nodes, "node")),
+    };
+    let line = format!("{who}, along the hash space; {nodes}.{marks}{others}");
     (title, vec![line])
 }
 
