@@ -3,6 +3,9 @@
 //! fault domain, or ranges of their names.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use stead::Map;
 
 use crate::colours::STYLES;
 use crate::figures::count;
@@ -160,6 +163,23 @@ fn ordered(members: &[Member]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by(|a, b| natural(&members[*a].name, &members[*b].name).then(a.cmp(b)));
     order
+}
+
+/// Returns the nodes of maps, for [`Options::nodes`](crate::Options). A node that was renamed is one
+/// node, under its first name.
+pub fn nodes_of<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Vec<String> {
+    let mut known: HashSet<String> = HashSet::new();
+    let mut nodes: Vec<String> = Vec::new();
+    for map in maps {
+        for node in map.nodes() {
+            let was = node.formerly().filter(|was| known.contains(*was));
+            let is_renamed = was.is_some_and(|was| map.node_named(was).is_none());
+            if known.insert(node.name().to_owned()) && !is_renamed {
+                nodes.push(node.name().to_owned());
+            }
+        }
+    }
+    nodes
 }
 
 /// Compares names in the order that people expect: `n2` before `n10`.
