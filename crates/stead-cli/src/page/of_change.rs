@@ -12,8 +12,9 @@ use super::template::Page;
 use super::tiles::{banner, command, facts, not_to_be_used, notices, tiles, Tile};
 use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
-use crate::change::{self, Change, TO_BE_CARRIED};
+use crate::change::{self, Change};
 use crate::input::hex;
+use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
 /// the second may be that of a plan. `history` has maps where data was when a carry began, and
@@ -42,7 +43,7 @@ pub fn of_change(
     }
     let mut said = change.told(report);
     if change.is_to_be_carried(report) {
-        said.push(Said::plain(TO_BE_CARRIED));
+        said.push(Said::plain(to_be_copied(report)));
     }
     head.add(notices(&said));
     head.add(figures(report));
@@ -90,6 +91,18 @@ pub fn of_change(
         styles,
     }
     .html(data.as_ref()))
+}
+
+/// Says what becomes of the data that moves, for people who type no commands.
+fn to_be_copied(report: &Report) -> String {
+    let copies = report.copies.as_ref();
+    let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
+    let moved = copies.map_or(0, |copies| copies.copied.count() + copies.pinned.count());
+    format!(
+        "Programs will look for the moved {} at its new places at once. A cache refills itself; \
+         other data must be copied, or carried (apply --carry).",
+        part(moved, of)
+    )
 }
 
 fn figures(report: &Report) -> Html {
@@ -146,11 +159,14 @@ fn figures(report: &Report) -> Html {
         Tile::new(
             "Slices",
             grouped(report.slices as u64),
-            format!(
-                "{}, {}",
-                before(report.old_slices, report.slices),
-                size(report.bytes)
-            ),
+            match report.old_slices {
+                Some(old) if old != report.slices => format!(
+                    "before: {}; map file {}",
+                    count(old, "slice"),
+                    size(report.bytes)
+                ),
+                _ => format!("as before; map file {}", size(report.bytes)),
+            },
         ),
     ];
     if let Some(to_come) = &report.to_come {

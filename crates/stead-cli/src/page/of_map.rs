@@ -177,7 +177,7 @@ fn figures(facts: &Facts) -> Html {
             "Slices",
             grouped(map.base_count() as u64),
             match by_hand.is_empty() {
-                true => size(map.bytes().len()),
+                true => format!("map file {}", size(map.bytes().len())),
                 false => format!("with {}", by_hand.join(" and ")),
             },
         ),

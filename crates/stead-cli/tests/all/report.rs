@@ -155,9 +155,13 @@ fn a_saved_plan_is_shown_like_the_map_that_it_makes() {
     place.good(&["apply", "next.toml", "m.map"]);
     let applied = place.good(&["report", "old.map", "m.map", "-o", "-"]);
     // the one says what is still to be done
-    let notice = "<ul class=\"notices\"><li>a map moves no data: a cache refills itself; to \
-        carry the rest, apply --carry</li></ul>";
+    let notice = "<ul class=\"notices\"><li>Programs will look for the moved 25.00 % at its new \
+        places at once. A cache refills itself; other data must be copied, or carried (apply \
+        --carry).</li></ul>";
     assert!(planned.contains(notice) && planned.contains("(the least possible)"));
+    // a number of slices and a number of bytes are not one number
+    let slices = "<dd class=\"note\">before: 3 slices; map file ";
+    assert!(planned.contains(slices), "{planned}");
     // and they name the files that they were made of
     let planned = planned
         .replace(notice, "")
