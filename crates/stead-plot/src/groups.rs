@@ -165,8 +165,8 @@ fn ordered(members: &[Member]) -> Vec<usize> {
     order
 }
 
-/// Returns the nodes of maps, for [`Options::nodes`](crate::Options). A node that was renamed is one
-/// node, under its first name.
+/// Returns the nodes of maps, for [`Options::nodes`](crate::Options). A node that was renamed is
+/// one node, under its first name.
 pub fn nodes_of<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Vec<String> {
     let mut known: HashSet<String> = HashSet::new();
     let mut nodes: Vec<String> = Vec::new();

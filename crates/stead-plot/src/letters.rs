@@ -41,7 +41,8 @@ pub(crate) fn cut(text: &str, size: f64, room: f64) -> String {
     short + "…"
 }
 
-/// Shortens a text in its middle, so that it fits into `room` pixels: the ends of names differ most.
+/// Shortens a text in its middle, so that it fits into `room` pixels: names differ most at their
+/// ends.
 pub(crate) fn cut_middle(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
