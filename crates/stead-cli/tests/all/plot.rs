@@ -67,7 +67,7 @@ fn epochs_of_a_map_that_is_not_the_newest_are_drawn_with_a_note() {
     let dir = maps();
     dir.write(
         "fleet.toml",
-        &THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
+        THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
     );
     dir.run(&["apply", "fleet.toml", "m.map"]).ok();
     std::fs::copy(dir.path("m.map.history/2"), dir.path("m.map")).unwrap();
