@@ -164,6 +164,39 @@ def test_nothing_sticks_out_at_any_width(pages, page):
             assert set(shown) == {1}, (kind, width, shown)
 
 
+def test_tables_can_be_read_on_a_telephone(pages, page):
+    page.resize(390, 900)
+    page.load(pages["change"].as_uri())
+    hint = (
+        "(() => {{ const hint = document.getElementById('{}').parentElement"
+        ".previousElementSibling; return hint.classList.contains('hint') && !hint.hidden }})()"
+    )
+    # what moves where is there as a whole
+    inside = (
+        "[...document.querySelectorAll('#moves-table td.number')]"
+        ".map((cell) => cell.getBoundingClientRect().right <= innerWidth - 16)"
+    )
+    assert set(page.value(inside)) == {True}
+    assert page.value(hint.format("moves-table")) is False
+    # a wider table says that it goes on
+    wider = "document.getElementById('nodes-table').parentElement"
+    assert page.value(f"{wider}.scrollWidth > {wider}.clientWidth")
+    assert page.value(hint.format("nodes-table")) is True
+    page.load(pages["map"].as_uri())
+    box = "document.getElementById('what-if-table').parentElement"
+    assert page.value(f"{box}.scrollWidth <= {box}.clientWidth")
+    labels = page.value(
+        "[...document.querySelector('#what-if-table tbody tr').cells]"
+        ".map((cell) => getComputedStyle(cell, '::before').content)"
+    )
+    assert labels[1:3] == ['"copies lost"', '"keys without a copy"'], labels
+    # and on a wide page it is a table
+    page.resize(1400, 900)
+    page.load(pages["map"].as_uri())
+    shown = "getComputedStyle(document.querySelector('#what-if-table thead')).display"
+    assert page.value(shown) == "table-header-group"
+
+
 def test_screenshots_can_be_taken(pages, page, tmp_path):
     place = Path(os.environ.get("STEAD_PICTURES", tmp_path))
     for kind, html in pages.items():

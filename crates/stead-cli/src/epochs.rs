@@ -10,7 +10,7 @@ use stead::report::Amount;
 use stead::store::{changes, Entry};
 use stead::{Error, Map, Status, Store};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{note, Failure, Result};
 use crate::input::hex;
 
 /// Says why no change can follow a map: its history has newer epochs, or is that of another map.
@@ -24,6 +24,36 @@ pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
     let file = format!("{}: ", store.path().display());
     let problem = problem.strip_prefix(&file).unwrap_or(&problem).to_owned();
     now.is_some_and(|now| is_there(&now)).then_some(problem)
+}
+
+/// Says the same in one sentence without the names of files, for pages and for notes: `check` says
+/// what to do.
+pub fn outdated(store: &Store, map: &Map) -> Option<String> {
+    not_newest(store, map)?;
+    Some(
+        match store.newest_kept().filter(|newest| *newest > map.epoch()) {
+            Some(newest) => format!(
+            "this map is epoch {}, and its history has epoch {newest}: an old map was put back, or \
+             the newer one was not brought here",
+            map.epoch()
+        ),
+            None => {
+                "the history beside this map is that of another map: somebody put a map in the \
+                 place of another"
+                    .to_owned()
+            }
+        },
+    )
+}
+
+/// Says on standard error that a map is outdated, if it is.
+pub fn note_outdated(store: &Store, map: &Map) -> Option<String> {
+    let found = outdated(store, map)?;
+    let file = store.path().display();
+    note(format_args!(
+        "{file}: {found}; `stead check` says what to do"
+    ));
+    Some(found)
 }
 
 /// Says which epoch of the history is damaged, the newest first: nothing can go back to it.

@@ -68,6 +68,8 @@ const HIGH: f64 = 34.0;
 const MARK: f64 = 5.0;
 /// The most runs of a row that are drawn one by one.
 const MOST: usize = 400;
+/// The least width of two runs with a line of the page's colour between them, which is one wide.
+const PARTED: f64 = 4.0;
 /// The width of a column that stands for more runs than can be drawn.
 const COLUMN: f64 = 5.0;
 
@@ -118,8 +120,9 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
             runs,
         });
     }
-    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
-    let groups = Groups::of(&members, &labels);
+    // in another cluster a node does not come later
+    let arrivals = rows.iter().filter(|_| one).map(|row| row.label.clone());
+    let groups = Groups::of(&members, &arrivals.collect::<Vec<_>>());
     let panel = Panel {
         title: String::new(),
         bands,
@@ -191,8 +194,17 @@ fn words(rows: &[Row], nodes: usize, one: bool) -> (String, Vec<String>) {
         true => " The line above a row marks what has another node than before.",
         false => "",
     };
-    let nodes = count(nodes, "node");
-    let line = format!("{who}, along the hash space; {nodes} in all.{marks}");
+    let others = match one {
+        true => "",
+        false => {
+            " The rows are maps of different clusters; nodes of the same name have the same colour."
+        }
+    };
+    let nodes = match one {
+        true => format!("{} in all", count(nodes, "node")),
+        false => format!("{} by name", count(nodes, "node")),
+    };
+    let line = format!("{who}, along the hash space; {nodes}.{marks}{others}");
     (title, vec![line])
 }
 
@@ -292,8 +304,10 @@ fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [b
         canvas.group_rect(part, run.who, &said);
         canvas.name_in(part, run.who, label);
     }
-    for run in runs.iter().skip(1).filter(|_| runs.len() <= 200) {
-        let x = of.x + of.width * (run.first as f64 / SPACE as f64);
+    // a line between two runs takes a part of both, and would hide a thin one
+    let is_wide = |run: &Run| of.width * run.part() >= PARTED;
+    for pair in runs.windows(2).filter(|pair| pair.iter().all(is_wide)) {
+        let x = of.x + of.width * (pair[1].first as f64 / SPACE as f64);
         canvas.stroke((x, of.y), (x, of.y + of.height), "sp-gap", 1.0);
     }
 }
@@ -410,6 +424,26 @@ mod tests {
             runs,
             ..Band::default()
         }
+    }
+
+    #[test]
+    fn no_line_between_runs_hides_a_thin_run() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let lines = |count: u128, width: u32| {
+            let panel = Panel {
+                bands: vec![band(count, None)],
+                ..Panel::default()
+            };
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            let svg = panels("t", &[], &[panel], &names, &options);
+            svg.matches("class=\"sp-gap\"").count()
+        };
+        // the rows are 912 and 272 pixels wide
+        assert_eq!((lines(100, 960), lines(227, 960)), (99, 226));
+        assert_eq!((lines(229, 960), lines(100, 320)), (0, 0));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! fault domain, or ranges of their names.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use stead::Map;
 
 use crate::colours::STYLES;
 use crate::figures::count;
@@ -38,19 +41,11 @@ impl Groups {
         if members.len() <= STYLES {
             return Groups::each(members);
         }
-        let came = |member: &Member| member.arrival;
-        let last = members.iter().map(came).max().unwrap_or(0);
-        if arrivals.len() > 1 && last > 0 {
-            let named = |number: usize| arrivals.get(number).cloned().unwrap_or_default();
-            return Groups::by(
-                members,
-                last + 1,
-                came,
-                named,
-                "A colour says when a node came.",
-            );
+        let last = members.iter().map(|member| member.arrival).max();
+        match last.filter(|last| arrivals.len() > 1 && *last > 0) {
+            Some(last) => Groups::by_arrival(members, last + 1, arrivals),
+            None => Groups::by_domain(members, STYLES),
         }
-        Groups::by_domain(members, STYLES)
     }
 
     /// Puts nodes into at most `most` groups: each by itself, or by domain or name.
@@ -104,34 +99,35 @@ impl Groups {
         }
     }
 
-    /// Groups by a number below `numbers`. If there are too many, neighbours share a group.
-    fn by(
-        members: &[Member],
-        numbers: usize,
-        number: impl Fn(&Member) -> usize,
-        named: impl Fn(usize) -> String,
-        said: &str,
-    ) -> Groups {
-        let groups = numbers.min(FEW);
-        let of: Vec<usize> = members
-            .iter()
-            .map(|member| number(member) * groups / numbers)
-            .collect();
-        let label = |group: usize| {
-            let inside = (0..numbers).filter(|n| n * groups / numbers == group);
-            let (first, last) = (inside.clone().min(), inside.max());
-            let (first, last) = (first.unwrap_or(0), last.unwrap_or(0));
-            let nodes = of.iter().filter(|of| **of == group).count();
-            let nodes = count(nodes, "node");
-            match first == last {
-                true => format!("{} ({nodes})", named(first)),
-                false => format!("{} to {} ({nodes})", named(first), named(last)),
-            }
+    /// Groups by the map in which nodes are first. If there are too many maps, neighbours share a
+    /// group.
+    fn by_arrival(members: &[Member], maps: usize, arrivals: &[String]) -> Groups {
+        let groups = maps.min(FEW);
+        let group = |arrival: usize| arrival * groups / maps;
+        let of: Vec<usize> = members.iter().map(|member| group(member.arrival)).collect();
+        // the rows have these names, too, so a label must read otherwise
+        let row = |number: usize| match arrivals.get(number) {
+            Some(name) if name.starts_with("epoch ") => name.clone(),
+            Some(name) => format!("the row \u{201c}{name}\u{201d}"),
+            None => String::new(),
+        };
+        let label = |own: usize| {
+            let mut inside = (0..maps).filter(|arrival| group(*arrival) == own);
+            let first = inside.next().unwrap_or(0);
+            let last = inside.next_back().unwrap_or(first);
+            let nodes = of.iter().filter(|of| **of == own).count();
+            let came = match (first, last) {
+                (0, 0) => format!("that were there in {}", row(0)),
+                (0, last) => format!("that were there by {}", row(last)),
+                (first, last) if first == last => format!("that came in {}", row(first)),
+                (first, last) => format!("that came from {} to {}", row(first), row(last)),
+            };
+            format!("{} {came}", count(nodes, "node"))
         };
         Groups {
             labels: (0..groups).map(label).collect(),
             single: false,
-            said: said.to_owned(),
+            said: "A colour says when a node came.".to_owned(),
             of,
         }
     }
@@ -167,6 +163,23 @@ fn ordered(members: &[Member]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by(|a, b| natural(&members[*a].name, &members[*b].name).then(a.cmp(b)));
     order
+}
+
+/// Returns the nodes of maps, for [`Options::nodes`](crate::Options). A node that was renamed is
+/// one node, under its first name.
+pub fn nodes_of<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Vec<String> {
+    let mut known: HashSet<String> = HashSet::new();
+    let mut nodes: Vec<String> = Vec::new();
+    for map in maps {
+        for node in map.nodes() {
+            let was = node.formerly().filter(|was| known.contains(*was));
+            let is_renamed = was.is_some_and(|was| map.node_named(was).is_none());
+            if known.insert(node.name().to_owned()) && !is_renamed {
+                nodes.push(node.name().to_owned());
+            }
+        }
+    }
+    nodes
 }
 
 /// Compares names in the order that people expect: `n2` before `n10`.
@@ -248,7 +261,11 @@ mod tests {
         }
         let epochs = ["epoch 1".to_owned(), "epoch 2".to_owned()];
         let groups = Groups::of(&many, &epochs);
-        assert_eq!(groups.labels, ["epoch 1 (60 nodes)", "epoch 2 (40 nodes)"]);
+        let labels = [
+            "60 nodes that were there in epoch 1",
+            "40 nodes that came in epoch 2",
+        ];
+        assert_eq!(groups.labels, labels);
     }
 
     #[test]
@@ -260,7 +277,14 @@ mod tests {
         let epochs: Vec<String> = (1..=40).map(|i| i.to_string()).collect();
         let groups = Groups::of(&many, &epochs);
         assert_eq!(groups.labels.len(), 8);
-        assert_eq!(groups.labels[0], "1 to 5 (5 nodes)");
+        assert_eq!(
+            groups.labels[0],
+            "5 nodes that were there by the row \u{201c}5\u{201d}"
+        );
+        assert_eq!(
+            groups.labels[7],
+            "5 nodes that came from the row \u{201c}36\u{201d} to the row \u{201c}40\u{201d}"
+        );
         assert_eq!((groups.of[0], groups.of[39]), (0, 7));
     }
 }

@@ -7,7 +7,7 @@ pub enum Kind {
     Bands,
     /// The hash space as a circle, with keys on it.
     Ring,
-    /// The share of each node, against the ideal one.
+    /// The share of each node, against its target.
     Shares,
     /// How many of a list of names each node or bucket has.
     Distribution,

@@ -41,6 +41,26 @@ pub(crate) fn cut(text: &str, size: f64, room: f64) -> String {
     short + "…"
 }
 
+/// Shortens a text in its middle, so that it fits into `room` pixels: names differ most at their
+/// ends.
+pub(crate) fn cut_middle(text: &str, size: f64, room: f64) -> String {
+    if width(text, size) <= room {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let kept = |count: usize| {
+        let start: String = letters.iter().take(count / 2).collect();
+        let end: String = letters
+            .iter()
+            .skip(letters.len() - (count - count / 2))
+            .collect();
+        format!("{start}…{end}")
+    };
+    let shorter = (0..letters.len()).rev().map(kept);
+    let fits = |text: &String| width(text, size) <= room;
+    shorter.into_iter().find(fits).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +73,13 @@ mod tests {
             short.ends_with('…') && width(&short, 10.0) <= 60.0,
             "{short}"
         );
+        let short = cut_middle("a-very-long-name-of-a-node-17", 10.0, 80.0);
+        assert!(
+            short.starts_with("a-v") && short.ends_with("-17") && width(&short, 10.0) <= 80.0,
+            "{short}"
+        );
+        assert_eq!(cut_middle("frank", 10.0, 100.0), "frank");
+        assert_eq!(cut_middle("frank", 10.0, 1.0), "");
         assert_eq!(width("ab", 10.0), 12.48);
         assert_eq!(width("é", 10.0), 10.0);
     }

@@ -61,6 +61,7 @@ pub use bands::{bands, panels, Band, Panel, Row};
 pub use distribution::{distribution, Bucket, Buckets, Spread};
 pub use domains::domains;
 pub use figures::{grouped, percent};
+pub use groups::nodes_of;
 pub use kind::Kind;
 pub use load::load;
 pub use modulo::{modulo, modulo_keys};

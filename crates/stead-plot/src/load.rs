@@ -18,7 +18,7 @@ pub fn load(tally: &Tally, reads: Reads, options: &Options) -> String {
     let fullest = loads.fullest();
     let over = fullest.and_then(|load| load.over_mean).unwrap_or(0.0);
     let line = format!(
-        "{} accesses. The fullest node, {}, has {over:.2} times what its weight deserves; no placement of this log can be below {:.2}.",
+        "{} accesses. The fullest node, {}, has {over:.2} times what its weight deserves; no placement of this log can be below {:.2}, the floor.",
         grouped(tally.accesses()),
         fullest.map_or("none".to_owned(), name),
         loads.floor

@@ -8,9 +8,9 @@ use stead::policy::NodeId;
 use stead::{Map, Plan, Result};
 
 use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
-use crate::colours::series;
+use crate::colours::{series, STYLES};
 use crate::figures::{length, percent};
-use crate::groups::{Groups, Member};
+use crate::groups::{natural, nodes_of, Groups, Member};
 use crate::letters;
 use crate::options::Options;
 
@@ -26,6 +26,8 @@ const LINE: f64 = 18.0;
 struct Side {
     labels: Vec<String>,
     of: BTreeMap<Option<NodeId>, usize>,
+    /// how each bar is coloured; `None` for copies that come from nowhere or go there
+    colours: Vec<Option<usize>>,
 }
 
 /// A bar that is placed.
@@ -46,7 +48,10 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
         *flows.entry((step.from, step.to)).or_default() += step.points();
     }
     let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
-    let to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
+    let mut to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
+    if let Some(nodes) = coloured(old, new, &options.nodes) {
+        same_colours(&mut to, new, &nodes);
+    }
     // as `stead plan`: of the copies of the map that has more of them
     let all = all_copies(old, new) as f64;
     let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
@@ -111,6 +116,7 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     let members: Vec<Member> = there.iter().map(member).collect();
     let groups = Groups::up_to(MOST, &members);
     let mut labels = groups.labels;
+    let mut colours: Vec<Option<usize>> = (0..labels.len()).map(Some).collect();
     let mut of: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
     for (node, group) in there.into_iter().zip(groups.of) {
         of.insert(Some(node), group);
@@ -118,8 +124,46 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     if nodes.contains(&None) {
         of.insert(None, labels.len());
         labels.push(nowhere.to_owned());
+        colours.push(None);
     }
-    Side { labels, of }
+    Side {
+        labels,
+        of,
+        colours,
+    }
+}
+
+/// Returns the nodes that have colours of their own, in the order of the colours, as `bands` gives
+/// them: those of the page, or those of both maps. `None` if they are too many to be told apart.
+fn coloured(old: &Map, new: &Map, of_page: &[String]) -> Option<Vec<String>> {
+    let mut nodes = match of_page {
+        [] => nodes_of([old, new]),
+        given => given.to_vec(),
+    };
+    nodes.sort_by(|a, b| natural(a, b));
+    nodes.dedup();
+    (nodes.len() <= STYLES).then_some(nodes)
+}
+
+/// Gives the bars of single nodes the colours of these nodes.
+fn same_colours(side: &mut Side, map: &Map, nodes: &[String]) {
+    let single = side.colours.iter().flatten().count();
+    let there: Vec<(NodeId, usize)> = side
+        .of
+        .iter()
+        .filter_map(|(node, bar)| Some(((*node)?, *bar)))
+        .collect();
+    if there.len() != single {
+        return; // a bar is a group
+    }
+    for (node, bar) in there {
+        let node = map.node(node);
+        let place = |name: &str| nodes.iter().position(|known| known == name);
+        let known = place(node.name()).or_else(|| node.formerly().and_then(place));
+        if let (Some(colour), Some(known)) = (side.colours.get_mut(bar), known) {
+            *colour = Some(known);
+        }
+    }
 }
 
 /// Places the bars of a side below each other, so that no two labels lie over each other.
@@ -145,7 +189,13 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
         given[*giver] += part;
         taken[*taker] += part;
     }
-    let text = |label: &String, part: f64| format!("{label}  {}", percent(part));
+    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
+    // of a long label the name is shortened, and not the number
+    let text = |label: &String, part: f64| {
+        let part = format!("  {}", percent(part));
+        let room = third - letters::width(&part, SIZE);
+        letters::cut_middle(label, SIZE, room) + &part
+    };
     let words = |labels: &[String], parts: &[f64]| -> Vec<String> {
         labels
             .iter()
@@ -154,7 +204,6 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
             .collect()
     };
     let (left, right) = (words(&from.labels, &given), words(&to.labels, &taken));
-    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
     let widest = |texts: &[String]| {
         let widths = texts.iter().map(|text| letters::width(text, SIZE));
         widths.fold(0.0, f64::max).min(third)
@@ -181,11 +230,13 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
             to.labels[*taker],
             percent(*part)
         );
-        canvas.path(&d, &series(*taker), "fill-opacity=\"0.5\"", &said);
+        let class = to.colours[*taker].map_or("sp-before".to_owned(), series);
+        canvas.path(&d, &class, "fill-opacity=\"0.5\"", &said);
         out[*giver] += a;
         into[*taker] += b;
     }
-    for (bar, words) in givers.iter().zip(&left) {
+    let said = |label: &String, part: f64| format!("{label}  {}", percent(part));
+    for (number, (bar, words)) in givers.iter().zip(&left).enumerate() {
         canvas.rect(
             Box {
                 x: start,
@@ -194,24 +245,23 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
                 height: bar.height,
             },
             "sp-ink",
-            words,
+            &said(&from.labels[number], given[number]),
         );
-        let words = letters::cut(words, SIZE, third);
-        canvas.text(start - 10.0, bar.text, Anchor::End, "sp-t", &words);
+        canvas.text(start - 10.0, bar.text, Anchor::End, "sp-t", words);
     }
     for (number, (bar, words)) in takers.iter().zip(&right).enumerate() {
-        canvas.group_rect(
-            Box {
-                x: end - 12.0,
-                y: bar.y,
-                width: 12.0,
-                height: bar.height,
-            },
-            number,
-            words,
-        );
-        let words = letters::cut(words, SIZE, third);
-        canvas.text(end + 10.0, bar.text, Anchor::Start, "sp-t", &words);
+        let of = Box {
+            x: end - 12.0,
+            y: bar.y,
+            width: 12.0,
+            height: bar.height,
+        };
+        let said = said(&to.labels[number], taken[number]);
+        match to.colours[number] {
+            Some(colour) => canvas.group_rect(of, colour, &said),
+            None => canvas.rect(of, "sp-before", &said),
+        }
+        canvas.text(end + 10.0, bar.text, Anchor::Start, "sp-t", words);
     }
     let bottom = |bars: &[Placed]| {
         bars.iter()
@@ -229,4 +279,65 @@ fn stream(x: f64, y: f64, high: f64, to_x: f64, to_y: f64, to_high: f64) -> Stri
     format!(
         "M{x} {y}C{middle} {y} {middle} {to_y} {to_x} {to_y}V{to_y_end}C{middle} {to_y_end} {middle} {y_end} {x} {y_end}z"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use stead::{build, Fleet};
+
+    use super::*;
+    use crate::bands::{bands, Row};
+
+    fn epochs(nodes: usize, more: usize, name: &str) -> [Map; 2] {
+        let fleet = |range: std::ops::Range<usize>| {
+            let nodes: Vec<String> = range.map(|i| format!("{{name = '{name}{i}'}}")).collect();
+            let text = format!("name = 'c'\nnode = [{}]", nodes.join(","));
+            Fleet::parse(&text, "fleet.toml").unwrap()
+        };
+        let old = build(&fleet(0..nodes), None).unwrap();
+        let new = build(&fleet(0..nodes + more), Some(&old)).unwrap();
+        [old, new]
+    }
+
+    /// Returns the class of the shape that is called so.
+    fn colour<'a>(svg: &'a str, said: &str) -> &'a str {
+        let before = svg.split(&format!("\"><title>{said}")).next().unwrap();
+        before.rsplit("class=\"").next().unwrap()
+    }
+
+    #[test]
+    fn a_node_has_the_colour_that_it_has_in_the_bands() {
+        let [old, new] = epochs(5, 2, "n");
+        let options = Options::default();
+        let moved = moves(&old, &new, &options).unwrap();
+        let rows = bands(&[&old, &new].map(Row::of_epoch), &options);
+        for name in ["n5", "n6"] {
+            let class = colour(&rows, &format!("{name}: "));
+            assert_eq!(class, format!("sp-{}", &name[1..]));
+            assert_eq!(colour(&moved, &format!("{name}  ")), class);
+        }
+        // in a page with a picture of an older node, too
+        let of_page = Options {
+            nodes: ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "a"]
+                .map(str::to_owned)
+                .to_vec(),
+            ..Options::default()
+        };
+        let moved = moves(&old, &new, &of_page).unwrap();
+        assert_eq!(colour(&moved, "n5  "), "sp-6");
+    }
+
+    #[test]
+    fn a_long_name_loses_its_middle_and_not_the_number() {
+        let [old, new] = epochs(3, 1, "a-node-with-a-very-long-name-");
+        let options = Options {
+            width: 390,
+            ..Options::default()
+        };
+        let svg = moves(&old, &new, &options).unwrap();
+        assert!(svg.contains("-3  25.0 %</text>"), "{svg}");
+        for giver in 0..3 {
+            assert!(svg.contains(&format!("{giver}  8.33 %</text>")));
+        }
+    }
 }

@@ -37,6 +37,9 @@ pub struct Options {
     /// A word of letters, digits and `-` that starts the ids in the picture. Pictures in one page
     /// need different ones.
     pub id: String,
+    /// The nodes of all pictures in a page. Given them, pictures that draw few nodes one by one
+    /// give a node the same colour in each. Empty for a picture by itself.
+    pub nodes: Vec<String>,
 }
 
 impl Default for Options {
@@ -47,6 +50,7 @@ impl Default for Options {
             theme: Theme::Auto,
             title: None,
             id: "stead".to_owned(),
+            nodes: Vec::new(),
         }
     }
 }

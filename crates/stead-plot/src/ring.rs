@@ -20,6 +20,8 @@ use crate::runs::{joined, parts, primaries, Run};
 const MOST: usize = 720;
 /// How many pieces of the circle stand for more arcs.
 const PIECES: usize = 360;
+/// The least length of two arcs, at the inner edge, with a line of the page's colour between them.
+const PARTED: f64 = 4.0;
 /// The most keys whose names are listed.
 const LISTED: usize = 24;
 
@@ -149,17 +151,21 @@ fn arcs(canvas: &mut Canvas, circle: Circle, runs: &[Run], groups: &Groups) {
     if runs.len() > 180 || runs.len() == 1 {
         return;
     }
-    for run in runs {
+    let wide = |run: &Run| run.part() * TAU * circle.inner;
+    for (run, next) in runs.iter().zip(runs.iter().cycle().skip(1)) {
         let end = part(run.end);
-        canvas.stroke(
-            on(circle, circle.inner, end),
-            on(circle, circle.outer, end),
-            "sp-gap",
-            1.5,
-        );
+        // a line between two arcs takes a part of both, and would hide a thin one
+        if wide(run).min(wide(next)) >= PARTED {
+            canvas.stroke(
+                on(circle, circle.inner, end),
+                on(circle, circle.outer, end),
+                "sp-gap",
+                1.5,
+            );
+        }
         let label = &groups.labels[run.who];
         let middle = (part(run.first) + end) / 2.0;
-        let wide = run.part() * TAU * circle.inner;
+        let wide = wide(run);
         if groups.single
             && letters::width(label, SIZE).max(SIZE) + 6.0 <= wide.min(circle.outer - circle.inner)
         {

@@ -230,6 +230,29 @@ fn maps_of_two_clusters_have_no_moves() {
     assert_eq!(error.status(), stead::Status::Identity);
 }
 
+#[test]
+fn rows_of_two_clusters_are_said_to_be_of_two_clusters() {
+    let options = Options {
+        width: 4000,
+        ..Options::default()
+    };
+    let [one, next] = epochs(30, 1);
+    let other = Fleet::parse("name = 'other'\nnode = [{name = 'n1'}]", "fleet.toml").unwrap();
+    let other = build(&other, None).unwrap();
+    let said = "The rows are maps of different clusters; nodes of the same name have the same \
+                colour.</text>";
+    let alike = bands(&[&one, &next].map(Row::of_epoch), &options);
+    assert!(!alike.contains(said) && alike.contains("30 nodes in all"));
+    assert!(alike.contains(">25 nodes that were there in epoch 1</text>"));
+    assert!(alike.contains(">5 nodes that came in epoch 2</text>"));
+    let mixed = bands(&[&other, &next].map(Row::of_epoch), &options);
+    assert!(
+        mixed.contains(said) && !mixed.contains("that came in"),
+        "{mixed}"
+    );
+    assert!(mixed.contains("; 30 nodes by name."));
+}
+
 /// As in `stead plan`, a part is one of the copies of the map that has more of them.
 #[test]
 fn with_fewer_copies_the_parts_are_those_of_the_larger_number() {

@@ -112,7 +112,8 @@ pub fn what_if(map: &Map, report: &Report) -> Html {
     ];
     columns.extend(copies.then(|| number("keys with one copy left")));
     columns.extend([text("who answers instead"), number("worst node reads")]);
-    let mut sheet = Sheet::new("what-if-table", "What is left when a part fails", &columns);
+    let mut sheet =
+        Sheet::new("what-if-table", "What is left when a part fails", &columns).with_cards();
     let more = all.saturating_sub(failing.len());
     for one in failing {
         let outage = Outage::of(map, &one.nodes);
@@ -128,7 +129,7 @@ pub fn what_if(map: &Map, report: &Report) -> Html {
                 [
                     before,
                     Html::name(name),
-                    Html::text(format!(" +{}", whole(&part(*growth)))),
+                    Html::text(format!("\u{a0}+{}", whole(&part(*growth)))),
                 ]
             })
             .collect();

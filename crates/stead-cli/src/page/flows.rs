@@ -3,7 +3,7 @@
 use stead::report::{part, Flow, Report};
 
 use super::html::{section, Html};
-use super::sheet::{bar, bars, number, text, Cell, Sheet};
+use super::sheet::{bar, bars, name, number, Cell, Sheet};
 use super::tiles::remark;
 use crate::text::{count, Scale};
 
@@ -21,7 +21,7 @@ pub fn table(report: &Report) -> Html {
         .copies
         .as_ref()
         .map_or(report.replicas, |copies| copies.of_replicas);
-    let columns = [text("from"), text("to"), number("copies"), bars()];
+    let columns = [name("from"), name("to"), number("copies"), bars()];
     let mut sheet = Sheet::new("moves-table", "What each node copies to which", &columns);
     let size = |flow: &Flow| flow.amount.count();
     let most = flows.iter().map(size).max().unwrap_or(0).max(1);

@@ -9,21 +9,24 @@ use super::html::{element, section, Html};
 use super::pictures::Pictures;
 use super::places::origin;
 use super::template::Page;
-use super::tiles::{command, facts, notices, tiles, Tile};
+use super::tiles::{banner, command, facts, not_to_be_used, notices, tiles, Tile};
 use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
-use crate::change::{self, Change, TO_BE_CARRIED};
+use crate::change::{self, Change};
 use crate::input::hex;
+use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
-/// the second may be that of a plan. `history` has maps where data was when a carry began. Fails if
-/// the maps belong to different clusters.
+/// the second may be that of a plan. `history` has maps where data was when a carry began, and
+/// `outdated` says which of the maps is not the newest. Fails if the maps belong to different
+/// clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
     files: [&str; 2],
     is_planned: bool,
     history: &[Map],
+    outdated: &[String],
 ) -> stead::Result<String> {
     let new = &change.new;
     let old = change.old.as_ref().unwrap_or(new);
@@ -35,9 +38,12 @@ pub fn of_change(
         .strip_prefix(&format!("{}: ", new.name()))
         .unwrap_or(&headline);
     head.add(element("p", &[("class", "headline")], headline));
+    for problem in outdated {
+        head.add(banner(false, &not_to_be_used(problem)));
+    }
     let mut said = change.told(report);
     if change.is_to_be_carried(report) {
-        said.push(Said::plain(TO_BE_CARRIED));
+        said.push(Said::plain(to_be_copied(report)));
     }
     head.add(notices(&said));
     head.add(figures(report));
@@ -85,6 +91,18 @@ pub fn of_change(
         styles,
     }
     .html(data.as_ref()))
+}
+
+/// Says what becomes of the data that moves, for people who type no commands.
+fn to_be_copied(report: &Report) -> String {
+    let copies = report.copies.as_ref();
+    let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
+    let moved = copies.map_or(0, |copies| copies.copied.count() + copies.pinned.count());
+    format!(
+        "Programs will look for the moved {} at its new places at once. A cache refills itself; \
+         other data must be copied, or carried (apply --carry).",
+        part(moved, of)
+    )
 }
 
 fn figures(report: &Report) -> Html {
@@ -141,11 +159,14 @@ fn figures(report: &Report) -> Html {
         Tile::new(
             "Slices",
             grouped(report.slices as u64),
-            format!(
-                "{}, {}",
-                before(report.old_slices, report.slices),
-                size(report.bytes)
-            ),
+            match report.old_slices {
+                Some(old) if old != report.slices => format!(
+                    "before: {}; map file {}",
+                    count(old, "slice"),
+                    size(report.bytes)
+                ),
+                _ => format!("as before; map file {}", size(report.bytes)),
+            },
         ),
     ];
     if let Some(to_come) = &report.to_come {

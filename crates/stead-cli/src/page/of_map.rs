@@ -12,11 +12,11 @@ use super::domains::largest_error;
 use super::html::{element, section, Html};
 use super::pictures::Pictures;
 use super::template::Page;
-use super::tiles::{banner, command, notices, remark, tiles, Tile};
+use super::tiles::{banner, command, not_to_be_used, notices, remark, tiles, Tile};
 use super::{domains, epochs_kept, lists, lookup, nodes};
 use crate::caps::{self, Said};
 use crate::carrying;
-use crate::checks::checks;
+use crate::checks::{checks, Checked};
 use crate::epochs::Epoch;
 use crate::input::hex;
 use crate::text::{count, hash, over, percent, step_of, told};
@@ -29,6 +29,10 @@ pub struct Facts<'a> {
     pub report: &'a Report<'a>,
     pub progress: Option<Progress>,
     pub epochs: &'a [Epoch],
+    /// that the map is not the newest of its history, if it is not
+    pub outdated: Option<String>,
+    /// which epoch of the history is damaged, if one is
+    pub damaged: Option<String>,
     /// the maps of the epochs before, as many as are drawn, the oldest first
     pub before: &'a [Map],
     /// the map where the data was, if a carry is open and the history has it
@@ -41,7 +45,7 @@ pub fn of_map(facts: &Facts) -> stead::Result<String> {
     let (map, report) = (facts.map, facts.report);
     let mut head = element("p", &[("class", "kind")], "Map of a cluster");
     head.add(element("h1", &[], Html::name(map.name())));
-    head.add(health(&report.verdict));
+    head.add(health(facts));
     let mut said = caps::broken(report, map);
     said.extend(caps::drained(map));
     if let Some(carry) = map.carry() {
@@ -93,10 +97,27 @@ fn pictures(facts: &Facts) -> stead::Result<Pictures> {
     Ok(pictures)
 }
 
-fn health(verdict: &Verdict) -> Html {
+/// Says whether all is well, as `check` does: of the map, and of its history.
+fn health(facts: &Facts) -> Html {
+    let mut html = Html::default();
+    if let Some(problem) = &facts.outdated {
+        html.add(banner(false, &not_to_be_used(problem)));
+    }
+    let verdict = &facts.report.verdict;
+    if facts.outdated.is_none() || !verdict.is_sound() {
+        html.add(soundness(verdict, facts.damaged.is_some()));
+    }
+    html
+}
+
+fn soundness(verdict: &Verdict, is_damaged: bool) -> Html {
     let broken = verdict.violations.count();
     let pending = verdict.pending_violations;
     match (broken, pending) {
+        (0, _) if is_damaged => banner(
+            false,
+            "Every rule is kept, and an epoch of the history is damaged",
+        ),
         (0, 0) => banner(true, "Every rule is kept"),
         (0, pending) => banner(
             true,
@@ -156,7 +177,7 @@ fn figures(facts: &Facts) -> Html {
             "Slices",
             grouped(map.base_count() as u64),
             match by_hand.is_empty() {
-                true => size(map.bytes().len()),
+                true => format!("map file {}", size(map.bytes().len())),
                 false => format!("with {}", by_hand.join(" and ")),
             },
         ),
@@ -208,7 +229,13 @@ fn load(facts: &Facts) -> Html {
 /// Returns what `check` says: a line for each rule, and then what breaks one.
 fn rules(facts: &Facts) -> Html {
     let (map, verdict) = (facts.map, &facts.report.verdict);
-    let rows = checks(map, verdict, facts.progress.as_ref());
+    let mut rows = checks(map, verdict, facts.progress.as_ref());
+    let history = facts.outdated.as_ref().or(facts.damaged.as_ref());
+    rows.extend(history.map(|found| Checked {
+        check: "history",
+        ok: false,
+        found: found.clone(),
+    }));
     let items = rows.into_iter().map(|check| {
         let (class, word) = match check.ok {
             true => ("good", "ok"),

@@ -3,7 +3,7 @@
 
 use stead::load::{Reads, Tally};
 use stead::Map;
-use stead_plot::{bands, domains, load, moves, shares, Options, Row, Theme};
+use stead_plot::{bands, domains, load, moves, nodes_of, shares, Options, Row, Theme};
 
 use super::html::{element, Html};
 
@@ -16,6 +16,8 @@ const WIDTHS: [(&str, u32); 2] = [("wide", 1168), ("narrow", 440)];
 pub struct Pictures {
     html: Html,
     styles: Vec<String>,
+    /// the nodes that are drawn, which have the same colour in each picture
+    nodes: Vec<String>,
 }
 
 impl Pictures {
@@ -29,6 +31,7 @@ impl Pictures {
                 theme: Theme::Auto,
                 title: Some(title.to_owned()),
                 id: format!("{id}-{name}"),
+                nodes: self.nodes.clone(),
             });
             for style in svg.split("<style>").skip(1) {
                 let style = style.split("</style>").next().unwrap_or_default();
@@ -43,6 +46,7 @@ impl Pictures {
 
     /// Adds maps as bands, the oldest first.
     pub fn bands(&mut self, maps: &[&Map]) {
+        self.nodes = nodes_of(maps.iter().copied());
         self.draw("bands", "Who has which keys", |options| {
             let rows: Vec<Row> = maps.iter().copied().map(Row::of_epoch).collect();
             bands(&rows, options)

@@ -18,6 +18,14 @@ pub fn text(title: &'static str) -> Column {
     Column { title, class: "" }
 }
 
+/// Returns a column of names, which is as narrow as they allow and breaks long ones.
+pub fn name(title: &'static str) -> Column {
+    Column {
+        title,
+        class: "name",
+    }
+}
+
 /// Returns a column of words that are never broken into lines.
 pub fn word(title: &'static str) -> Column {
     Column {
@@ -85,6 +93,7 @@ pub struct Sheet {
     columns: Vec<Column>,
     rows: Html,
     length: usize,
+    has_cards: bool,
 }
 
 impl Sheet {
@@ -96,6 +105,16 @@ impl Sheet {
             columns: columns.to_vec(),
             rows: Html::default(),
             length: 0,
+            has_cards: false,
+        }
+    }
+
+    /// Returns the table such that a narrow page shows each row as a card, in which each cell has
+    /// the heading of its column beside it. The rows are to be few: each repeats the headings.
+    pub fn with_cards(self) -> Sheet {
+        Sheet {
+            has_cards: true,
+            ..self
         }
     }
 
@@ -112,7 +131,7 @@ impl Sheet {
     ) {
         let cells = self.columns.iter().zip(cells).enumerate();
         let cells: Html = cells
-            .map(|(i, (column, cell))| drawn(i, column, cell))
+            .map(|(i, (column, cell))| drawn(i, column, cell, self.has_cards))
             .collect();
         self.rows.add(element("tr", attributes, cells));
         self.rows.add(Html::fixed("\n"));
@@ -141,7 +160,9 @@ impl Sheet {
         let head = element("thead", &[], element("tr", &[], headings.collect::<Html>()));
         let mut inside = element("caption", &[], self.caption.as_str());
         inside.add(head).add(element("tbody", &[], self.rows));
-        let table = element("table", &[("id", self.id)], inside);
+        let mut attributes = vec![("id", self.id)];
+        attributes.extend(self.has_cards.then_some(("class", "cards")));
+        let table = element("table", &attributes, inside);
         let class = match self.length > TALL {
             true => "scroll tall",
             false => "scroll",
@@ -159,10 +180,13 @@ impl Sheet {
     }
 }
 
-fn drawn(place: usize, column: &Column, cell: Cell) -> Html {
+fn drawn(place: usize, column: &Column, cell: Cell, has_label: bool) -> Html {
     let mut attributes: Vec<(&'static str, &str)> = Vec::new();
     if !column.class.is_empty() {
         attributes.push(("class", column.class));
+    }
+    if has_label && place > 0 {
+        attributes.push(("data-label", column.title));
     }
     if let Some(order) = &cell.order {
         attributes.push(("data-order", order));
@@ -216,6 +240,16 @@ mod tests {
         assert!(html
             .contains("<th scope=\"col\">node</th><th scope=\"col\" class=\"number\">share</th>"));
         assert_eq!(Sheet::new("e", "", &[]).html().into_string(), "");
+    }
+
+    #[test]
+    fn a_card_has_the_headings_beside_its_cells() {
+        let mut sheet = Sheet::new("t", "Nodes", &[text("node"), number("share")]).with_cards();
+        sheet.row([Cell::from("a"), Cell::from("50 %")]);
+        let html = sheet.html().into_string();
+        assert!(html.contains("<table id=\"t\" class=\"cards\">"), "{html}");
+        let cell = "<td class=\"number\" data-label=\"share\">50 %</td>";
+        assert!(html.contains(&format!("<th scope=\"row\">a</th>{cell}")));
     }
 
     #[test]

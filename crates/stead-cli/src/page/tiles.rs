@@ -46,6 +46,17 @@ pub fn banner(is_good: bool, sentence: &str) -> Html {
     element("p", &[("class", class)], inside)
 }
 
+/// Returns the sentence about a map that is not the newest: whoever reads the page is told so.
+pub fn not_to_be_used(problem: &str) -> String {
+    let mut letters = problem.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    format!(
+        "{}{}; do not use this page",
+        first.unwrap_or_default(),
+        letters.as_str()
+    )
+}
+
 /// Returns the sentences that a person reads first; nothing if there are none.
 pub fn notices(said: &[Said]) -> Html {
     if said.is_empty() {

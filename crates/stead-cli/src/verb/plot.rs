@@ -98,7 +98,7 @@ struct Ring {
     file: File,
 }
 
-/// The share of each node, against the ideal one
+/// The share of each node, against its target
 #[derive(Args)]
 struct Shares {
     /// The map file

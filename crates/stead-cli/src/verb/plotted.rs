@@ -20,6 +20,7 @@ use super::load::{tally, ReadsArg};
 use super::locate::FoldArg;
 use super::{ring, simulate};
 use crate::change::understood;
+use crate::epochs::note_outdated;
 use crate::exit::{Failure, Result, FLEET, NO_INPUT, USAGE};
 use crate::input;
 use crate::progress;
@@ -64,6 +65,7 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     };
     let newest = open(path)?;
     let store = Store::new(path, KEEP);
+    note_outdated(&store, &newest);
     let mut older: Vec<u64> = store.history()?;
     older.retain(|epoch| *epoch < newest.epoch());
     older.sort_unstable();
@@ -286,6 +288,7 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
         [path, ..] => {
             let new = open(path)?;
             let store = Store::new(path, KEEP);
+            note_outdated(&store, &new);
             let before = store.history()?;
             let older = before.into_iter().filter(|epoch| *epoch < new.epoch());
             let Some(epoch) = older.max() else {

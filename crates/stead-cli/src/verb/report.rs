@@ -14,7 +14,7 @@ use stead::{Error, Map, Store};
 use super::load;
 use super::locate::FoldArg;
 use crate::change::{understood, Change};
-use crate::epochs::epochs;
+use crate::epochs::{damaged_epoch, epochs, note_outdated};
 use crate::exit::{Failure, Result, DATA, USAGE};
 use crate::output::Out;
 use crate::page;
@@ -117,6 +117,8 @@ fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
         report: &report,
         progress: store.progress(&map),
         epochs: &epochs,
+        outdated: note_outdated(&store, &map),
+        damaged: damaged_epoch(&store),
         before: &before,
         from: from.as_ref(),
         load: tally.as_ref().zip(loads.as_ref()),
@@ -174,6 +176,12 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         })
         .map_err(place)?;
     let stores = files.map(|file| Store::new(file, KEEP));
+    let mut outdated = Vec::new();
+    let maps = change.old.iter().chain([&change.new]).zip(&stores);
+    // a plan has no history of its own
+    for (map, store) in maps.take(if is_planned { 1 } else { 2 }) {
+        outdated.extend(note_outdated(store, map));
+    }
     let mut history = Vec::new();
     for map in change.old.iter().chain([&change.new]) {
         let mut found = stores.iter().map(|store| carried_from(store, map));
@@ -186,6 +194,7 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         [&files[0], &files[1]],
         is_planned,
         &history,
+        &outdated,
     );
     Ok(page?)
 }

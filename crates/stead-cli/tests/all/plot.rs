@@ -63,6 +63,30 @@ fn every_kind_is_written_as_svg_and_png_and_twice_the_same() {
 }
 
 #[test]
+fn epochs_of_a_map_that_is_not_the_newest_are_drawn_with_a_note() {
+    let dir = maps();
+    dir.write(
+        "fleet.toml",
+        THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
+    );
+    dir.run(&["apply", "fleet.toml", "m.map"]).ok();
+    std::fs::copy(dir.path("m.map.history/2"), dir.path("m.map")).unwrap();
+    for arguments in [
+        &["plot", "bands", "m.map", "--history", "-o", "p.svg"][..],
+        &["plot", "moves", "m.map", "-o", "p.svg"],
+    ] {
+        let run = dir.run(arguments);
+        let note = "stead: m.map: this map is epoch 2, and its history has epoch 3: an old map was \
+                    put back, or the newer one was not brought here; `stead check` says what to do\n";
+        assert_eq!(
+            (run.code, run.err.as_str()),
+            (Some(0), note),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
 fn a_png_has_text_without_fonts_of_the_system() {
     let dir = maps();
     let plot = |title: &str| {

@@ -77,7 +77,7 @@ fn the_page_of_a_map_is_what_it_was() {
 }
 
 /// Of the page of tests/maps/pins.map.
-const DIGEST: &str = "68bf47a6dbcf3ade128315c8cb999473581e7e224c89a98b1c0cd4681c9c7fb4";
+const DIGEST: &str = "b2f0ffed6ac7a776a134b42e1e0eeffc59831c5a3bafc5acc2ae0a9d2fdea1d0";
 
 #[test]
 fn a_file_that_is_no_report_is_not_replaced() {
@@ -155,9 +155,13 @@ fn a_saved_plan_is_shown_like_the_map_that_it_makes() {
     place.good(&["apply", "next.toml", "m.map"]);
     let applied = place.good(&["report", "old.map", "m.map", "-o", "-"]);
     // the one says what is still to be done
-    let notice = "<ul class=\"notices\"><li>a map moves no data: a cache refills itself; to \
-        carry the rest, apply --carry</li></ul>";
+    let notice = "<ul class=\"notices\"><li>Programs will look for the moved 25.00 % at its new \
+        places at once. A cache refills itself; other data must be copied, or carried (apply \
+        --carry).</li></ul>";
     assert!(planned.contains(notice) && planned.contains("(the least possible)"));
+    // a number of slices and a number of bytes are not one number
+    let slices = "<dd class=\"note\">before: 3 slices; map file ";
+    assert!(planned.contains(slices), "{planned}");
     // and they name the files that they were made of
     let planned = planned
         .replace(notice, "")
@@ -185,6 +189,60 @@ fn a_damaged_epoch_of_the_history_is_told_in_the_page() {
         html.contains("m.map.history/1"),
         "the history names what is damaged"
     );
+}
+
+#[test]
+fn a_page_of_an_old_map_says_so_where_it_begins() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    let newest = place.run(&["report", "m.map", "-o", "-"]);
+    assert_eq!(newest.error, "");
+    let problem = "his map is epoch 1, and its history has epoch 2: an old map was put back, or \
+                   the newer one was not brought here";
+    let told = format!("</span>T{problem}; do not use this page</p>");
+    assert!(!String::from_utf8_lossy(&newest.out).contains(problem));
+    let old = fs::read(place.file("m.map.history/1")).unwrap();
+    place.write("m.map", &old);
+    // a map that is read without its history tells nothing
+    place.write("alone.map", &old);
+    let alone = place.run(&["report", "alone.map", "-o", "-"]);
+    let green = "<p class=\"banner good\">";
+    assert_eq!(alone.error, "");
+    assert!(String::from_utf8_lossy(&alone.out).contains(green));
+
+    let ran = place.run(&["report", "m.map", "-o", "-"]);
+    let note = format!("stead: m.map: t{problem}; `stead check` says what to do\n");
+    assert_eq!((ran.code, ran.error.as_str()), (0, note.as_str()));
+    let html = String::from_utf8(ran.out).unwrap();
+    let (head, main) = html.split_once("<main").unwrap();
+    assert!(head.contains(&told) && !head.contains(green), "{head}");
+    let line = format!(
+        "BROKEN</span><span class=\"check\">history</span><span class=\"found\">t{problem}"
+    );
+    assert!(main.contains(&line));
+    place
+        .run(&["check", "m.map"])
+        .failed(1, &["the map has epoch 1"]);
+
+    // a change from it, and a change to it
+    place.write("two.map", fs::read(place.file("m.map.history/2")).unwrap());
+    for maps in [["m.map", "two.map"], ["two.map", "m.map"]] {
+        let ran = place.run(&["report", maps[0], maps[1], "-o", "-"]);
+        assert_eq!((ran.code, ran.error.as_str()), (0, note.as_str()));
+        assert!(String::from_utf8_lossy(&ran.out).contains(&told));
+    }
+}
+
+#[test]
+fn a_damaged_epoch_of_the_history_is_not_called_well() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    place.write("m.map.history/1", "damaged");
+    let html = place.good(&["report", "m.map", "-o", "-"]);
+    assert!(html.contains("an epoch of the history is damaged</p>"));
+    assert!(!html.contains("<p class=\"banner good\">"));
+    assert!(html.contains("BROKEN</span><span class=\"check\">history</span>"));
+    place.run(&["check", "m.map"]).failed(1, &["is damaged"]);
 }
 
 #[test]

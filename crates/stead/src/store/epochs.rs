@@ -584,7 +584,7 @@ impl Store {
     pub fn check_history(&self, now: &Map) -> Result<()> {
         let kept = self.kept().unwrap_or_default();
         let history = self.history_dir();
-        let newest = kept.iter().copied().max().unwrap_or(0);
+        let newest = self.newest_kept().unwrap_or(0);
         if newest > now.epoch() {
             return Err(self.not_of_history(format!(
                 "the map has epoch {}, and {dir} has epoch {newest}: an old map was put back, or \
@@ -609,6 +609,12 @@ impl Store {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the newest epoch that the history has a file of, even if the map is older; `None` if
+    /// there is no history that can be listed, or if it is empty.
+    pub fn newest_kept(&self) -> Option<u64> {
+        self.kept().unwrap_or_default().into_iter().max()
     }
 
     /// Returns the numbers of the files in the history.

@@ -58,6 +58,23 @@ function makeSortable(table) {
   }
 }
 
+// ---- tables that are wider than the page
+
+// Says above a table that it has more columns than are seen.
+function sayWhatIsHidden(box) {
+  const hint = make(
+    "p",
+    { class: "remark hint" },
+    "There are more columns to the right: move the table to see them.",
+  );
+  box.before(hint);
+  const look = () => {
+    hint.hidden = box.scrollWidth <= box.clientWidth + 1;
+  };
+  new ResizeObserver(look).observe(box);
+  look();
+}
+
 // ---- searching
 
 function makeSearchable(input) {
@@ -226,6 +243,7 @@ function makeLocating(form, data) {
 // ---- at the start
 
 document.querySelectorAll("table").forEach(makeSortable);
+document.querySelectorAll(".scroll").forEach(sayWhatIsHidden);
 document.querySelectorAll("input[data-table]").forEach(makeSearchable);
 
 const data = document.getElementById("data").textContent;
