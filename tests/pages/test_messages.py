@@ -70,6 +70,10 @@ def wrong_with(page):
         wrong += [f"{heading}: exit code {c}" for c in sorted(codes(read(file)) - rows)]
     guards = re.findall(r'=> "([a-z-]+)"', read("crates/stead/src/guard/allow.rs"))
     wrong += [f"guard {word}" for word in guards if f"| `{word}`" not in page]
+    # the fourth cell of a row is the variant of the enum in Rust
+    row = re.compile(r"^\| \[(\d+)\]\S+ +\|[^|]*\|[^|]*\| `(\w+)` ", re.MULTILINE)
+    rust = {(int(n), name) for n, name in row.findall(page)}
+    wrong += [f"Rust {s}" for s in sorted(statuses(source) ^ rust)]
     classes = [file.stem for file in (ROOT / "php/src/Exception").glob("*.php")]
     classes += re.findall(r"`(\w+Error)` +\| \d", read("docs/python.md"))
     wrong += [f"class {name}" for name in sorted(classes) if f"`{name}`" not in page]
@@ -101,6 +105,7 @@ class Messages(unittest.TestCase):
             ("| 68 ", "stead-sync: exit code 68"),
             ("| `lose-domain`", "guard lose-domain"),
             ("`GuardedException`", "class GuardedException"),
+            ("| `NotFound`   ", "Rust (8, 'NotFound')"),
         ):
             with self.subTest(text=text):
                 self.assertIn(text, page)

@@ -207,6 +207,18 @@ KNOWN = [
     ),
     (
         "docs/sync.md",
+        "Two operators at once",
+        "",
+        "it needs an etcd at another machine; tests/sync runs these verbs",
+    ),
+    (
+        "docs/operations.md",
+        "Undo",
+        "stead-sync push",
+        "it needs an etcd at another machine; tests/sync runs these verbs",
+    ),
+    (
+        "docs/sync.md",
         "etcd in ten lines",
         "etcd --data-dir",
         "it is a server that stays; tests/sync starts one",
