@@ -4,6 +4,7 @@ what a program that does not follow the map has written.
 
 import json
 import os
+import shutil
 
 from carry_site import Carry, kill, local
 
@@ -70,7 +71,7 @@ def until_new(site, keys=KEYS):
     carry.begin(*NEW)
     assert carry.run("--until", "both_new_first").returncode == 0
     slow = site.host("slow")
-    slow.wait(4)
+    site.wait_state("slow", "current", epoch=4)
     slow.stop()
     step = carry.start_run()
     while "lack epoch 5" not in (line := step.stderr.readline()):
@@ -207,3 +208,22 @@ def test_lost_of_an_earlier_carry_is_refused(programs, place):
         found = carry.copies()
         assert all(set(found[key]) == set(carry.homes(key)) for key in KEYS)
         assert any("d" in found[key] for key in KEYS)
+
+
+def test_a_server_that_came_back_empty_is_filled_under_a_new_name(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, more="replicas = 2")
+        carry.fill()
+        shutil.rmtree(carry.roots / "a")
+        carry.make_roots(["a"])
+        left = {key for key, nodes in carry.copies().items() if len(nodes) == 2}
+        assert len(left) < len(KEYS)
+        carry.write_file(top="lost = ['a']")
+        carry.begin("a2", "b", "c", options=["--lost=a"])
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        assert "counted as lost, by the file of the carry: a: " in done.stderr
+        assert "every key has another copy" in done.stderr
+        found = carry.copies()
+        assert all(set(found[key]) == set(carry.homes(key)) for key in KEYS)
+        assert any("a2" in found[key] for key in KEYS)
