@@ -375,10 +375,10 @@ fn what_production_does_is_compared_and_its_ring_found() {
     let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     let rings = said["rings"].as_array().unwrap();
     let all = |ring: &&serde_json::Value| ring["agree"] == ring["keys"];
-    let right: Vec<_> = rings.iter().filter(all).collect();
-    assert_eq!(right.len(), 1, "{rings:?}");
-    assert_eq!(right[0]["set"][1], "hash=crc32");
-    let tried = right[0]["keys"].as_u64().unwrap();
+    let whole: Vec<_> = rings.iter().filter(all).collect();
+    assert_eq!(whole.len(), 1, "{rings:?}");
+    assert_eq!(whole[0]["set"][1], "hash=crc32");
+    let tried = whole[0]["keys"].as_u64().unwrap();
     assert!((5_000..=10_000).contains(&tried), "{tried}");
     // a rule that stead does not know: what agrees by chance is not listed
     let unknown: String = (0..600)
