@@ -27,6 +27,7 @@ use crate::carrying::{self, Begin, CarryJson};
 use crate::down;
 use crate::exit::{Failure, Result, FLEET};
 use crate::guards::{self, FindingJson};
+use crate::nodes_table::instead_of_fleet;
 use crate::output::{Out, BAD};
 use crate::text::{step_of, wrapped};
 
@@ -160,7 +161,8 @@ pub struct Change {
 impl Change {
     /// Returns the change from the present map to the one that the fleet file asks for.
     pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace, begin: &Begin) -> Result<Change> {
-        let fleet = Fleet::read(fleet)?;
+        let read = Fleet::read(fleet).map_err(Failure::from);
+        let fleet = read.map_err(|failure| instead_of_fleet(fleet, failure))?;
         let new = match pace.max_move {
             Some(part) => build_max_move(&fleet, old.as_ref(), part),
             None => build(&fleet, old.as_ref()),

@@ -12,9 +12,28 @@ use crate::suggest::hint;
 /// Returns the node of this name.
 pub fn node<'a>(map: &'a Map, name: &str) -> Result<Node<'a>> {
     map.node_named(name).ok_or_else(|| {
-        let hint = hint(name, map.nodes().map(|node| node.name()));
+        let mut parts = name.split(',');
+        let hint = match labels_of(map, name) {
+            _ if name.contains(',') && parts.all(|part| map.node_named(part).is_some()) => {
+                "; give the option once for each node".to_owned()
+            }
+            labels if !labels.is_empty() => {
+                let pairs: Vec<String> = (labels.iter())
+                    .map(|label| format!("{label}={name}"))
+                    .collect();
+                format!("; did you mean {}?", pairs.join(" or "))
+            }
+            _ => hint(name, map.nodes().map(|node| node.name())),
+        };
         wrong(format!("map `{}` has no node `{name}`{hint}", map.name()))
     })
+}
+
+/// Returns the labels that have this value at some node.
+fn labels_of<'a>(map: &'a Map, value: &str) -> BTreeSet<&'a str> {
+    let labels = map.nodes().flat_map(|node| node.labels());
+    let having = labels.filter(|(_, of_node)| *of_node == value);
+    having.map(|(label, _)| label).collect()
 }
 
 /// Returns the nodes that a word names: the node of this name, or those with the value of a label,

@@ -90,36 +90,39 @@ fn table(pairs: &[(String, String)]) -> InlineTable {
 }
 
 const HEAD: &str = "\
-# The fleet: the nodes, and how keys are placed on them. docs/fleet.md describes every key.
+# The fleet: the nodes, and how keys are placed on them. docs/fleet.md describes
+# every key.
 #
-#   stead plan THIS_FILE MAP     shows what it would place where, and writes nothing
+#   stead plan THIS_FILE MAP     shows what it would place where, writes nothing
 #   stead apply THIS_FILE MAP    makes the map, or its next epoch
 
 # The map keeps this name for ever.
 ";
 
 const ONE_COPY: &str = "\
-# Each key is on one node. With copies, and nodes that have labels, write for example:
+# Each key is on one node. With copies, and nodes that have labels, write for
+# example:
 #
 #   replicas = 3
 #   spread = [\"zone\", \"rack\"]
 ";
 
 const COPIES: &str = "\
-# `replicas` is how many nodes hold each key. If the nodes have labels, the copies can be kept in
-# different zones, and within a zone in different racks:
+# `replicas` is how many nodes hold each key. If the nodes have labels, the
+# copies can be kept in different zones, and within a zone in different racks:
 #
 #   spread = [\"zone\", \"rack\"]
 ";
 
 const SPREAD: &str = "\
-# `replicas` is how many nodes hold each key. The copies of a key are kept apart over the labels
-# of `spread`, outermost first.
+# `replicas` is how many nodes hold each key. The copies of a key are kept apart
+# over the labels of `spread`, outermost first.
 ";
 
 const NODES: &str = "
-# A node without a weight has weight 1; one with weight 2 gets twice as much. To remove a node, set
-# its weight to 0, apply, copy what moves, and then delete it here (`stead fleet` edits this file).
+# A node without a weight has weight 1; one with weight 2 gets twice as much. To
+# remove a node, set its weight to 0, apply, copy what moves, and then delete it
+# here (`stead fleet` edits this file).
 ";
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
                 ("a \"name\"", replicas)
             );
             assert_eq!(fleet.spread, spread);
-            assert!(text.lines().all(|line| line.chars().count() <= 100));
+            assert!(text.lines().all(|line| line.chars().count() <= 80));
             let node = &fleet.nodes[1];
             assert_eq!(
                 (node.name.as_str(), node.weight.to_string()),

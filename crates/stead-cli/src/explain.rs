@@ -12,7 +12,7 @@ use crate::carrying::in_words;
 use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::Out;
-use crate::text::joined;
+use crate::text::{joined, wrapped};
 
 /// The steps from a key to its nodes.
 #[derive(Serialize)]
@@ -92,11 +92,11 @@ impl<'a> Explanation<'a> {
         ))?;
         match (self.policy, self.kind) {
             (None, _) => match &self.pin {
-                Some(pin) => out.line(format_args!("  policy  the nodes of the pin of {pin}"))?,
+                Some(pin) => told("policy", &format!("the nodes of the pin of {pin}"), out)?,
                 None => out.line("  policy  chosen by stead")?,
             },
-            (Some(name), "") => out.line(format_args!("  policy  {name}"))?,
-            (Some(name), kind) => out.line(format_args!("  policy  {name}, kind {kind}"))?,
+            (Some(name), "") => told("policy", name, out)?,
+            (Some(name), kind) => told("policy", &format!("{name}, kind {kind}"), out)?,
         }
         for (node, labels) in &self.labels {
             let labels: Vec<String> = labels
@@ -108,15 +108,20 @@ impl<'a> Explanation<'a> {
             } else {
                 labels.join(" ")
             };
-            out.line(format_args!("  labels  {node}: {labels}"))?;
+            told("labels", &format!("{node}: {labels}"), out)?;
         }
-        out.line(format_args!("  why     {}", self.why))?;
+        told("why", &self.why, out)?;
         self.carry.as_ref().map_or(Ok(()), |carry| {
-            out.line(format_args!(
-                "  carry   {carry}; --carry shows where to read and to write"
-            ))
+            let text = format!("{carry}; --carry shows where to read and to write");
+            told("carry", &text, out)
         })
     }
+}
+
+/// Writes a text behind what it is about, in as many lines as it needs.
+fn told(what: &str, text: &str, out: &mut Out) -> Result {
+    let lines = wrapped(text, &format!("  {what:<6}  "), &" ".repeat(10));
+    lines.iter().try_for_each(|line| out.line(line))
 }
 
 /// Returns the reason for a point that a pin covers.

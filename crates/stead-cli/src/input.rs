@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
@@ -14,7 +14,7 @@ use std::thread;
 use serde::Serialize;
 use stead::{Error, Span};
 
-use crate::exit::{Failure, Result};
+use crate::exit::{note, Failure, Result};
 use crate::output::Out;
 use crate::progress::Answers;
 use crate::records::{Batch, Block, Reader};
@@ -191,6 +191,10 @@ fn file(path: &Path, answers: Answers) -> Result<Reader> {
 }
 
 fn standard_input(zero: bool, answers: Answers) -> Result<Reader> {
+    // whoever has forgotten the keys would wait for ever
+    if io::stdin().is_terminal() {
+        note("reading keys from standard input, one a line; end with Ctrl-D");
+    }
     let stdin = io::stdin()
         .as_fd()
         .try_clone_to_owned()

@@ -137,10 +137,6 @@ impl<'a> Loss<'a> {
     pub fn write_left(&self, out: &mut Out) -> Result {
         let some = |left: &&Left| left.part.fraction > 0.0;
         let least = self.left.iter().find(some).map_or(0, |left| left.copies);
-        let rows = self
-            .left
-            .iter()
-            .filter(|left| some(left) || left.copies == 0);
         out.line(match least {
             0 => out.paint(
                 BAD,
@@ -159,7 +155,7 @@ impl<'a> Loss<'a> {
         })?;
         out.line("")?;
         let mut table = Table::new(&["copies left", "of all keys", ""], &[0, 1]);
-        for left in rows {
+        for left in &self.left {
             let fraction = left.part.fraction;
             let bar = Glyphs::of_stdout().bar(fraction, 2 * BAR);
             table.row([left.copies.to_string(), part(fraction), bar]);
@@ -185,7 +181,7 @@ impl<'a> Loss<'a> {
         }
         let most = self.nodes.iter().map(Survivor::now).fold(0.0, f64::max);
         let heading = ["node", "reads now", "then", "times", "", "rebuild"];
-        let mut table = Table::new(&heading, &[1, 2, 3, 5]);
+        let mut table = Table::new(&heading, &[1, 2, 3, 5]).fitted(&[]);
         for node in nodes {
             let times = node.times().map(|times| format!("{times:.2}"));
             table.row([

@@ -1,5 +1,7 @@
 //! A table of nodes, in CSV or JSON, as the rows of a first fleet.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
 use crate::draft::Row;
@@ -111,8 +113,9 @@ fn from_json(text: &str, file: &str, attributes: &[String]) -> Result<Vec<Row>> 
 }
 
 impl Row {
-    /// Sets what a column says. An empty text says nothing.
+    /// Sets what a column says, without the white space around it. An empty text says nothing.
     fn set(&mut self, column: &str, text: &str, attributes: &[String]) -> Result {
+        let text = text.trim();
         if text.is_empty() {
             return Ok(());
         }
@@ -148,6 +151,18 @@ impl Row {
     }
 }
 
+/// Adds to the failure to read a fleet how a fleet is made of the table that was named instead.
+pub fn instead_of_fleet(path: &Path, failure: Failure) -> Failure {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) && path.is_file() {
+        true => failure.and(&format!(
+            "a table becomes a fleet with `stead init --from {}`",
+            path.display()
+        )),
+        false => failure,
+    }
+}
+
 fn wrong(place: &str, problem: &str) -> Failure {
     Failure::new(FLEET, format!("{place}: {problem}"))
 }
@@ -167,7 +182,7 @@ mod tests {
     fn csv_and_json_give_the_same_rows() {
         let csv = "\u{feff}name, weight,zone,address\r\ndb1,1.5,a,10.0.0.1\r\n\"db,2\",,\"b \"\"c\"\"\",\r\n";
         let json = r#"[{"name": "db1", "weight": 1.5, "zone": "a", "address": "10.0.0.1"},
-            {"name": "db,2", "weight": null, "zone": "b \"c\"", "address": ""}]"#;
+            {"name": " db,2 ", "weight": null, "zone": "b \"c\"", "address": ""}]"#;
         let attributes = ["address".to_owned()];
         for (text, places) in [(csv, ["t:2", "t:3"]), (json, ["t, node 1", "t, node 2"])] {
             let rows = read(text.as_bytes(), "t", &attributes).unwrap();

@@ -131,20 +131,31 @@ pub fn count(n: usize, what: &str) -> String {
 pub const WIDTH: usize = 80;
 
 /// Breaks a text between its words into lines of at most [`WIDTH`] columns. The first line begins
-/// with `first`, the others with `rest`. A word that is longer than a line has one to itself.
+/// with `first`, the others with `rest`. A list of names that is longer than a line is broken after
+/// its commas; another word that is longer than a line has one to itself.
 pub fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     let width = |text: &str| text.chars().count();
     let mut lines = vec![first.to_owned()];
     let mut is_empty = true;
     // a percentage stays on one line
-    for word in text.replace(" %", "\u{a0}%").split(' ') {
+    let text = text.replace(" %", "\u{a0}%");
+    let room = WIDTH.saturating_sub(width(rest));
+    let words = text.split(' ').flat_map(|word| {
+        let parts: Vec<&str> = match width(word) > room {
+            true => word.split_inclusive(',').collect(),
+            false => vec![word],
+        };
+        (0..).zip(parts)
+    });
+    for (part, word) in words {
+        let gap = usize::from(part == 0);
         let line = lines.last().map_or(0, |line| width(line));
-        if !is_empty && line + 1 + width(word) > WIDTH {
+        if !is_empty && line + gap + width(word) > WIDTH {
             lines.push(rest.to_owned());
             is_empty = true;
         }
         if let Some(line) = lines.last_mut() {
-            if !is_empty {
+            if !is_empty && gap > 0 {
                 line.push(' ');
             }
             line.push_str(&word.replace('\u{a0}', " "));
@@ -221,10 +232,31 @@ pub fn hash(map: &Map) -> String {
     )
 }
 
+/// Cuts a text in its middle, so that it has at most so many columns.
+fn cut(text: &str, most: usize) -> String {
+    const GAP: &str = "...";
+    let all = text.chars().count();
+    if all <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(GAP.len());
+    let end = kept / 2;
+    let begin = text.chars().take(kept - end);
+    begin
+        .chain(GAP.chars())
+        .chain(text.chars().skip(all - end))
+        .collect()
+}
+
+/// The least width to which a column is cut.
+const LEAST: usize = 12;
+
 /// A table: rows under a heading, with columns as wide as their widest cell. The columns whose
 /// numbers are in `right` are aligned to the right.
 pub struct Table {
     right: Vec<usize>,
+    /// the columns that are left out where there is no room; `None` lets the table be wider
+    dropped: Option<Vec<usize>>,
     rows: Vec<Vec<String>>,
 }
 
@@ -233,6 +265,7 @@ impl Table {
     pub fn new(heading: &[&str], right: &[usize]) -> Table {
         Table {
             right: right.to_vec(),
+            dropped: None,
             rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()],
         }
     }
@@ -251,6 +284,55 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// Makes the table fit into [`WIDTH`] columns. Where it would be wider, columns that are empty
+    /// are left out, then these columns, in this order. Then texts are cut in their middle, those
+    /// of the widest column first.
+    pub fn fitted(mut self, dropped: &[usize]) -> Table {
+        self.dropped = Some(dropped.to_vec());
+        self
+    }
+
+    /// Leaves out and cuts what does not fit. Returns the columns that are shown, and the names of
+    /// those that have something in them and are not.
+    fn fit(&self, widths: &mut [usize]) -> (Vec<usize>, Vec<&str>) {
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        let mut left_out = Vec::new();
+        let Some(dropped) = &self.dropped else {
+            return (shown, left_out);
+        };
+        let all = |shown: &[usize], widths: &[usize]| -> usize {
+            let columns = shown.iter().filter_map(|column| widths.get(*column));
+            columns
+                .map(|width| width + 2)
+                .sum::<usize>()
+                .saturating_sub(2)
+        };
+        let is_empty = |column: usize| {
+            let mut cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
+            cells.all(String::is_empty)
+        };
+        let empty: Vec<usize> = shown.iter().copied().filter(|c| is_empty(*c)).collect();
+        for column in empty.iter().chain(dropped) {
+            if all(&shown, widths) <= WIDTH {
+                break;
+            }
+            shown.retain(|other| other != column);
+            if let Some(name) = self.rows.first().and_then(|row| row.get(*column)) {
+                left_out.extend((!empty.contains(column)).then_some(name.as_str()));
+            }
+        }
+        // one column of the terminal at a time, so that two long ones are cut alike
+        while all(&shown, widths) > WIDTH {
+            let texts = shown.iter().filter(|column| !self.right.contains(column));
+            let widest = texts.max_by_key(|column| widths.get(**column));
+            match widest.and_then(|column| widths.get_mut(*column)) {
+                Some(width) if *width > LEAST => *width -= 1,
+                _ => break,
+            }
+        }
+        (shown, left_out)
+    }
+
     /// Writes the table; writes nothing if the table has no rows.
     pub fn write(&self, out: &mut Out) -> Result {
         if self.rows.len() < 2 {
@@ -264,20 +346,28 @@ impl Table {
                 .map(|cell| cell.chars().count())
                 .max()
         };
-        let widths: Vec<usize> = (0..columns)
+        let mut widths: Vec<usize> = (0..columns)
             .map(|column| width(column).unwrap_or(0))
             .collect();
+        let (shown, left_out) = self.fit(&mut widths);
+        let cells = |row: &[String]| -> Vec<(usize, String, usize)> {
+            let cells = shown.iter().filter_map(|column| {
+                let (cell, width) = (row.get(*column)?, *widths.get(*column)?);
+                Some((*column, cut(cell, width), width))
+            });
+            cells.collect()
+        };
         for (i, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            for (place, (column, cell, width)) in cells(row).into_iter().enumerate() {
                 let space = " ".repeat(width.saturating_sub(cell.chars().count()));
-                let gap = if column == 0 { "" } else { "  " };
+                let gap = if place == 0 { "" } else { "  " };
                 let (before, after) = if self.right.contains(&column) {
                     (space, String::new())
                 } else {
                     (String::new(), space)
                 };
-                line.extend([gap, &before, cell, &after]);
+                line.extend([gap, &before, &cell, &after]);
             }
             let line = line.trim_end();
             out.line(if i == 0 {
@@ -286,7 +376,13 @@ impl Table {
                 line.to_owned()
             })?;
         }
-        Ok(())
+        match left_out.is_empty() {
+            true => Ok(()),
+            false => out.line(format_args!(
+                "80 columns have no room for {}: --json",
+                left_out.join(" and ")
+            )),
+        }
     }
 }
 
@@ -319,6 +415,41 @@ mod tests {
         assert_eq!(wrapped("short", "  ", "    "), ["  short"]);
         let long = "y".repeat(100);
         assert_eq!(wrapped(&format!("a {long} b"), "", "  ").len(), 3);
+    }
+
+    #[test]
+    fn a_text_is_cut_in_its_middle() {
+        assert_eq!(cut("db1.example.com", 15), "db1.example.com");
+        assert_eq!(cut("db1.example.com", 12), "db1.e....com");
+        assert_eq!(cut("\u{e4}".repeat(20).as_str(), 9).chars().count(), 9);
+    }
+
+    #[test]
+    fn a_list_of_names_that_is_longer_than_a_line_is_broken_after_commas() {
+        let names: Vec<String> = (0..20).map(|i| format!("node-{i:02}")).collect();
+        let lines = wrapped(&format!("held by {}, too", names.join(",")), "  ", "    ");
+        assert!(
+            lines.len() > 2 && lines.iter().all(|l| l.len() <= WIDTH),
+            "{lines:?}"
+        );
+        let text: String = lines.iter().map(|line| line.trim_start()).collect();
+        assert!(text.contains(&names.join(",")), "{text}");
+    }
+
+    #[test]
+    fn a_table_that_fits_leaves_out_columns_and_then_cuts_the_widest_texts() {
+        let mut table = Table::new(&["node", "share", "none", "points", "labels"], &[1, 3]);
+        let long = "n".repeat(60);
+        table.row([long.as_str(), "1 %", "", "123456789", "zone=a"].map(str::to_owned));
+        let table = table.fitted(&[3]);
+        let mut widths = [60, 5, 4, 9, 40];
+        let (shown, left_out) = table.fit(&mut widths);
+        assert_eq!((shown, left_out), (vec![0, 1, 4], vec!["points"]));
+        assert_eq!(widths[0] + widths[4], WIDTH - 5 - 4);
+        assert!(widths[0].abs_diff(widths[4]) <= 1, "{widths:?}");
+        // one that fits is as it was
+        let mut widths = [20, 5, 4, 9, 30];
+        assert_eq!(table.fit(&mut widths), (vec![0, 1, 2, 3, 4], vec![]));
     }
 
     #[test]

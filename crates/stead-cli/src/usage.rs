@@ -26,7 +26,7 @@ use crate::verb::Verb;
     subcommand_required = true,
     arg_required_else_help = false,
     disable_help_subcommand = true,
-    max_term_width = 100
+    max_term_width = 80
 )]
 struct Line {
     #[command(subcommand)]
@@ -133,8 +133,41 @@ pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
     }
 }
 
-/// Says what to write for a label or an attribute that was given to `fleet add-node` as an option.
+/// What one may have meant by a word that is no command.
+const MEANT: [(&str, &str); 9] = [
+    ("lookup", "stead locate MAP KEY"),
+    ("get", "stead locate MAP KEY"),
+    ("find", "stead locate MAP KEY"),
+    ("where", "stead locate MAP KEY"),
+    ("add-node", "stead fleet add-node FLEET NODE"),
+    ("remove-node", "stead fleet remove-node FLEET NODE"),
+    ("drain", "stead fleet drain FLEET NODE"),
+    ("undo", "stead rollback MAP EPOCH"),
+    ("version", "stead --version"),
+];
+
+/// Says what to write instead of a word that is no command.
+fn meant(arguments: &[OsString], line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("unrecognized subcommand '")?;
+    let (word, _) = rest.split_once('\'')?;
+    if arguments.get(1).is_some_and(|verb| verb == "plot") && !line.contains("tip:") {
+        return Some(format!(
+            "{word}: give a kind of picture first, such as `stead plot bands MAP -o FILE`; see \
+             stead plot --help"
+        ));
+    }
+    let (_, usage) = MEANT.iter().find(|(known, _)| *known == word)?;
+    Some(format!(
+        "there is no command {word}; did you mean `{usage}`? see --help"
+    ))
+}
+
+/// Says what to write for a word that is no command, and for a label or an attribute that was given
+/// to `fleet add-node` as an option.
 fn told(arguments: &[OsString], line: String) -> String {
+    if let Some(told) = meant(arguments, &line) {
+        return told;
+    }
     let adds = arguments.get(1..3) == Some(&["fleet".into(), "add-node".into()]);
     let given = line
         .split_once("unexpected argument '--")
@@ -165,10 +198,79 @@ mod tests {
             let groups = GROUPS.iter().filter(|(_, verbs)| verbs.contains(&name));
             assert_eq!(groups.count(), 1, "{name}");
         }
-        let text = command.clone().render_long_help().to_string();
-        // clap wraps the prose, which begins at the left
-        for line in text.lines().filter(|line| line.starts_with("  ")) {
-            assert!(line.chars().count() <= 80, "{line}");
+    }
+
+    /// The help of a command and of all commands below it.
+    fn helps(command: &mut Command, all: &mut Vec<String>) {
+        for long in [true, false] {
+            let help = match long {
+                true => command.render_long_help(),
+                false => command.render_help(),
+            };
+            all.push(help.to_string());
+        }
+        // clap would break a longer line, and go on at the left
+        all.extend(command.get_after_help().map(ToString::to_string));
+        all.extend(command.get_after_long_help().map(ToString::to_string));
+        command
+            .get_subcommands_mut()
+            .for_each(|command| helps(command, all));
+    }
+
+    #[test]
+    fn no_help_is_wider_than_80_columns() {
+        let mut command = command();
+        command.build();
+        let mut all = Vec::new();
+        helps(&mut command, &mut all);
+        assert!(all.len() > 60, "{}", all.len());
+        let wide: Vec<&str> = all
+            .iter()
+            .flat_map(|help| help.lines())
+            .filter(|line| line.chars().count() > 80)
+            .collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_is_answered_with_what_was_meant() {
+        let said = |words: &[&str]| {
+            let Err(error) = Line::try_parse_from(words) else {
+                panic!("{words:?} is taken")
+            };
+            let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+            told(&arguments, usage_line(&error.render().to_string()))
+        };
+        for (words, wanted) in [
+            (
+                &["stead", "lookup", "m", "k"][..],
+                "`stead locate MAP KEY`?",
+            ),
+            (&["stead", "get"], "`stead locate MAP KEY`?"),
+            (&["stead", "version"], "did you mean `stead --version`?"),
+            (&["stead", "plam"], "similar subcommand exists: 'plan'"),
+            (
+                &["stead", "plot", "m.map"],
+                "m.map: give a kind of picture first",
+            ),
+            (
+                &["stead", "fleet"],
+                "give a command: add-node, remove-node, set-weight, drain, set-label, \
+                 set-attribute; see stead fleet --help",
+            ),
+            (&["stead", "plot"], "; see stead plot --help"),
+        ] {
+            let line = said(words);
+            assert!(line.contains(wanted) && line.len() < 200, "{line}");
+        }
+        assert_eq!(
+            said(&["stead"]),
+            "give a command, such as `stead locate MAP KEY`; `stead --help` lists them"
+        );
+        // every command that is recommended is one
+        for (_, usage) in MEANT {
+            let verb = usage.split(' ').nth(1).unwrap();
+            assert!(verb == "--version" || command().find_subcommand(verb).is_some());
         }
     }
 
@@ -192,8 +294,7 @@ mod tests {
     #[test]
     fn a_mistake_is_one_line() {
         for bad in [
-            &["stead"][..],
-            &["stead", "plam"],
+            &["stead", "plam"][..],
             &["stead", "apply", "f"],
             &["stead", "show", "m", "--jsn"],
         ] {

@@ -13,7 +13,7 @@ use crate::tls::Paths;
 
 /// Spread round-robin databases over many rrdcached servers, which clients use as if they were one
 #[derive(Parser)]
-#[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, arg_required_else_help = false, after_help = CODES)]
+#[command(name = "stead-rrd", version, max_term_width = 80, disable_help_subcommand = true, arg_required_else_help = false, after_help = CODES)]
 pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]
@@ -330,4 +330,25 @@ fn days(text: &str) -> Result<f64, String> {
 /// Returns the whole command line.
 pub fn command() -> clap::Command {
     CommandLine::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound_and_its_help_fits_eighty_columns() {
+        let mut command = super::command();
+        command.clone().debug_assert();
+        command.build();
+        let mut helps = vec![command.render_long_help().to_string()];
+        for verb in command.get_subcommands_mut() {
+            helps.push(verb.render_long_help().to_string());
+            helps.extend(verb.get_after_help().map(ToString::to_string));
+        }
+        assert!(helps.len() >= 8, "{}", helps.len());
+        for help in helps {
+            let wide = help.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None);
+        }
+        assert!(super::CODES.lines().all(|line| line.len() <= 80));
+    }
 }

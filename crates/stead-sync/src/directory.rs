@@ -92,6 +92,20 @@ impl Directory {
         }
     }
 
+    /// Refuses a directory where the map should be: a push into it cannot be meant.
+    fn check_map(&self) -> Result {
+        match self.map.is_dir() {
+            false => Ok(()),
+            true => Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "file://{0}: this is a directory; name the map in it: file://{0}/members.map",
+                    self.map.display()
+                ),
+            )),
+        }
+    }
+
     fn check_directory(&self) -> Result {
         let directory = self.map.parent().unwrap_or(Path::new("/"));
         match fs::metadata(directory) {
@@ -163,6 +177,7 @@ impl Directory {
 
 impl Hub for Directory {
     fn head(&self) -> Result<Option<Head>> {
+        self.check_map()?;
         let peeked = match Store::peek(&self.map) {
             Ok(peeked) => peeked,
             Err(error) if error.status() == Status::NotFound => {
@@ -261,6 +276,7 @@ impl Shared for Directory {
     }
 
     fn hosts(&self) -> Result<Vec<Host>> {
+        self.check_map()?;
         self.check_directory()?;
         let directory = self.hosts_dir();
         let told = |error: &io::Error| self.away(&directory.display().to_string(), error);
@@ -374,5 +390,24 @@ mod tests {
         Directory::new(&dir.path().join("members.map"))
             .check_directory()
             .unwrap();
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_the_map_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let hub = Directory::new(dir.path());
+        let head = hub.head().unwrap_err();
+        let hosts = hub.hosts().unwrap_err();
+        for failure in [head, hosts] {
+            let at = dir.path().display();
+            assert_eq!(failure.code, USAGE);
+            assert_eq!(
+                failure.line,
+                format!(
+                    "file://{at}: this is a directory; name the map in it: \
+                     file://{at}/members.map"
+                )
+            );
+        }
     }
 }

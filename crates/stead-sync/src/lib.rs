@@ -101,10 +101,55 @@ fn run_line() -> exit::Result {
         Err(error) => {
             if error.use_stderr() {
                 let line = usage_line(&error.render().to_string());
-                return Err(Failure::new(USAGE, line));
+                let verb = std::env::args().nth(1);
+                return Err(Failure::new(USAGE, told(verb.as_deref(), line)));
             }
             let _ = error.print();
             Ok(())
         }
+    }
+}
+
+/// Says where the epoch belongs that was given to `wait` as an argument.
+fn told(verb: Option<&str>, line: String) -> String {
+    let given = line
+        .split_once("unexpected argument '")
+        .and_then(|(_, rest)| rest.split_once('\''));
+    match given {
+        Some((epoch, _)) if verb == Some("wait") && epoch.parse::<u64>().is_ok() => {
+            format!("to wait for epoch {epoch}, write --epoch {epoch}; see --help")
+        }
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_on_the_command_line_says_what_to_write() {
+        let said = |words: &[&str]| {
+            let Err(error) = line::CommandLine::try_parse_from(words) else {
+                panic!("{words:?} is taken")
+            };
+            told(
+                words.get(1).copied(),
+                usage_line(&error.render().to_string()),
+            )
+        };
+        assert_eq!(
+            said(&["stead-sync", "wait", "file:///m", "9"]),
+            "to wait for epoch 9, write --epoch 9; see --help"
+        );
+        assert!(said(&["stead-sync", "wait", "file:///m", "x"]).contains("unexpected argument 'x'"));
+        assert_eq!(
+            said(&["stead-sync"]),
+            "give a command, such as `stead-sync status URL`; `stead-sync --help` lists them"
+        );
+        assert_eq!(
+            said(&["stead-sync", "carry"]),
+            "give a command: run, status, reverse, agent; see stead-sync carry --help"
+        );
     }
 }

@@ -412,10 +412,37 @@ impl std::error::Error for Error {
     }
 }
 
+/// An example of the use of each program.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("stead", "stead locate MAP KEY"),
+    ("stead-sync", "stead-sync status URL"),
+    ("stead-rrd", "stead-rrd status DIR"),
+];
+
+/// Returns the message for a command line that ends before the command: which commands there are,
+/// or, where these are many, an example. `None` if the text is about another mistake.
+fn without_command(text: &str) -> Option<String> {
+    let (name, rest) = text
+        .strip_prefix("error: '")?
+        .split_once("' requires a subcommand but one was not provided")?;
+    let (_, list) = rest.split_once("[subcommands: ")?;
+    let (list, _) = list.split_once(']')?;
+    let example = EXAMPLES.iter().find(|(program, _)| *program == name);
+    Some(match example {
+        Some((_, example)) => {
+            format!("give a command, such as `{example}`; `{name} --help` lists them")
+        }
+        None => format!("give a command: {list}; see {name} --help"),
+    })
+}
+
 /// Returns the message of a mistake on a command line as one line: `what is wrong; tip: ..; usage:
 /// ..; see --help`. The text is what clap, by which every program of stead reads its command line,
 /// writes in several paragraphs.
 pub fn usage_line(text: &str) -> String {
+    if let Some(line) = without_command(text) {
+        return line;
+    }
     let mut parts: Vec<String> = Vec::new();
     for paragraph in text.split("\n\n") {
         for part in paragraph.split("\n  tip:") {
@@ -481,6 +508,25 @@ mod tests {
         assert!(said(b"\x89STP\r\n\x1a\n").contains("a saved plan, which `stead apply`"));
         assert!(said(&[0; 200]).contains("the magic bytes"));
         assert!(said(b"\x89STD\r\n").starts_with("byte 6: the file ends after 6 bytes"));
+    }
+
+    #[test]
+    fn a_missing_command_is_asked_for_in_one_short_line() {
+        let text = |name: &str| {
+            format!(
+                "error: '{name}' requires a subcommand but one was not provided\n  \
+                 [subcommands: one, two]\n\nUsage: {name} <COMMAND>\n\nFor more information, try \
+                 '--help'.\n"
+            )
+        };
+        assert_eq!(
+            usage_line(&text("stead")),
+            "give a command, such as `stead locate MAP KEY`; `stead --help` lists them"
+        );
+        assert_eq!(
+            usage_line(&text("stead fleet")),
+            "give a command: one, two; see stead fleet --help"
+        );
     }
 
     #[test]

@@ -33,6 +33,8 @@ struct Row {
 pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
     let mut rows = rows(report);
     let has_old = report.old_epoch.is_some();
+    // bars are parts of the largest share of all, whether its row is shown or not
+    let largest = rows.iter().map(|row| row.share).max().unwrap_or(0);
     let total = rows.len();
     if !all && has_old {
         rows.retain(|row| row.changed);
@@ -53,7 +55,7 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
     };
     if !rows.is_empty() {
         out.line("")?;
-        table(&rows, scale, has_old, Glyphs::of_stdout()).write(out)?;
+        table(&rows, scale, largest, has_old).write(out)?;
     }
     if !left_out.is_empty() {
         let largest = left_out
@@ -245,7 +247,8 @@ fn bar_width(rows: &[Row], columns: [bool; 3], decimals: usize) -> usize {
         .clamp(BAR.0, BAR.1)
 }
 
-fn table(rows: &[Row], scale: Scale, has_old: bool, glyphs: Glyphs) -> Table {
+fn table(rows: &[Row], scale: Scale, largest: u128, has_old: bool) -> Table {
+    let glyphs = Glyphs::of_stdout();
     let of = |points: u128| scale.part(points);
     // a share that differs from what the weight asks for by less than it shows does not differ
     let wanted = |row: &Row| match of(row.wanted) {
@@ -254,7 +257,7 @@ fn table(rows: &[Row], scale: Scale, has_old: bool, glyphs: Glyphs) -> Table {
     };
     let has_wanted = rows.iter().any(|row| !wanted(row).is_empty());
     let has_pinned = rows.iter().any(|row| row.pinned > 0);
-    let largest = rows.iter().map(|row| row.share).max().unwrap_or(0).max(1);
+    let largest = largest.max(1);
     let bar = bar_width(rows, [has_wanted, has_pinned, has_old], scale.decimals());
     let mut columns = vec![("node", false), ("weight", true)];
     columns.extend(has_wanted.then_some(("wanted", true)));

@@ -40,8 +40,8 @@ Example: make the first map
 Exit codes:
   0   done, or nothing to do
   64  wrong usage, or MAP is a symbolic link or a directory
-  65  the map or the plan is damaged or of another cluster, or the map is not the newest of its
-      history
+  65  the map or the plan is damaged or of another cluster, or the map is not
+      the newest of its history
   66  the fleet or the directory of MAP is missing
   69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place

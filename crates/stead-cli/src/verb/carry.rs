@@ -39,10 +39,10 @@ Example: add a node, and copy the data before it is read there
 
 Exit codes:
   0   done
-  64  no carry is open, the step cannot follow, or --confirmed is missing or says
-      another epoch
-  65  the map is damaged or not the newest of its history, or the history lacks the map
-      where the data was
+  64  no carry is open, the step cannot follow, or --confirmed is missing or
+      says another epoch
+  65  the map is damaged or not the newest of its history, or the history lacks
+      the map where the data was
   66  the map is missing
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again

@@ -44,8 +44,8 @@ ask whether a drained node may be switched off
 
 Exit codes:
   0   no rule is broken, every key is where the map says, or the node may go off
-  1   a rule is broken, the history has a newer epoch or a damaged one, a key is elsewhere, or the
-      node still answers
+  1   a rule is broken, the history has a newer epoch or a damaged one, a key is
+      elsewhere, or the node still answers
   64  wrong usage, or the map has no such node
   65  the map is damaged or not a map, or a line of KEYS is wrong
   66  a file is missing
@@ -72,7 +72,13 @@ const FOUND: usize = 20;
 /// The word for what is odd in a fleet and breaks no rule.
 const FLEET: &str = "fleet";
 /// The warnings of a plan that hold as long as the map is as it is.
-const STANDING: &[&str] = &["attribute-shared", "labels-alike", "few-cells"];
+const STANDING: &[&str] = &[
+    "attribute-shared",
+    "labels-alike",
+    "name-spaces",
+    "names-alike",
+    "few-cells",
+];
 
 #[derive(Serialize)]
 struct Checks<'a> {
@@ -222,10 +228,14 @@ impl Check {
             }
             list(&map, &verdict, out)?;
         }
-        if let (true, Some(problem)) = (verdict.is_sound(), history) {
+        if verdict.is_sound() && history.is_some() {
+            // the line of the history has said why
             return Err(Failure::new(
                 VIOLATED,
-                format_args!("{}: {problem}", self.map.display()),
+                format_args!(
+                    "{}: the check of its history failed, and says why",
+                    self.map.display()
+                ),
             ));
         }
         if verdict.is_sound() {

@@ -18,6 +18,7 @@ use crate::verb::fleet_file::FleetFile;
 #[derive(Args)]
 #[command(
     disable_help_subcommand = true,
+    arg_required_else_help = false,
     after_help = "\
 Examples: one more node; an empty one, which can then be removed
   stead fleet add-node fleet.toml db4 --weight 1.5 --label zone=b
@@ -57,7 +58,7 @@ struct AddNode {
     /// The fleet file, in TOML
     fleet: PathBuf,
     /// The names of the new nodes
-    #[arg(required = true, value_name = "NODE")]
+    #[arg(required = true, value_name = "NODE", value_parser = name)]
     nodes: Vec<String>,
     /// The weight of each
     #[arg(long, value_parser = weight, allow_negative_numbers = true)]
@@ -142,6 +143,17 @@ struct Print {
     /// Print the edited fleet, and write nothing
     #[arg(long)]
     print: bool,
+}
+
+/// Refuses a name around which white space was left. A fleet may have such a name, and a map, too;
+/// nobody who types one means it.
+fn name(text: &str) -> std::result::Result<String, String> {
+    match text.trim() {
+        same if same == text => Ok(text.to_owned()),
+        short => Err(format!(
+            "it begins or ends with white space; write {short:?}"
+        )),
+    }
 }
 
 fn weight(text: &str) -> std::result::Result<String, String> {
@@ -236,7 +248,8 @@ impl Nodes {
                 drained.push(name.as_str());
             }
             for (line, what) in file.naming(name) {
-                still.push(format!("{}:{line}: {what} still names {name}", file.name()));
+                let place = format!("{}:{line}", file.name());
+                still.push(format!("note: {place}: {what} still names {name}"));
             }
         }
         match drained.is_empty() {

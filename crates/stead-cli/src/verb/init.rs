@@ -26,7 +26,7 @@ const LARGEST: u64 = 64 << 20;
 /// written.
 #[derive(Args)]
 #[command(after_help = "\
-Examples: answer a few questions; or take a table with the columns name, weight, zone, rack
+Examples: answer a few questions; or take a table (name, weight, zone, rack)
   stead init -o fleet.toml
   stead init --from nodes.csv --replicas 3 --spread zone,rack -o fleet.toml
 

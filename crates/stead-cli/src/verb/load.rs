@@ -29,7 +29,7 @@ Examples:
   stead load members.map access.log
   cut -d' ' -f7 access.log | stead load members.map --reads spread
   stead load members.map access.log --within 10% -o new.toml   # propose a fleet
-  stead load members.map access.log --within 10% --fleet fleet.toml   # edit this one
+  stead load members.map access.log --within 10% --fleet fleet.toml   # edit it
 
 Exit codes:
   0   done

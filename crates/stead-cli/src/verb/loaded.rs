@@ -140,7 +140,7 @@ impl<'a> Loaded<'a> {
         }
         if let Some(fullest) = self.loads.fullest() {
             let line = format!(
-                "fullest node: {} has {} of what its weight deserves; the floor is {:.2}",
+                "fullest node: {} has {} times what its weight deserves; the floor is {:.2}",
                 self.tally.map().node(fullest.node).name(),
                 over(fullest.over_mean),
                 self.loads.floor

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use stead::carry::{Carry, State};
 use stead::pair;
 use stead::path::Fold;
 use stead::policy::PolicyId;
-use stead::{Map, Pair, Point};
+use stead::{Map, Pair, Point, Status};
 
 use crate::exit::{note, Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
@@ -190,7 +190,7 @@ impl Locate {
         if self.carry {
             return self.both(out);
         }
-        let map = Map::open_uncached(&self.map)?;
+        let map = self.opened()?;
         let is_early = |carry: &Carry| carry.state != State::New;
         // --explain says so itself
         if let Some(carry) = map.carry().filter(is_early).filter(|_| !self.explain) {
@@ -223,6 +223,18 @@ impl Locate {
             out.bytes(&answers)?;
             answers.clear();
             Ok(())
+        })
+    }
+
+    /// Opens the map. A file among the keys may be the map.
+    fn opened(&self) -> Result<Map> {
+        Map::open_uncached(&self.map).map_err(|error| {
+            let is_missing = error.status() == Status::NotFound;
+            let failure = Failure::from(error);
+            match is_missing && self.keys.iter().any(|key| Path::new(key).is_file()) {
+                true => failure.and("the map comes first, then the keys"),
+                false => failure,
+            }
         })
     }
 

@@ -9,7 +9,7 @@ use stead::Store;
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
 use crate::epochs::not_newest;
-use crate::exit::{Failure, Result, DATA};
+use crate::exit::{note, Failure, Result, DATA};
 use crate::output::Out;
 
 /// Show what applying a fleet would change; write nothing
@@ -73,6 +73,11 @@ impl Plan {
             if let Some(problem) = refused.and_then(|old| not_newest(store, old)) {
                 let map = store.path().display();
                 return Err(Failure::new(DATA, format_args!("{map}: {problem}")));
+            }
+            // a fleet that fits an older map, which was put back, changes nothing
+            let unchanged = Some(&change.new).filter(|_| !change.needed);
+            if let Some(problem) = unchanged.and_then(|map| not_newest(store, map)) {
+                note(format_args!("{}: {problem}", store.path().display()));
             }
             change.progress = store.progress(&change.new);
             change.judge(store)?;

@@ -22,12 +22,13 @@ use crate::rewrite;
 #[derive(Args)]
 #[command(
     disable_help_subcommand = true,
+    arg_required_else_help = false,
     after_help = "\
 Examples:
   stead plot bands members.map --history -o history.svg
   stead plot moves members.map -o last-change.png
   stead plot distribution members.map names.txt -o names.svg
-  stead plot bands --scenario figure-7 --system riak --system stead -o growth.svg
+  stead plot bands --scenario figure-7 --system riak -o growth.svg
 
 Exit codes:
   0   done

@@ -248,6 +248,12 @@ impl Ring {
         }
         let moves = percent(to_balance, map.replicas());
         out.line(match &self.output {
+            Some(_) if to_balance == 0 => {
+                "every node has what its weight asks for: nothing has to move".to_owned()
+            }
+            None if to_balance == 0 => "nothing is written without -o and --fleet; for an exact \
+                balance nothing would have to move"
+                .to_owned(),
             Some(_) => format!(
                 "to bring every node to its weight, `stead apply` of the fleet has \
                 to move {moves}"
@@ -294,25 +300,29 @@ fn list(json: bool, out: &mut Out) -> Result {
         if i > 0 {
             out.line("")?;
         }
-        out.line(format_args!(
-            "{}  {}",
-            out.paint(HEADING, kind.ring),
-            kind.about
-        ))?;
-        out.line(format_args!("  servers: {}", kind.servers))?;
+        let mut about = wrapped(&format!("{}  {}", kind.ring, kind.about), "", "      ");
+        if let Some(first) = about.first_mut() {
+            *first = first.replacen(kind.ring, &out.paint(HEADING, kind.ring), 1);
+        }
+        about.iter().try_for_each(|line| out.line(line))?;
+        told(&format!("servers: {}", kind.servers), out)?;
         for choice in &kind.choices {
             let default = if choice.default.is_empty() {
                 String::new()
             } else {
                 format!(" [{}]", choice.default)
             };
-            out.line(format_args!(
-                "  --set {}={}{default}  {}",
-                choice.name, choice.values, choice.about
-            ))?;
+            let set = format!("--set {}={}{default}", choice.name, choice.values);
+            told(&format!("{set}  {}", choice.about), out)?;
         }
     }
     Ok(())
+}
+
+/// Writes a line of the list of rings, in as many lines as it needs.
+fn told(text: &str, out: &mut Out) -> Result {
+    let lines = wrapped(text, "  ", "      ");
+    lines.iter().try_for_each(|line| out.line(line))
 }
 
 /// Reads a list of servers. Returns its bytes, and its name for messages.

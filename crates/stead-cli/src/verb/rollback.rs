@@ -33,7 +33,8 @@ Exit codes:
   0   done, or nothing to do
   64  the epoch is not in the history, or is further back and neither --exact
       nor --least is there; MAP is a symbolic link or a directory; wrong usage
-  65  the map or the epoch is damaged, or the map is not the newest of its history
+  65  the map or the epoch is damaged, or the map is not the newest of its
+      history
   66  the map is missing
   69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place

@@ -194,7 +194,9 @@ impl Show {
         }
         if self.slices {
             out.line("")?;
-            let mut table = Table::new(&["first", "last", "share", "nodes", "policy"], &[2]);
+            let heading = ["first", "last", "share", "nodes", "policy"];
+            // the next slice begins where one ends
+            let mut table = Table::new(&heading, &[2]).fitted(&[1, 2]);
             map.slices()
                 .for_each(|slice| table.row(slice_row(&map, &slice)));
             table.write(out)?;
@@ -355,6 +357,7 @@ fn holders(map: &Map, report: &Report) -> Table {
     let pinned = any_pinned(nodes.iter().chain(policies));
     let mut columns = vec![("node", false), ("weight", true), ("share", true)];
     columns.extend(copies.then_some(("primary", true)));
+    let points = columns.len();
     columns.push(("points", true));
     columns.extend(pinned.then_some(("pinned", true)));
     columns.push(("labels", false));
@@ -387,7 +390,7 @@ fn holders(map: &Map, report: &Report) -> Table {
             String::new(),
         ));
     }
-    table
+    table.fitted(&[points])
 }
 
 /// Writes the tables of named policies and of pins.
@@ -395,7 +398,7 @@ fn holders(map: &Map, report: &Report) -> Table {
 const FIRSTS: usize = 20;
 
 fn lists(map: &Map, out: &mut Out) -> Result {
-    let mut policies = Table::new(&["policy", "kind", "nodes"], &[]);
+    let mut policies = Table::new(&["policy", "kind", "nodes"], &[]).fitted(&[]);
     for policy in map.policies() {
         if let Some(name) = policy.name() {
             policies.row([
@@ -405,7 +408,7 @@ fn lists(map: &Map, out: &mut Out) -> Result {
             ]);
         }
     }
-    let mut pins = Table::new(&["pin", "first", "last", "nodes", "policy"], &[]);
+    let mut pins = Table::new(&["pin", "first", "last", "nodes", "policy"], &[]).fitted(&[2]);
     for pin in map.pins() {
         let [first, last, _, nodes, policy] = slice_row(map, &pin.slice);
         let what = pin
@@ -419,7 +422,7 @@ fn lists(map: &Map, out: &mut Out) -> Result {
             policy,
         ]);
     }
-    let mut firsts = Table::new(&["answers first", "first", "last", "node"], &[]);
+    let mut firsts = Table::new(&["answers first", "first", "last", "node"], &[]).fitted(&[2]);
     for first in map.firsts().take(FIRSTS) {
         firsts.row([
             first

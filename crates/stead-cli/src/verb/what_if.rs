@@ -13,7 +13,7 @@ use crate::exit::Result;
 use crate::loss::Loss;
 use crate::output::{Out, HEADING};
 use crate::picture::{listed, part};
-use crate::text::count;
+use crate::text::{count, wrapped};
 
 /// Show what is left when nodes or whole domains fail
 ///
@@ -82,7 +82,9 @@ impl WhatIf {
             count(map.replicas() as usize, "replica"),
             self.down.join(" and ")
         );
-        out.line(out.paint(HEADING, title))?;
+        for line in wrapped(&title, "", "  ") {
+            out.line(out.paint(HEADING, line))?;
+        }
         let start = format!(
             "{} of {} with {} of all copies: ",
             loss.down.len(),
@@ -90,7 +92,9 @@ impl WhatIf {
             part(loss.lost.fraction)
         );
         let names: Vec<String> = loss.down.iter().map(|name| (*name).to_owned()).collect();
-        out.line(listed(&start, &names))?;
+        for line in wrapped(&listed(&start, &names), "", "  ") {
+            out.line(line)?;
+        }
         out.line("")?;
         loss.write_left(out)?;
         out.line("")?;

@@ -286,7 +286,12 @@ fn band(map: &Map, profile: &Profile, out: &mut Out) -> Result {
     let width = columns().clamp(40, BAND) - "holds     ".len();
     let band = density(held.map(|slice| (slice.first, slice.last)), width);
     let band: String = band.iter().map(|part| glyphs.shade(*part)).collect();
-    out.line(format_args!("holds     {band}"))
+    out.line(format_args!("holds     {band}"))?;
+    let [none, quarter, half, most, all] = [0.0, 0.25, 0.5, 0.75, 1.0].map(|p| glyphs.shade(p));
+    out.line(format_args!(
+        "          {none} none of the keys  {quarter} up to 25 %  {half} up to 50 %  {most} up to 75 %  \
+         {all} more"
+    ))
 }
 
 fn pins(map: &Map, profile: &Profile, shown: &Shown, most: usize, out: &mut Out) -> Result {
@@ -294,7 +299,7 @@ fn pins(map: &Map, profile: &Profile, shown: &Shown, most: usize, out: &mut Out)
         0 => format!("first of {nodes}"),
         place => format!("copy {} of {nodes}", place + 1),
     };
-    let mut table = Table::new(&["named by", "", "as"], &[]);
+    let mut table = Table::new(&["named by", "", "as"], &[]).fitted(&[]);
     for policy in shown.policies.iter().take(most) {
         let place = place(policy.place, policy.nodes);
         table.row(["policy".to_owned(), policy.name.to_owned(), place]);
@@ -321,7 +326,7 @@ fn pins(map: &Map, profile: &Profile, shown: &Shown, most: usize, out: &mut Out)
 
 fn partners(shown: &Shown, most: usize, out: &mut Out) -> Result {
     let largest = shown.partners.first().map_or(1.0, |p| p.shared.fraction);
-    let mut table = Table::new(&["partner", "holds with it", ""], &[1]);
+    let mut table = Table::new(&["partner", "holds with it", ""], &[1]).fitted(&[]);
     for partner in shown.partners.iter().take(most) {
         let bar = Glyphs::of_stdout().bar(partner.shared.fraction / largest, BAR);
         table.row([partner.name.to_owned(), part(partner.shared.fraction), bar]);

@@ -275,9 +275,20 @@ fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
         );
     }
     let checked = place.run(&["check", "m.map"]);
-    checked.failed(1, &["m.map.history has epoch 2: an old map was put back"]);
+    checked.failed(1, &["m.map: the check of its history failed"]);
     let told = String::from_utf8_lossy(&checked.out);
-    assert!(told.contains("\nBROKEN  history   "), "{told}");
+    assert!(
+        told.contains("\nBROKEN  history   ") && told.contains("m.map.history has epoch 2: an old"),
+        "{told}"
+    );
+    // a fleet that fits the old map changes nothing, and is told so on standard error
+    let nothing = place.run(&["plan", "fleet.toml", "m.map"]);
+    assert_eq!(nothing.code, 0);
+    assert!(
+        nothing.error.contains("has epoch 2: an old map"),
+        "{}",
+        nothing.error
+    );
     let listed = place.good(&["history", "m.map"]);
     assert!(listed.contains("an old map was put back"), "{listed}");
     let listed = place.json(&["history", "m.map", "--json"]);

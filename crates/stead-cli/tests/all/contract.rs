@@ -450,8 +450,7 @@ fn help_and_version_are_no_errors_and_wrong_usage_is_64() {
     assert_eq!(dir.run(&["help", "plan"]).ok().text(), plan.text());
     dir.run(&["help", "plam"]).fails(64, &["plan"]);
     for wrong in [
-        &[][..],
-        &["plam"],
+        &["plam"][..],
         &["apply", "f"],
         &["show"],
         &["locate", "m", "--prefer", "x"],
@@ -459,6 +458,13 @@ fn help_and_version_are_no_errors_and_wrong_usage_is_64() {
     ] {
         dir.run(wrong).fails(64, &["see --help"]);
     }
+    dir.run(&[] as &[&str])
+        .fails(64, &["give a command", "`stead --help` lists them"]);
+    for (word, meant) in [("lookup", "stead locate"), ("version", "--version")] {
+        dir.run(&[word]).fails(64, &[meant]);
+    }
+    dir.run(&["plot", "m.map"])
+        .fails(64, &["m.map: give a kind of picture first"]);
     dir.run(&["path", "--levels", "64,0", "x"])
         .fails(64, &["level 2 has 0 directories"]);
     dir.run(&["locate", "m", "--fold", "ASCII", "x"])

@@ -94,7 +94,13 @@ fn check_finds_a_damaged_epoch_of_the_history() {
     ] {
         std::fs::write(&second, bytes).unwrap();
         let said = dir.run(&["check", "m.map"]);
-        said.fails(1, &["an epoch of the history is damaged", problem]);
+        // the check says it once, in lines of its own
+        let text = said.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["an epoch of the history is damaged", problem] {
+            assert!(text.contains(part), "{text}");
+        }
+        let said = said.fails(1, &["m.map: the check of its history failed"]);
+        assert!(!said.err.contains("damaged"), "{said:?}");
         let json = dir.run(&["check", "m.map", "--json"]);
         let json: serde_json::Value = serde_json::from_slice(&json.out).unwrap();
         assert_eq!(json["ok"], false, "{json}");
@@ -340,6 +346,36 @@ warn    fleet       zone \"north\" (2 nodes) and zone \"North\" (1 node) are two
         .collect();
     assert_eq!(codes, ["attribute-shared", "labels-alike"]);
     assert_eq!(json["ok"], true);
+}
+
+#[test]
+fn names_that_look_alike_or_have_white_space_around_them_are_asked_about() {
+    let dir = Dir::new();
+    let all =
+        "name = 'm'\nnode = [{name = 'db1'}, {name = 'DB1'}, {name = ' db2'}, {name = 'db3'}]\n";
+    dir.write("f.toml", all);
+    let first = dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let spaces = "the name of node \" db2\" begins or ends with white space: is it a slip?";
+    let alike = "\"DB1\" and \"db1\" are two nodes and look alike: is one a slip?";
+    for said in [spaces, alike] {
+        assert!(first.text().contains(said), "{first:?}");
+    }
+    // the map is sound, and check says so again
+    let check = dir.run(&["check", "m.map"]).ok();
+    assert_eq!(
+        check.text().matches("warn    fleet").count(),
+        2,
+        "{check:?}"
+    );
+    // what was there before is not said with each change, and what is new is
+    dir.write(
+        "f.toml",
+        all.replace("{name = 'db3'}", "{name = 'db3'}, {name = 'db 3'}"),
+    );
+    let json = dir.run(&["plan", "f.toml", "m.map", "--json"]).json();
+    let told = json["warnings"].as_array().unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["code"], "names-alike");
 }
 
 #[test]

@@ -75,8 +75,8 @@ capacity  zones b, c fill first: 75.00 % of the raw capacity can be used
           zones b, c get 1.33 times what their weight asks for
 
 node             weight  wanted   share                     change
-db1 and 7 more        1  3.13 %  2.08 %  ################  -2.08 %
-db25 and 7 more       1  3.13 %  2.08 %  ################  +2.08 %
+db1 and 7 more        1  3.13 %  2.08 %  ########          -2.08 %
+db25 and 7 more       1  3.13 %  2.08 %  ########          +2.08 %
 
 16 nodes keep what they hold: --all
 

@@ -26,6 +26,12 @@ impl Asked {
                 io::ErrorKind::NotFound if !directory.is_dir() => {
                     "there is no such directory; give the router's --state directory"
                 }
+                io::ErrorKind::NotADirectory => {
+                    return format!(
+                        "{} is a file and no state directory; give the router's --state directory",
+                        directory.display()
+                    )
+                }
                 io::ErrorKind::NotFound => {
                     "no router runs on this directory; is it the router's --state directory?"
                 }

@@ -202,6 +202,19 @@ mod tests {
             code == UNAVAILABLE && line.contains("no router runs on this directory"),
             "{line}"
         );
+        let map = directory.path().join("members.map");
+        std::fs::write(&map, "").unwrap();
+        let ask = Status {
+            directory: map,
+            json: false,
+        };
+        let Failure(_, line) = status(&ask).await.unwrap_err();
+        assert!(
+            line.ends_with(
+                "members.map is a file and no state directory; give the router's --state directory"
+            ),
+            "{line}"
+        );
         let told = Repair {
             directory: directory.path().to_owned(),
             node: "a\nstatus".to_owned(),

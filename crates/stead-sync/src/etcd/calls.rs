@@ -79,7 +79,7 @@ impl Calls {
             .with_config()
             .limit(ANSWER)
             .read_to_vec()
-            .map_err(|e| no_contact(self.server(), &e))?;
+            .map_err(|e| away(self.server(), &e))?;
         self.parse(&text)
     }
 
@@ -126,7 +126,7 @@ impl Calls {
             let refused = match asked.send(&bytes[..]) {
                 Ok(answer) if answer.status() == 200 => return Ok(answer.into_body()),
                 Ok(answer) => self.refusal(answer),
-                Err(error) => Refusal::Away(no_contact(server, &error)),
+                Err(error) => Refusal::Away(away(server, &error)),
             };
             match refused {
                 Refusal::Token if !renewed => {
@@ -136,7 +136,7 @@ impl Calls {
                 Refusal::Token => {
                     return Err(Failure::new(
                         PERMISSION,
-                        format_args!("{server}: etcd takes no token of this user"),
+                        format_args!("{}: etcd takes no token of this user", named(server)),
                     ))
                 }
                 Refusal::Final(failure) => return Err(failure),
@@ -162,7 +162,7 @@ impl Calls {
             page if page.starts_with('<') => "something that is no JSON",
             text => text,
         });
-        let line = format!("{}: etcd says: {said}", self.server());
+        let line = format!("{}: etcd says: {said}", named(self.server()));
         let is = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if is(&["invalid auth token", "revision of auth store is old"]) && self.login.is_some() {
             return Refusal::Token;
@@ -210,7 +210,10 @@ impl Calls {
         serde_json::from_slice(text).map_err(|error| {
             Failure::new(
                 NO_CONTACT,
-                format_args!("{}: this is no answer of etcd: {error}", self.server()),
+                format_args!(
+                    "{}: this is no answer of etcd: {error}",
+                    named(self.server())
+                ),
             )
         })
     }
@@ -247,16 +250,16 @@ impl Calls {
                     Refusal::Final(failure) | Refusal::Away(failure) => Err(failure),
                     Refusal::Token => Err(Failure::new(
                         PERMISSION,
-                        format_args!("{server}: etcd refuses the user"),
+                        format_args!("{}: etcd refuses the user", named(server)),
                     )),
                 }
             }
-            Err(error) => return Err(no_contact(server, &error)),
+            Err(error) => return Err(away(server, &error)),
         };
         let text = answer
             .body_mut()
             .read_to_vec()
-            .map_err(|e| no_contact(server, &e))?;
+            .map_err(|e| away(server, &e))?;
         let token = self.parse(&text)?["token"].as_str().map(str::to_owned);
         self.token.replace(token.clone());
         Ok(token)
@@ -369,6 +372,23 @@ pub fn exists(key: &str) -> Value {
     json!({"key": encoded(key.as_bytes()), "target": "CREATE", "result": "GREATER", "create_revision": "0"})
 }
 
+/// Returns the member as it stands in the URL of a hub: `etcd://` and not `http://`.
+fn named(server: &str) -> String {
+    let https = server.strip_prefix("https://");
+    match (https, server.strip_prefix("http://")) {
+        (Some(host), _) => format!("etcds://{host}"),
+        (None, Some(host)) => format!("etcd://{host}"),
+        (None, None) => server.to_owned(),
+    }
+}
+
+/// Returns the failure to reach a member.
+fn away(server: &str, error: &ureq::Error) -> Failure {
+    let failure = no_contact(server, error);
+    let line = failure.line.replacen(server, &named(server), 1);
+    Failure::new(failure.code, line)
+}
+
 /// The condition that no key with this prefix was created after a revision.
 pub fn none_since(prefix: &str, revision: u64) -> Value {
     json!({
@@ -406,4 +426,24 @@ pub fn found(answer: &Value, revision: u64) -> Result<Found> {
         });
     }
     Ok(Found { revision, pairs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_named_as_in_the_url() {
+        let refused = || ureq::Error::Io(std::io::ErrorKind::ConnectionRefused.into());
+        for (server, wanted) in [
+            ("http://h:1", "etcd://h:1: "),
+            ("https://h:1", "etcds://h:1: "),
+        ] {
+            let failure = away(server, &refused());
+            assert!(
+                failure.is_contact() && failure.line.starts_with(wanted),
+                "{failure:?}"
+            );
+        }
+    }
 }

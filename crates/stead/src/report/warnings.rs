@@ -1,7 +1,7 @@
 //! The warnings of a report: what a person has to know before the change is made, the gravest
 //! first. Each has a code that never changes, for programs, and a sentence.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -66,6 +66,8 @@ pub(super) fn warnings(facts: &Facts) -> Vec<Warning> {
         ("attribute-missing", slips.missing.in_all("more attribute")),
         ("weight-alone", slips.weight.in_all("more node")),
         ("labels-alike", facts.labels_alike()),
+        ("name-spaces", facts.names_with_spaces()),
+        ("names-alike", facts.names_alike()),
         ("few-cells", facts.few_cells()),
         ("many-slices", facts.many_slices()),
     ];
@@ -327,6 +329,44 @@ impl Facts<'_, '_> {
             }
         }
         texts.in_all("more pair")
+    }
+
+    /// New nodes whose names begin or end with white space, which nobody sees.
+    fn names_with_spaces(&self) -> Vec<String> {
+        let mut texts = Texts::default();
+        let nodes = self.new.nodes().map(|node| node.name());
+        for name in nodes.filter(|name| name.trim() != *name && self.is_new(name)) {
+            texts.add(|| {
+                format!("the name of node {name:?} begins or ends with white space: is it a slip?")
+            });
+        }
+        texts.in_all("more node")
+    }
+
+    /// Nodes whose names differ only in upper and lower case or in white space, of which one is
+    /// new.
+    fn names_alike(&self) -> Vec<String> {
+        let mut known: HashMap<String, &str> = HashMap::new();
+        let mut texts = Texts::default();
+        for name in self.new.nodes().map(|node| node.name()) {
+            let letters = name.chars().filter(|c| !c.is_whitespace());
+            let meaning: String = letters.flat_map(char::to_lowercase).collect();
+            match known.get(&meaning) {
+                Some(other) if self.is_new(name) || self.is_new(other) => texts.add(|| {
+                    format!("{other:?} and {name:?} are two nodes and look alike: is one a slip?")
+                }),
+                Some(_) => {}
+                None => {
+                    known.insert(meaning, name);
+                }
+            }
+        }
+        texts.in_all("more pair")
+    }
+
+    /// Whether the old map, if there is one, had no node of this name.
+    fn is_new(&self, name: &str) -> bool {
+        self.old.is_none_or(|old| old.node_named(name).is_none())
     }
 
     /// Attributes and weights that were forgotten, copied or exchanged.

@@ -189,8 +189,9 @@ impl Temporary {
             .set(file)
             .map_err(|e| Error::io("set the owner of", path, e))?;
         file.write_all(bytes)
-            .map_err(|e| Error::io("write", path, e))?;
-        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+            .map_err(|e| not_written("write", path, directory, e))?;
+        file.sync_all()
+            .map_err(|e| not_written("sync", path, directory, e))?;
         match holds(path, bytes) {
             Ok(true) => Ok(temporary),
             Ok(false) => {
@@ -210,7 +211,7 @@ impl Temporary {
                 .mode(access.mode)
                 .custom_flags(libc::O_NOFOLLOW)
                 .open(&path)
-                .map_err(|e| Error::io("create", &path, e))?;
+                .map_err(|e| not_written("create", &path, directory, e))?;
             let temporary = Temporary {
                 path,
                 file,
@@ -233,6 +234,20 @@ impl Temporary {
         fs::rename(&self.path, to).map_err(|e| Error::io("replace", to, e))?;
         self.in_place = true;
         Ok(())
+    }
+}
+
+/// Returns the failure to write a temporary file. Where there is no room, it names the directory
+/// and not the file: nobody knows the file, and it is gone by then.
+fn not_written(action: &'static str, file: &Path, directory: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Io {
+            action: "write into",
+            file: directory.to_owned(),
+            source,
+            advice: "; make room there; nothing was changed".to_owned(),
+        },
+        _ => Error::io(action, file, source),
     }
 }
 
@@ -316,6 +331,22 @@ fn remove_abandoned(path: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_there_is_no_room_the_directory_is_named_and_what_to_do() {
+        let (file, directory) = (Path::new("d/.m.2.3.0123.tmp"), Path::new("d"));
+        let said =
+            |kind: io::ErrorKind| not_written("write", file, directory, kind.into()).to_string();
+        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
+            let line = said(kind);
+            assert!(
+                line.starts_with("cannot write into d: ")
+                    && line.ends_with("; make room there; nothing was changed"),
+                "{line}"
+            );
+        }
+        assert!(said(io::ErrorKind::TimedOut).starts_with("cannot write d/.m.2.3.0123.tmp: "));
+    }
 
     #[test]
     fn what_is_read_back_must_be_every_byte_and_no_more() {
