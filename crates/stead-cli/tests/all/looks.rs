@@ -532,6 +532,38 @@ fn every_number_of_copies_has_a_row_and_the_shades_have_a_legend() {
 }
 
 #[test]
+fn a_terminal_is_told_that_keys_are_awaited() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
+    let dir = zones();
+    // the near end of a terminal is one, too, and nobody types at the far end
+    let terminal = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/ptmx");
+    let mut locate = dir
+        .command(&["locate", "m.map"])
+        .stdin(terminal.unwrap())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(locate.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    locate.kill().unwrap();
+    locate.wait().unwrap();
+    assert_eq!(
+        line,
+        "stead: reading keys from standard input, one a line; end with Ctrl-D\n"
+    );
+    // no terminal, no note
+    assert_eq!(dir.feed(&["locate", "m.map"], b"frank\n").ok().err, "");
+}
+
+#[test]
 fn a_table_or_a_key_in_the_place_of_a_fleet_or_a_map_is_told() {
     let dir = zones();
     dir.write("n.csv", "name,zone\ndb1,a\n");

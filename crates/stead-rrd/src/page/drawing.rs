@@ -14,6 +14,16 @@ use crate::tally::Requests;
 /// The width of the first column below the table: the longest verb, and two blanks.
 pub(super) const LABEL: usize = "suspendall".len() + 2;
 
+/// The width of the table.
+const WIDTH: usize = 80;
+/// The least width to which a name or an address is cut.
+const LEAST: usize = 12;
+/// The columns that are left out where there is no room, the least important first: reconnects,
+/// answered, labels, refused, unflushed.
+const DROPPED: [usize; 5] = [10, 8, 2, 9, 7];
+/// The columns that are cut in their middle where there is still no room: backend, address.
+const CUT: [usize; 2] = [0, 1];
+
 /// The label of the lines of the checks.
 const CHECK: &str = "check";
 
@@ -87,17 +97,19 @@ impl Status {
                 .max()
                 .unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..heading.len()).map(width).collect();
+        let mut widths: Vec<usize> = (0..heading.len()).map(width).collect();
         // a column that says nothing of any backend takes room from the others
         let says = |column: usize| {
             let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
             cells.any(|cell| !cell.is_empty() && cell != "0")
         };
-        let shown: Vec<bool> = (0..heading.len()).map(says).collect();
+        let mut shown: Vec<bool> = (0..heading.len()).map(says).collect();
+        let left_out = fit(&mut shown, &mut widths);
         for row in &rows {
             let mut line = String::new();
             let cells = row.iter().zip(&widths).enumerate();
             for (column, (cell, width)) in cells.filter(|(column, _)| shown[*column]) {
+                let cell = &cut(cell, *width);
                 let space = " ".repeat(width.saturating_sub(cell.chars().count()));
                 // words are aligned left, numbers right
                 let (before, after) = if column < 5 {
@@ -109,6 +121,14 @@ impl Status {
             }
             page.push_str(line.trim_end());
             page.push('\n');
+        }
+        if !left_out.is_empty() {
+            let names: Vec<&str> = left_out.iter().map(|column| heading[*column]).collect();
+            let _ = writeln!(
+                page,
+                "{WIDTH} columns have no room for {}: --json",
+                names.join(", ")
+            );
         }
         page.push('\n');
     }
@@ -295,6 +315,47 @@ impl Status {
             None => {}
         }
     }
+}
+
+/// Leaves out columns, and then makes names and addresses narrower, until the table fits. Returns
+/// the columns that were left out.
+fn fit(shown: &mut [bool], widths: &mut [usize]) -> Vec<usize> {
+    let all = |shown: &[bool], widths: &[usize]| -> usize {
+        let columns = widths.iter().zip(shown).filter(|(_, shown)| **shown);
+        columns
+            .map(|(width, _)| width + 2)
+            .sum::<usize>()
+            .saturating_sub(2)
+    };
+    let mut left_out = Vec::new();
+    for column in DROPPED {
+        if all(shown, widths) <= WIDTH {
+            break;
+        }
+        if std::mem::take(&mut shown[column]) {
+            left_out.push(column);
+        }
+    }
+    while all(shown, widths) > WIDTH {
+        let widest = CUT.into_iter().max_by_key(|column| widths[*column]);
+        match widest.filter(|column| widths[*column] > LEAST) {
+            Some(column) => widths[column] -= 1,
+            None => break,
+        }
+    }
+    left_out
+}
+
+/// Cuts a text in its middle, so that it has at most so many columns.
+fn cut(text: &str, most: usize) -> String {
+    let all = text.chars().count();
+    if all <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub("...".len());
+    let begin = text.chars().take(kept - kept / 2);
+    let end = text.chars().skip(all - kept / 2);
+    begin.chain("...".chars()).chain(end).collect()
 }
 
 fn requests(verb: &Requests) -> String {

@@ -28,10 +28,9 @@ fn a_router_that_is_well_says_so_first() {
         "{page}"
     );
     for line in [
-        "backend  address          labels  state  for             waiting  unflushed  \
-         answered  refused  reconnects",
-        "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)      1,204   \
-         601,615        3           1",
+        "backend  address          state  for             waiting  unflushed  refused",
+        "a1       10.0.0.51:42217  up     24 hours  12 (1.20 KiB)      1,204        3",
+        "80 columns have no room for reconnects, answered, labels: --json",
         "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH",
         "            the newest record has number 20,123",
         "clients     1 connected, 1 accepted since the start, 0 refused",
@@ -54,6 +53,20 @@ fn columns_that_say_nothing_are_left_out() {
     assert!(page.lines().any(|line| line == heading), "{page}");
     let table = page.split("\n\n").nth(1).unwrap_or_default();
     assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    assert!(!page.contains("no room"), "{page}");
+    // long names and addresses are cut
+    let (name, address) = (
+        "rrd-backend-01.example.com",
+        "tls:rrd-backend-01.example.com:42217",
+    );
+    (status.backends[0].name, status.backends[0].address) = (name.to_owned(), address.to_owned());
+    let long = status.page();
+    let table = long.split("\n\n").nth(1).unwrap_or_default();
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    assert!(
+        table.contains("rrd-backe") && table.contains(":42217"),
+        "{table}"
+    );
     // nothing is left of the labels either
     status.backends.iter_mut().for_each(|b| b.labels.clear());
     assert!(!status.page().contains("labels"));
