@@ -194,6 +194,11 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
     let text = |label: &String, part: f64| {
         let part = format!("  {}", percent(part));
         let room = third - letters::width(&part, SIZE);
+        // of a group, the number of its nodes can be missed first, and then the word `zone`
+        let bare = label.split(" (").next().unwrap_or(label);
+        let value = bare.split_once(' ').map_or(bare, |(_, value)| value);
+        let fits = |label: &&str| letters::width(label, SIZE) <= room;
+        let label = [label, bare].into_iter().find(fits).unwrap_or(value);
         letters::cut_middle(label, SIZE, room) + &part
     };
     let words = |labels: &[String], parts: &[f64]| -> Vec<String> {
@@ -339,5 +344,34 @@ mod tests {
         for giver in 0..3 {
             assert!(svg.contains(&format!("{giver}  8.33 %</text>")));
         }
+    }
+
+    #[test]
+    fn a_long_label_loses_the_number_of_its_nodes_first() {
+        let text = |more: &str| {
+            let node = |i: usize| {
+                format!(
+                    "[[node]]\nname = 'n{i:02}'\nlabels = {{zone = 'eu-{}'}}\n",
+                    i % 3
+                )
+            };
+            let nodes: String = (0..27).map(node).collect();
+            format!("name = 'm'\nreplicas = 3\nspread = ['zone']\n{nodes}{more}")
+        };
+        let fleet = |more: &str| Fleet::parse(&text(more), "fleet").unwrap();
+        let old = build(&fleet(""), None).unwrap();
+        let more = "[[node]]\nname = 'n27'\nlabels = {zone = 'eu-9'}\n";
+        let new = build(&fleet(more), Some(&old)).unwrap();
+        let drawn = |width| {
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            moves(&old, &new, &options).unwrap()
+        };
+        let wide = drawn(960);
+        assert!(wide.contains(">zone eu-1 (9 nodes)  "), "{wide}");
+        let narrow = drawn(390);
+        assert!(narrow.contains(">eu-1  "), "{narrow}");
     }
 }
