@@ -26,7 +26,7 @@ pub mod machine;
 pub mod memcached;
 #[cfg(test)]
 mod model;
-mod names;
+pub mod names;
 pub mod outcome;
 pub mod pass;
 mod pattern;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use stead_sync::carry::kind::{Added, Done, Item, Kind, Node};
 use stead_sync::carry::memcached::Memcached;
+use stead_sync::carry::names::Names;
 use stead_sync::carry::redis::Redis;
 use stead_sync::carry::sql::database::{Login, Named};
 use stead_sync::carry::sql::{mariadb::MariaDb, postgres::Postgres, Sql};
@@ -32,8 +33,8 @@ pub fn kind(name: &str) -> Box<dyn Kind> {
     };
     let tables = || vec![named("members"), named("photos")];
     match name {
-        "memcached" => Box::new(Memcached::new(server)),
-        "redis" => Box::new(Redis::new(server, None, None, false)),
+        "memcached" => Box::new(Memcached::new(server, Names::default())),
+        "redis" => Box::new(Redis::new(server, None, None, false, Names::default())),
         "postgres" => Box::new(Sql::<Postgres>::new(server, Login::default(), tables())),
         "mariadb" => Box::new(Sql::<MariaDb>::new(server, Login::default(), tables())),
         _ => panic!("{name}"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::redis::{Cmd, Connection, FromRedisValue};
 
 use stead_sync::carry::kind::{Added, Fault, Item, Kind, Node};
+use stead_sync::carry::names::Names;
 use stead_sync::carry::redis::Redis;
 
 use crate::carrier::{copy, items, kind, node};
@@ -260,7 +261,7 @@ fn passwords_databases_and_wrong_servers() {
         return;
     };
     let secret = "geheim".to_owned().into();
-    let with = |password| Redis::new("{server}".into(), None, password, false);
+    let with = |password| Redis::new("{server}".into(), None, password, false, Names::default());
     let (zero, one) = (&server.address, format!("{}?db=1", server.address));
     let (source, target) = (node(0, zero), node(1, &one));
     let fault = refusal(&with(None), &[&source]);
