@@ -63,6 +63,7 @@ impl Looks<'_, '_> {
             theme,
             title: title.transpose()?.map(str::to_owned),
             id,
+            nodes: Vec::new(),
         })
     }
 }

@@ -410,7 +410,7 @@ class ServerCarry(Carry):
         # how often an application had to wait for a server
         self.servers, self.waited = {}, 0
         site.place.chmod(0o711)
-        self.kind = kind(site.place)
+        self.kind = KINDS.get(kind, kind)(site.place)
         super().__init__(site, *arguments, **more)
 
     def __enter__(self):

@@ -50,7 +50,7 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
     site = Site(programs, place, f"file://{place}/shared/members.map")
     # so slowly that each kill finds it at work
     limits = f"items_per_second = {60 / KILLS:.0f}\nworkers = 2"
-    with site, ServerCarry(site, KINDS[kind], KEYS, ("a", "b"), limits=limits) as carry:
+    with site, ServerCarry(site, kind, KEYS, ("a", "b"), limits=limits) as carry:
         carry.fill()
         carry.start()
         carry.begin("a", "b", "c")
