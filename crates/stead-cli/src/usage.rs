@@ -217,6 +217,15 @@ mod tests {
             .for_each(|command| helps(command, all));
     }
 
+    /// Returns what is said of a wrong command line.
+    fn said(words: &[&str]) -> String {
+        let Err(error) = Line::try_parse_from(words) else {
+            panic!("{words:?} is taken")
+        };
+        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        told(&arguments, usage_line(&error.render().to_string()))
+    }
+
     #[test]
     fn no_help_is_wider_than_80_columns() {
         let mut command = command();
@@ -234,13 +243,6 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_command_is_answered_with_what_was_meant() {
-        let said = |words: &[&str]| {
-            let Err(error) = Line::try_parse_from(words) else {
-                panic!("{words:?} is taken")
-            };
-            let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-            told(&arguments, usage_line(&error.render().to_string()))
-        };
         for (words, wanted) in [
             (
                 &["stead", "lookup", "m", "k"][..],
@@ -276,13 +278,6 @@ mod tests {
 
     #[test]
     fn a_label_that_was_given_as_an_option_is_told() {
-        let said = |bad: &[&str]| {
-            let Err(error) = Line::try_parse_from(bad) else {
-                panic!("{bad:?} is taken")
-            };
-            let arguments: Vec<OsString> = bad.iter().map(OsString::from).collect();
-            told(&arguments, usage_line(&error.render().to_string()))
-        };
         let line = said(&["stead", "fleet", "add-node", "f", "db4", "--zone", "a"]);
         assert!(line.contains("write --label zone=VALUE"), "{line}");
         let line = said(&["stead", "fleet", "add-node", "f", "db4", "--weight", "x"]);
