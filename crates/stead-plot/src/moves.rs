@@ -304,7 +304,7 @@ mod tests {
         [old, new]
     }
 
-    /// Returns the class of the shape that is called so.
+    /// Returns the CSS class of the shape whose title begins with this text.
     fn colour<'a>(svg: &'a str, said: &str) -> &'a str {
         let before = svg.split(&format!("\"><title>{said}")).next().unwrap();
         before.rsplit("class=\"").next().unwrap()

@@ -202,7 +202,8 @@ impl Watch {
             let part = LOOK.min(until.saturating_duration_since(began));
             if self.hub.wait(self.head.as_ref(), part).is_err() {
                 // the next round finds out whether the hub is away, or has only ended a stream
-                return std::thread::sleep(self.pause());
+                std::thread::sleep(self.pause());
+                return;
             }
             let is_over = Instant::now() >= until || began.elapsed() < part;
             if is_over || self.here.has_changed() {

@@ -1,5 +1,5 @@
-//! Patterns of names on servers: where in the name of a key of Redis or memcached is what
-//! applications give to the map.
+//! Patterns of names. An application may ask the map about the key `frank`, and store its value in
+//! Redis or memcached under the name `shop:frank`. A pattern finds the key in such a name.
 //!
 //! ```text
 //! shop:{key}         shop:frank                 frank

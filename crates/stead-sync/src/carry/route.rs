@@ -52,12 +52,12 @@ impl Routes {
             .collect::<Result<Vec<_>>>()?;
         // as `stead apply --lost` has it: the name of a node, or LABEL=VALUE
         let is_meant = |word: &str, node: &Node| {
-            let label = word.split_once('=').is_some_and(|(label, value)| {
-                let maps = [Some(&*new), Some(&*old)].into_iter().flatten();
-                let found = maps.filter_map(|map| map.node_named(&node.name));
-                found.map(|found| found.label(label)).next() == Some(Some(value))
-            });
-            label || node.name == word
+            let is_labelled = |(label, value): (&str, &str)| {
+                let found = [&new, &old].into_iter();
+                let found = found.filter_map(|map| map.node_named(&node.name)).next();
+                found.and_then(|found| found.label(label)) == Some(value)
+            };
+            node.name == word || word.split_once('=').is_some_and(is_labelled)
         };
         let is_nobody = |word: &&String| !nodes.iter().any(|node| is_meant(word, node));
         if let Some(unknown) = lost.iter().find(is_nobody) {

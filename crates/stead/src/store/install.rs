@@ -178,7 +178,7 @@ impl Store {
 
     /// Checks that a map can be installed here, whichever arrives.
     ///
-    /// Errors: a file that is no map, or is damaged, whose history is lost, too.
+    /// Errors: the file here is damaged or is no map, and its history has no map either.
     pub fn check_place(&self) -> Result<()> {
         self.refuse_symlink()?;
         self.present().map(drop)
