@@ -158,7 +158,7 @@ final class Map implements \JsonSerializable
      * @param ?string $maxMove as in build
      * @param ?string $name as in build
      * @param ?string $allow the words of guards that may not refuse the change, with commas between
-     *     them: 'drop-copies', 'lose-domain', 'move', 'take-back'
+     *     them: 'drop-copies', 'leave-data', 'lose-domain', 'move', 'take-back'
      * @throws Exception\ConflictException if another process published meanwhile: apply again
      * @throws Exception\GuardedException if a guard refuses the change; nothing was changed
      */

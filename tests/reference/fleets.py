@@ -254,6 +254,16 @@ TOML = [
     ("move is a number", GOOD + "[guard]\nmove = 20@@\n", ["move"]),
     ("move above 100%", GOOD + '[guard]\nmove = "100.5%"@@\n', ["100"]),
     (
+        "guard.carry is text",
+        GOOD + '[guard]\ncarry = "yes"@@\n',
+        ["carry", "true or false"],
+    ),
+    (
+        "guard.carry is a number, in JSON",
+        '{"name": "m", "node": [{"name": "a"}],\n"guard": {"carry": 1@@}}',
+        ["carry", "true or false"],
+    ),
+    (
         "first_map is text",
         GOOD + '[guard]\nfirst_map = "no"@@\n',
         ["first_map", "true or false"],

@@ -22,8 +22,8 @@ fn store(c: &Caller, path: Foreign<*const c_char>) -> Result<Store> {
 /// fleet, length, name: These are the text of the fleet and its name, as in stead_map_build.
 /// max_move: This text limits how much may move in this epoch, such as "5%". NULL means no limit.
 /// allow: These words let a change pass that a guard refuses, with commas between them:
-/// "drop-copies", "lose-domain", "move", "take-back". NULL allows none. docs/guards.md says what
-/// each guard refuses.
+/// "drop-copies", "leave-data", "lose-domain", "move", "take-back". NULL allows none.
+/// docs/guards.md says what each guard refuses.
 /// map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 /// stead_map_free.
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument or a symbolic link; STEAD_FLEET,

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::ValueEnum;
-use stead::guard::Finding;
+use stead::guard::{Finding, Guard};
 use stead::report::{Ask, Report};
 use stead::store::Progress;
 use stead::verdict::Rule;
@@ -445,5 +445,8 @@ fn beside(path: &Path, cluster: &str) -> Option<String> {
 
 /// Says which word lets a change pass.
 fn allowed_by(sentence: &str, word: &str) -> String {
-    format!("{sentence} (--allow {word})")
+    match word == Guard::LeaveData.word() {
+        true => format!("{sentence} (--carry, or --allow {word})"),
+        false => format!("{sentence} (--allow {word})"),
+    }
 }

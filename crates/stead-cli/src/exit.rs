@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use stead::guard::Guard;
 use stead::{Error, Status};
 
 /// `check` found a broken rule, or a key that is elsewhere.
@@ -138,15 +139,22 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let code = code(&error);
         let line = match error {
-            // the same as the error's own words, with the option of the program
+            // the same as the error's own words, with the options of the program
             Error::Guarded {
                 file,
                 problem,
                 allow,
-            } => format!(
-                "{}: {problem}; nothing was changed; if you mean it, add --allow {allow}",
-                file.display()
-            ),
+            } => {
+                let carried = match allow.contains(Guard::LeaveData.word()) {
+                    true => "begin a carry with --carry, or, ",
+                    false => "",
+                };
+                format!(
+                    "{}: {problem}; nothing was changed; {carried}if you mean it, add --allow \
+                     {allow}",
+                    file.display()
+                )
+            }
             error => error.to_string(),
         };
         Failure::new(code, line)

@@ -10,8 +10,8 @@ use crate::exit::{Failure, Result, CONFLICT, REFUSED};
 /// The options of the verbs that publish.
 #[derive(Args)]
 pub struct Permit {
-    /// Let a change pass that a guard refuses: drop-copies, lose-domain, move, take-back, with
-    /// commas between them
+    /// Let a change pass that a guard refuses: drop-copies, leave-data, lose-domain, move,
+    /// take-back, with commas between them
     #[arg(long, value_name = "WORDS", value_parser = words, default_value = "", hide_default_value = true)]
     allow: Allow,
     /// Publish only if the newest epoch is N; 0 means that there is no map yet

@@ -285,10 +285,10 @@ the map on which it was built, and must still be the map at C<$path>; omit it wh
 yet. If another process has published meanwhile, this dies with C<STEAD_CONFLICT> and changes
 nothing: open the map again, and build again.
 
-If the change drops copies, loses a fault domain, moves more than the fleet permits, or takes back
-what a newer epoch brought, this dies with C<STEAD_GUARDED> and changes nothing. C<allow> lets it
-pass: it has the words C<drop-copies>, C<lose-domain>, C<move> and C<take-back>, with commas between
-them.
+If the change drops copies, loses a fault domain, moves more than the fleet permits, moves data
+without a carry where changes are carried, or takes back what a newer epoch brought, this dies with
+C<STEAD_GUARDED> and changes nothing. C<allow> lets it pass: it has the words C<drop-copies>,
+C<leave-data>, C<lose-domain>, C<move> and C<take-back>, with commas between them.
 
 =head2 save($path)
 

@@ -28,9 +28,9 @@ use crate::output::Out;
 /// A file that `stead plan -o` wrote takes the place of FLEET: then exactly that change is made, or
 /// none.
 ///
-/// Guards refuse a change that drops copies, loses a fault domain, moves more than the fleet's
-/// [guard] permits, or takes back what a newer epoch brought. --allow lets it pass; `stead plan`
-/// shows it beforehand.
+/// Guards refuse a change that drops copies, loses a fault domain, moves data without --carry where
+/// the last change was carried, moves more than the fleet's [guard] permits, or takes back what a
+/// newer epoch brought. --allow lets it pass; `stead plan` shows it beforehand.
 #[derive(Args)]
 #[command(after_help = "\
 Example: make the first map
@@ -121,12 +121,12 @@ impl Apply {
             change
         };
         let store = self.why.on(store)?;
-        let moved = match self.begin.is_given() && !change.needed && !self.show.json() {
-            true => moved_without_carry(&store, &change.new),
+        let late = match self.begin.is_given() && !change.needed && !self.show.json() {
+            true => too_late(&store, &change.new),
             false => None,
         };
         publish(&store, change, &self.permit, &self.show, NOT_CARRIED, out)?;
-        moved.map_or(Ok(()), |line| out.line(line))
+        late.map_or(Ok(()), |line| out.line(line))
     }
 
     /// Returns the change of a saved plan. When it was carried out already, says so and returns
@@ -177,18 +177,21 @@ impl Apply {
 
 /// Returns a line if the last change moved data without a carry: one that is asked for now comes
 /// too late.
-fn moved_without_carry(store: &Store, newest: &Map) -> Option<String> {
+fn too_late(store: &Store, newest: &Map) -> Option<String> {
+    let earlier = moved_without_carry(store, newest)?;
+    Some(format!(
+        "epoch {} moved data without a carry; `stead rollback` goes back to epoch {earlier}, and \
+         then apply --carry begins one",
+        newest.epoch()
+    ))
+}
+
+/// Returns the epoch before the newest one if the newest moved data without a carry.
+pub fn moved_without_carry(store: &Store, newest: &Map) -> Option<u64> {
     let before = store.open_epoch(newest.epoch().checked_sub(1)?).ok()?;
     let moved = Amounts::between(&before, newest).ok()?.moved.0;
     let is_carried = newest.carry().is_some() || before.carry().is_some();
-    (moved > 0 && !is_carried).then(|| {
-        format!(
-            "epoch {} moved data without a carry; `stead rollback` goes back to epoch {}, and then \
-             apply --carry begins one",
-            newest.epoch(),
-            before.epoch()
-        )
-    })
+    (moved > 0 && !is_carried).then(|| before.epoch())
 }
 
 /// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused

@@ -8,7 +8,7 @@ use stead::plan::Amounts;
 use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
-use super::apply::{publish, Why};
+use super::apply::{moved_without_carry, publish, Why};
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED_BACK, TO_BE_CARRIED_BACK};
 use crate::exit::{Failure, Result, USAGE};
@@ -92,6 +92,10 @@ impl Rollback {
         let mut change = Change::to(Some(newest), new);
         change.progress = store.progress(&change.new);
         let needed = change.needed;
+        let late = match self.begin.is_given() && needed && !self.show.json() {
+            true => looks_elsewhere(&store, &change),
+            false => None,
+        };
         if self.dry_run {
             change.judge(&store)?;
             let report = change.report(&self.show)?;
@@ -102,6 +106,9 @@ impl Rollback {
         } else {
             let said = NOT_CARRIED_BACK;
             publish(&store, change, &self.permit, &self.show, said, out)?;
+        }
+        if let Some(line) = late {
+            out.line(line)?;
         }
         // only a dry run has lines here, so that a failure to write them means nothing for the map
         if !both.is_empty() && needed {
@@ -159,4 +166,18 @@ impl Rollback {
         };
         Ok(ways.map(line).into())
     }
+}
+
+/// Returns a line if the last change moved data without a carry: a carry back takes its places for
+/// those where the data is.
+fn looks_elsewhere(store: &Store, change: &Change) -> Option<String> {
+    let newest = change.old.as_ref()?;
+    let earlier = moved_without_carry(store, newest)?;
+    Some(format!(
+        "epoch {} moved data without a carry. If the data is still where epoch {earlier} had it, \
+         a carry looks for it at wrong places: then reverse it, and go back with `stead rollback \
+         {} {earlier} --exact --allow leave-data`",
+        newest.epoch(),
+        store.path().display()
+    ))
 }

@@ -63,6 +63,59 @@ fn every_screen_says_that_a_carry_is_open_and_its_state() {
 }
 
 #[test]
+fn a_forgotten_carry_is_refused_after_one_that_was_carried() {
+    let place = opened();
+    for name in ["next", "next", "next", "close"] {
+        step(&place, name);
+    }
+    place.write("four.toml", THREE.replace("]\n", ", {name = 'd'}]\n"));
+    let before = place.contents();
+    let why = "25.00 % of all copies without a carry, and the last change that moved any was \
+               carried, up to epoch 6";
+    let words = &[
+        why,
+        "; nothing was changed; begin a carry with --carry, or, if you mean it, add --allow leave-data",
+    ];
+    place.run(&["apply", "four.toml", "m.map"]).bad(69, words);
+    place
+        .run(&["rollback", "m.map", "1", "--exact"])
+        .bad(69, &["33.33 % of all copies without a carry"]);
+    assert!(place.contents() == before, "it was refused");
+    let shown = place.good(&["plan", "four.toml", "m.map"]);
+    let line = shown.replace("\n  ", " ");
+    assert!(
+        line.contains(&format!("! moves {why} (--carry, or --allow leave-data)\n")),
+        "{shown}"
+    );
+    let found = place.json(&["plan", "four.toml", "m.map", "--json"]);
+    assert_eq!(found["guards"][0]["guard"], "leave-data");
+    let carried = place.good(&["plan", "four.toml", "m.map", "--carry"]);
+    assert!(!carried.contains("leave-data"), "{carried}");
+    place.good(&["apply", "four.toml", "m.map", "--allow", "leave-data"]);
+}
+
+#[test]
+fn a_carry_after_a_change_without_one_is_told_where_it_looks_for_data() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    place.write("three.toml", THREE);
+    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "three.toml", "m.map"]);
+    let line = "epoch 2 moved data without a carry. If the data is still where epoch 1 had it, a \
+                carry looks for it at wrong places: then reverse it, and go back with `stead \
+                rollback m.map 1 --exact --allow leave-data`\n";
+    for more in [&["--dry-run"][..], &[]] {
+        let said = place.good(&[&["rollback", "m.map", "1", "--carry"], more].concat());
+        assert!(said.contains(line), "{said}");
+    }
+    // as the line says
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
+    let back = ["rollback", "m.map", "1", "--exact", "--allow", "leave-data"];
+    place.good(&back);
+}
+
+#[test]
 fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
     let place = opened();
     let told = "m.map.carry is the journal of `stead-sync carry`";
@@ -179,7 +232,7 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
         "two.toml",
         "name = 'm'\nnode = [{name = 'a'}, {name = 'c'}]\n",
     );
-    place.good(&["apply", "two.toml", "m.map"]);
+    place.good(&["apply", "two.toml", "m.map", "--allow", "leave-data"]);
     place.good(&["apply", "gone.toml", "m.map", "--carry"]);
     place
         .run(&["check", "m.map", "--off", "c"])

@@ -351,7 +351,11 @@ fn a_damaged_cut_newer_or_foreign_plan_is_refused_in_one_line() {
             changed(8, 1),
             &["there is no saved plan of format 0", ADVICE],
         ),
-        (changed(12, 2), &["with flags 0x2", "use a newer stead"]),
+        (changed(12, 8), &["with flags 0x8", "use a newer stead"]),
+        (
+            changed(12, 4),
+            &["there is no saved plan of format 1 with flags 0x4", ADVICE],
+        ),
         (
             [&good[..], b"x"].concat(),
             &["the digest does not match", ADVICE],

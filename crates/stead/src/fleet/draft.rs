@@ -271,6 +271,7 @@ impl<'a> Draft<'a> {
             max_slices_line: self.max_slices_line,
             tolerance: self.tolerance,
             move_limit: self.guard.move_limit,
+            carry: self.guard.carry,
             first_map: self.guard.first_map.unwrap_or(true),
             first_map_line: self.guard.first_map_line,
             nodes,

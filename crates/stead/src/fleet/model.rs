@@ -36,6 +36,9 @@ pub struct Fleet {
     /// How much one publish may move, as a part of all copies, if `[guard]` limits it. A map does
     /// not store it.
     pub move_limit: Option<Share>,
+    /// Whether changes that move copies must be carried: `true` refuses others, `false` refuses
+    /// none, and `None` leaves it to the history. A map does not store it.
+    pub carry: Option<bool>,
     /// Whether a first map may be made of it. The fleet of an adopted ring only goes on from the
     /// map that was drawn: without that map, keys would be elsewhere. A map does not store it.
     pub first_map: bool,

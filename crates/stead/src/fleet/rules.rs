@@ -26,6 +26,7 @@ const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
 #[derive(Default)]
 pub(super) struct Guard {
     pub(super) move_limit: Option<Share>,
+    pub(super) carry: Option<bool>,
     pub(super) first_map: Option<bool>,
     pub(super) first_map_line: usize,
 }
@@ -89,13 +90,14 @@ impl Reader<'_> {
         for KeyedTree { key, at, tree } in entries {
             match key.as_str() {
                 "move" => guard.move_limit = self.percentage_of("move", tree).map(Share),
+                "carry" => guard.carry = self.boolean("carry", &tree),
                 "first_map" => {
                     guard.first_map_line = self.line(tree.at);
                     guard.first_map = self.boolean("first_map", &tree);
                 }
                 _ => {
                     let place = if json { "`guard`" } else { "[guard]" };
-                    self.unknown(&key, at, place, &["move", "first_map"]);
+                    self.unknown(&key, at, place, &["move", "carry", "first_map"]);
                 }
             }
         }

@@ -36,11 +36,14 @@ impl Fleet {
         if let Some(tolerance) = self.tolerance {
             pair("tolerance", &text(&tolerance.to_string()), &mut out);
         }
-        if self.move_limit.is_some() || !self.first_map {
+        if self.move_limit.is_some() || self.carry.is_some() || !self.first_map {
             out.push_str("\n[guard]\n");
         }
         if let Some(limit) = self.move_limit {
             pair("move", &text(&percent::percentage(limit)), &mut out);
+        }
+        if let Some(carry) = self.carry {
+            pair("carry", &carry.to_string(), &mut out);
         }
         if !self.first_map {
             pair("first_map", "false", &mut out);

@@ -7,6 +7,8 @@ use crate::error::{Error, Result};
 pub enum Guard {
     /// Points lose copies, and none comes elsewhere.
     DropCopies,
+    /// Copies move without a carry, where data is carried.
+    LeaveData,
     /// A fault domain that held points has no node any more.
     LoseDomain,
     /// More moves than `[guard] move` of the fleet permits.
@@ -17,10 +19,11 @@ pub enum Guard {
 
 impl Guard {
     /// All guards, in the order in which they are shown.
-    pub const ALL: [Guard; 4] = [
+    pub const ALL: [Guard; 5] = [
         Guard::TakeBack,
         Guard::DropCopies,
         Guard::LoseDomain,
+        Guard::LeaveData,
         Guard::Move,
     ];
 
@@ -28,6 +31,7 @@ impl Guard {
     pub fn word(self) -> &'static str {
         match self {
             Guard::DropCopies => "drop-copies",
+            Guard::LeaveData => "leave-data",
             Guard::LoseDomain => "lose-domain",
             Guard::Move => "move",
             Guard::TakeBack => "take-back",
@@ -40,6 +44,7 @@ impl Guard {
             Guard::LoseDomain => 2,
             Guard::Move => 4,
             Guard::TakeBack => 8,
+            Guard::LeaveData => 16,
         }
     }
 }
@@ -80,8 +85,8 @@ impl Allow {
                 Some(guard) => Ok(allow.and(*guard)),
                 None => Err(Error::Invalid {
                     problem: format!(
-                        "`{}` is not the word of a guard; write drop-copies, lose-domain, move or \
-                         take-back, and commas between them",
+                        "`{}` is not the word of a guard; write drop-copies, leave-data, \
+                         lose-domain, move or take-back, and commas between them",
                         word.escape_default()
                     ),
                 }),

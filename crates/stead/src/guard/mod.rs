@@ -2,7 +2,7 @@
 //! Normative: docs/guards.md.
 //!
 //! ```text
-//! old map, new map --dropped, lost--> findings <--stale-- the epochs before
+//! old map, new map --dropped, lost--> findings <--stale, left-- the epochs before
 //!                                         |
 //!                                      allowed?  --> publish, or Error::Guarded
 //! ```
@@ -16,6 +16,7 @@ mod dropped;
 mod facts;
 mod finding;
 mod found;
+mod left;
 mod lost;
 mod reader;
 mod stale;
@@ -24,5 +25,6 @@ pub use allow::{Allow, Guard};
 pub use finding::Finding;
 pub use found::findings;
 pub(crate) use found::room;
+pub(crate) use left::left_behind;
 pub use reader::{needs, readable, Need, Release};
 pub use stale::taken_back;

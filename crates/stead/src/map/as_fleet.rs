@@ -46,6 +46,7 @@ impl Map {
             max_slices_line: 0,
             tolerance: self.tolerance(),
             move_limit: None,
+            carry: None,
             first_map: true,
             first_map_line: 0,
             nodes,

@@ -48,7 +48,7 @@ impl Map {
             ..self.to_parts()
         };
         let map = Map::from_parts(&parts, &NodeLists::default())?;
-        Ok(map.with_move_limit(self.move_limit()))
+        Ok(map.with_permits(self.permits()))
     }
 
     /// Makes the epoch after this one: the same map, with this carry or without one.

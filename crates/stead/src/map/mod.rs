@@ -18,9 +18,11 @@ mod inside;
 mod locate;
 mod marks;
 mod open;
+mod permits;
 mod prefer;
 
 pub use inside::{First, Members, Node, Pin, Policy};
 pub(crate) use marks::Marks;
 pub use open::Map;
+pub(crate) use permits::Permits;
 pub use prefer::mix;

@@ -18,6 +18,7 @@ use once_cell::race::OnceBox;
 use super::buckets::Buckets;
 use super::domains::Domains;
 use super::finder::Finder;
+use super::permits::Permits;
 use crate::error::{Error, Result};
 use crate::format::{
     encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
@@ -58,8 +59,7 @@ pub struct Map {
     /// how many points were asked for in batches, as long as there is no table of buckets
     pub(super) asked: AtomicUsize,
     pub(super) buckets: OnceBox<Buckets>,
-    /// how much the fleet that this map was built from lets one publish move; no part of the bytes
-    move_limit: Option<Share>,
+    permits: Permits,
 }
 
 /// Where the bytes of a map are.
@@ -127,7 +127,7 @@ impl Map {
             beside: OnceBox::new(),
             asked: AtomicUsize::new(0),
             buckets: OnceBox::new(),
-            move_limit: None,
+            permits: Permits::default(),
         }
     }
 
@@ -158,12 +158,18 @@ impl Map {
     /// Only a map that [`build`](crate::build()) made, or that was read from a saved plan, knows
     /// it: the bytes of a map do not have it, so that they depend on the placement alone.
     pub fn move_limit(&self) -> Option<Share> {
-        self.move_limit
+        self.permits.move_limit
     }
 
-    /// Returns the same map with this limit.
-    pub(crate) fn with_move_limit(self, move_limit: Option<Share>) -> Map {
-        Map { move_limit, ..self }
+    /// Returns what the fleet lets publishing do. As [`Map::move_limit`], it is known only of a map
+    /// that was built, or that was read from a saved plan.
+    pub(crate) fn permits(&self) -> Permits {
+        self.permits
+    }
+
+    /// Returns the same map, whose fleet lets publishing do this.
+    pub(crate) fn with_permits(self, permits: Permits) -> Map {
+        Map { permits, ..self }
     }
 
     /// Whether the bytes are in our own memory, where nobody can truncate them.

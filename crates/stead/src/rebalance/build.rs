@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::format::Parts;
 use crate::hash::{Hash, KeyRule};
-use crate::map::Map;
+use crate::map::{Map, Permits};
 use crate::memory;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
@@ -96,7 +96,10 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         target: composed.target,
         carry: previous.and_then(Map::carry),
     };
-    let next = Map::from_parts(&parts, &composed.unnamed)?.with_move_limit(fleet.move_limit);
+    let next = Map::from_parts(&parts, &composed.unnamed)?.with_permits(Permits {
+        move_limit: fleet.move_limit,
+        carry: fleet.carry,
+    });
     // while a carry is open, only a fleet that changes nothing has a next map
     match previous.filter(|previous| !previous.same(&next)) {
         Some(previous) => previous.no_carry().map(|()| next),

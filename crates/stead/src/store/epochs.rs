@@ -1,5 +1,6 @@
 //! A map file and its history: publishing the next epoch, listing and reading old epochs.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read};
 use std::mem::offset_of;
@@ -17,7 +18,7 @@ use crate::carry;
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
 use crate::format::{peek, Peeked};
-use crate::guard::{self, Allow, Finding};
+use crate::guard::{self, Allow, Finding, Guard};
 use crate::lock::Lock;
 use crate::map::Map;
 use crate::plan::Amounts;
@@ -252,29 +253,40 @@ impl Store {
         let Some(base) = base else {
             return Ok(Vec::new());
         };
-        let older = self.history().unwrap_or_default().into_iter().rev();
-        let mut refused = None;
+        let refused = Cell::new(None);
+        let _room = guard::room(base, new)?;
+        let mut found = guard::taken_back(base, new, self.earlier(base, &refused));
+        found.reverse();
+        found.extend(guard::findings(base, new)?);
+        found.extend(guard::left_behind(base, new, self.earlier(base, &refused))?);
+        found.sort_by_key(|finding| Guard::ALL.iter().position(|guard| *guard == finding.guard));
+        match refused.take() {
+            Some(error) => Err(error),
+            None => Ok(found),
+        }
+    }
+
+    /// Returns the epochs before `base`, newest first, without those that cannot be read. It ends
+    /// where memory lacks, which `refused` then says: no guard may fail to see something for lack
+    /// of memory.
+    fn earlier<'a>(
+        &'a self,
+        base: &'a Map,
+        refused: &'a Cell<Option<Error>>,
+    ) -> impl Iterator<Item = Map> + 'a {
         let read = |epoch| match self.open_epoch(epoch) {
-            // a guard must not fail to see a take-back for lack of memory
             Err(error) if error.status() == Status::Memory => {
-                refused = Some(error);
+                refused.set(Some(error));
                 None
             }
             read => Some(read.ok()),
         };
-        let older = older
+        let older = self.history().unwrap_or_default().into_iter().rev();
+        older
             .filter(|epoch| *epoch < base.epoch())
             .map_while(read)
             .flatten()
-            .filter(|map| map.map_id() == base.map_id());
-        let _room = guard::room(base, new)?;
-        let mut found = guard::taken_back(base, new, older);
-        if let Some(error) = refused {
-            return Err(error);
-        }
-        found.reverse();
-        found.extend(guard::findings(base, new)?);
-        Ok(found)
+            .filter(|map| map.map_id() == base.map_id())
     }
 
     /// Refuses a change that is not the next step of the carry that is open.

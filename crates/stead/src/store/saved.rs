@@ -4,7 +4,8 @@
 //! ```text
 //!   0  magic   8   89 53 54 50 0D 0A 1A 0A
 //!   8  version 4   1
-//!  12  flags   4   bit 0: there is a limit
+//!  12  flags   4   bit 0: there is a limit; bit 1: the fleet says whether changes are carried;
+//!                 bit 2, only beside bit 1: they are
 //!  16  limit   8   how many points of each copy one publish may move
 //!  24  length  8   the bytes of the map
 //!  32  map         the new map, whole
@@ -27,7 +28,7 @@ use super::epochs::Store;
 use super::whole::replace;
 use crate::error::{Error, Result, Status};
 use crate::format::records::is_saved_plan;
-use crate::map::Map;
+use crate::map::{Map, Permits};
 use crate::plan::Amounts;
 use crate::point::Share;
 
@@ -35,6 +36,11 @@ const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'P', 0x0D, 0x0A, 0x1A, 0x0A];
 const VERSION: u32 = 1;
 /// Flag, bit 0: the fleet limits what one publish may move.
 const LIMITED: u32 = 1;
+/// Flag, bit 1: the fleet says whether changes are carried.
+const SAYS_CARRY: u32 = 2;
+/// Flag, bit 2: it says that they are.
+const CARRY: u32 = 4;
+const KNOWN: u32 = LIMITED | SAYS_CARRY | CARRY;
 const HEADER: usize = 32;
 const DIGEST: usize = 32;
 /// A larger file is refused before it is read: a map has at most 1 GiB.
@@ -75,7 +81,12 @@ impl SavedPlan {
         let limit = new
             .move_limit()
             .and_then(|limit| u64::try_from(limit.0).ok());
-        let flags = if limit.is_some() { LIMITED } else { 0 };
+        let carry = match new.permits().carry {
+            None => 0,
+            Some(false) => SAYS_CARRY,
+            Some(true) => SAYS_CARRY | CARRY,
+        };
+        let flags = carry | if limit.is_some() { LIMITED } else { 0 };
         let map = new.bytes();
         let mut bytes = Vec::with_capacity(HEADER + map.len() + DIGEST);
         bytes.extend(MAGIC);
@@ -123,17 +134,19 @@ impl SavedPlan {
         };
         let (version, flags) = (u32::from_le_bytes(version), u32::from_le_bytes(flags));
         let (limit, length) = (u64::from_le_bytes(limit), u64::from_le_bytes(length));
-        if version > VERSION || flags & !LIMITED != 0 {
+        if version > VERSION || flags & !KNOWN != 0 {
             return Err(Error::Version {
                 file: Some(path.to_owned()),
                 needs: format!(
                     "the saved plan has format {version} with flags {flags:#x}, but this stead \
-                     only reads format {VERSION} with flags 0x0 and {LIMITED:#x}"
+                     only reads format {VERSION} with flags up to {KNOWN:#x}"
                 ),
             });
         }
-        if version != VERSION {
-            return Err(wrong(format!("there is no saved plan of format {version}")));
+        if version != VERSION || flags & (SAYS_CARRY | CARRY) == CARRY {
+            return Err(wrong(format!(
+                "there is no saved plan of format {version} with flags {flags:#x}"
+            )));
         }
         let (read, wanted) = (rest.len() as u64, length.saturating_add(DIGEST as u64));
         if read < wanted {
@@ -155,8 +168,12 @@ impl SavedPlan {
             _ => wrong(format!("the map in the plan is wrong: {error}")),
         })?;
         let limit = (flags & LIMITED != 0).then_some(Share(u128::from(limit)));
+        let carry = (flags & SAYS_CARRY != 0).then_some(flags & CARRY != 0);
         Ok(SavedPlan {
-            new: map.with_move_limit(limit),
+            new: map.with_permits(Permits {
+                move_limit: limit,
+                carry,
+            }),
         })
     }
 }

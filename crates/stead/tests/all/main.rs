@@ -25,6 +25,7 @@ mod guarantees;
 mod guards;
 mod installing;
 mod key_rule;
+mod left_data;
 mod limits;
 mod load;
 mod lookups;

@@ -1,0 +1,62 @@
+//! Whether a change leaves data behind: it moves copies without a carry, where data is carried.
+//!
+//! A map moves no data. Where changes are carried, one change without a carry sends readers to
+//! places where nothing is. So a change must be carried if its fleet says so. If the fleet says
+//! nothing, the history decides: then it must be carried if the last change that moved copies was.
+
+use super::allow::Guard;
+use super::dropped::Changed;
+use super::finding::{share, Finding};
+use super::found::room;
+use crate::error::Result;
+use crate::map::Map;
+use crate::plan::all_copies;
+
+/// Returns a finding for a change that moves copies without a carry, where changes are carried.
+/// `older` gives the epochs before `old`, newest first; it is read only as far as needed.
+///
+/// Errors: `Identity` when the maps belong to different clusters; `Memory` and `MemoryLimit`. Cost: one pass over the slices of
+/// each pair of epochs that is looked at.
+pub(crate) fn left_behind(
+    old: &Map,
+    new: &Map,
+    older: impl Iterator<Item = Map>,
+) -> Result<Option<Finding>> {
+    let says = new.permits().carry;
+    if new.carry().is_some() || says == Some(false) {
+        return Ok(None);
+    }
+    let copied = Changed::between(old, new)?.copied;
+    if copied == 0 {
+        return Ok(None);
+    }
+    let why = match (says, older_carry(old, older)?) {
+        (Some(_), _) => "the fleet says carry = true".to_owned(),
+        (None, Some(epoch)) => {
+            format!("the last change that moved any was carried, up to epoch {epoch}")
+        }
+        (None, None) => return Ok(None),
+    };
+    let moved = share(copied, all_copies(old, new));
+    Ok(Some(Finding {
+        guard: Guard::LeaveData,
+        text: format!("moves {moved} of all copies without a carry, and {why}"),
+    }))
+}
+
+/// Returns the epoch with which the last change that moved copies was closed, if it was carried.
+fn older_carry(old: &Map, older: impl Iterator<Item = Map>) -> Result<Option<u64>> {
+    let mut later: Option<Map> = None;
+    for before in older {
+        let after = later.as_ref().unwrap_or(old);
+        if before.carry().is_some() {
+            return Ok(Some(after.epoch()));
+        }
+        let _room = room(&before, after)?;
+        if Changed::between(&before, after)?.copied > 0 {
+            return Ok(None);
+        }
+        later = Some(before);
+    }
+    Ok(None)
+}
