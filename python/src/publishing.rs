@@ -306,8 +306,8 @@ impl Map {
     /// epochs. Map.history, Map.open_epoch and Map.rollback use it.
     ///
     /// allow: the words of guards that may not refuse the change, with commas between them:
-    /// "drop-copies", "leave-data", "lose-domain", "move", "take-back". docs/guards.md says what each
-    /// refuses.
+    /// "drop-copies", "leave-data", "lose-domain", "move", "take-back". docs/guards.md says what
+    /// each refuses.
     ///
     /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
     /// again on the new map. Raises GuardedError if a guard refuses the change, and nothing was

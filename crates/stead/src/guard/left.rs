@@ -15,8 +15,8 @@ use crate::plan::all_copies;
 /// Returns a finding for a change that moves copies without a carry, where changes are carried.
 /// `older` gives the epochs before `old`, newest first; it is read only as far as needed.
 ///
-/// Errors: `Identity` when the maps belong to different clusters; `Memory` and `MemoryLimit`. Cost: one pass over the slices of
-/// each pair of epochs that is looked at.
+/// Errors: `Identity` when the maps belong to different clusters; `Memory` and `MemoryLimit`. Cost:
+/// one pass over the slices of each pair of epochs that is looked at.
 pub(crate) fn left_behind(
     old: &Map,
     new: &Map,
