@@ -30,12 +30,14 @@ pub(crate) fn left_behind(
     if copied == 0 {
         return Ok(None);
     }
-    let why = match (says, older_carry(old, older)?) {
-        (Some(_), _) => "the fleet says carry = true".to_owned(),
-        (None, Some(epoch)) => {
-            format!("the last change that moved any was carried, up to epoch {epoch}")
-        }
-        (None, None) => return Ok(None),
+    let why = match says {
+        Some(_) => "the fleet says carry = true".to_owned(),
+        None => match older_carry(old, older)? {
+            Some(epoch) => {
+                format!("the last change that moved any was carried, up to epoch {epoch}")
+            }
+            None => return Ok(None),
+        },
     };
     let moved = share(copied, all_copies(old, new));
     Ok(Some(Finding {
