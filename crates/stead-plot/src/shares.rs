@@ -61,13 +61,13 @@ pub fn shares(map: &Map, before: Option<&Map>, options: &Options) -> String {
     let few = all <= ROWS;
     let what = match (few, before) {
         (true, Some(before)) => format!(
-            "The line marks the node's target: {asks}. The grey bar is epoch {}.",
+            "The line marks the node's target: {asks}. The grey bar is the share in epoch {}.",
             before.epoch()
         ),
         (true, None) => format!("The line marks the node's target: {asks}."),
         (false, Some(before)) => format!(
             "Of {all} nodes, these {ROWS} change most. The line marks the node's target: {asks}. \
-             The grey bar is epoch {}.",
+             The grey bar is the share in epoch {}.",
             before.epoch()
         ),
         (false, None) if exact => format!("A node's target is {asks}. {}", ends(&shares)),
