@@ -68,6 +68,8 @@ def wrong_with(page):
     for heading, file in PROGRAMS.items():
         rows = set(re.findall(r"^\| (\d+) ", found.get(heading, ""), re.MULTILINE))
         wrong += [f"{heading}: exit code {c}" for c in sorted(codes(read(file)) - rows)]
+    advice = re.search(r'advice: "; ([^"]+)"', read("crates/stead/src/store/whole.rs"))
+    wrong += [f"advice: {text}" for text in advice.groups() if text not in flat]
     guards = re.findall(r'=> "([a-z-]+)"', read("crates/stead/src/guard/allow.rs"))
     wrong += [f"guard {word}" for word in guards if f"| `{word}`" not in page]
     # the fourth cell of a row is the variant of the enum in Rust
@@ -102,6 +104,7 @@ class Messages(unittest.TestCase):
                 "the digest does not match the bytes",
                 "message: the digest does not match",
             ),
+            ("make room there; nothing was changed", "advice: make room"),
             ("| 68 ", "stead-sync: exit code 68"),
             ("| `lose-domain`", "guard lose-domain"),
             ("`GuardedException`", "class GuardedException"),

@@ -151,6 +151,9 @@ def test_users_and_passwords(programs, place, cluster):
             refused = site.sync("status", site.url, **given)
             assert refused.returncode == 77, refused
             assert password not in refused.stderr
+            if given.get("STEAD_SYNC_USER") == "eve":
+                said = f"etcd://127.0.0.1:{etcd.port}/stead/m/hosts/: etcd says: "
+                assert said in refused.stderr
         assert password not in host.said()
         assert password not in Path(f"/proc/{host.process.pid}/cmdline").read_text()
         # the tokens of a killed etcd are gone: the watch logs in again

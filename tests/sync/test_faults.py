@@ -134,6 +134,9 @@ def test_a_damaged_value_is_refused_until_it_is_pushed_again(
         cluster.put(key, bad)
         done = site.pull(here)
         assert done.returncode == 65, done
+        # which member was asked for which key
+        parts = key.rpartition("/")[0]
+        assert f"etcd://127.0.0.1:{cluster.port}{parts}" in done.stderr, done
         assert epoch(here.read_bytes()) == old
         verify(site, here)
         refused += 1
@@ -143,6 +146,10 @@ def test_a_damaged_value_is_refused_until_it_is_pushed_again(
         assert here.read_bytes() == anna.bytes()
         host.wait(epoch(anna.bytes()))
         anna.apply(*"abcdefgh"[: epoch(anna.bytes()) + 1])
+    cluster.put(base + "head", b"no head")
+    done = site.pull(here)
+    said = f"stead-sync: etcd://127.0.0.1:{cluster.port}{base}head: this is no head of a map"
+    assert done.returncode == 65 and done.stderr.startswith(said), done
     record_property("damaged values refused, and repaired by a push:", refused)
 
 

@@ -285,6 +285,11 @@ def test_a_pull_that_is_refused_reports_nothing(site):
 def test_a_watch_at_an_empty_hub_says_once_that_it_waits(site):
     host = site.host("web1")
     host.wait_said("the hub has no map yet; this host waits")
+    if not site.cluster:
+        # a mistyped directory stays as it was; one that an operator has made takes reports
+        assert site.url in host.said() and "is the URL right?" in host.said()
+        assert os.listdir(site.place / "shared") == []
+        (site.place / "shared/members.map.hosts").mkdir()
     row = site.wait_state("web1", "behind", epoch=0)
     assert row["problem"] is None
     done = site.sync("status", site.url)
@@ -296,6 +301,35 @@ def test_a_watch_at_an_empty_hub_says_once_that_it_waits(site):
     host.wait(1)
     site.wait_state("web1", "current", epoch=1)
     assert host.said().count("has no map yet") == 1
+
+
+def test_a_host_that_waits_at_an_empty_directory_registers_with_the_first_map(site):
+    host = site.host("web1")
+    host.wait_said("the hub has no map yet; this host waits")
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+
+
+def test_a_second_watch_of_a_file_is_refused_with_the_number_of_the_first(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    done = site.sync("watch", site.url, host.map)
+    said = f"another process ({host.process.pid}) watches this file already; stop it"
+    assert done.returncode == 75 and said in done.stderr, done
+    assert done.stderr.count("\n") == 1
+    # one that was killed leaves no lock behind
+    host.process.kill()
+    host.process.wait()
+    host.start()
+    anna.apply("a", "b")
+    anna.push()
+    host.wait(2)
 
 
 def test_metrics_say_epoch_and_contact(site):

@@ -274,15 +274,8 @@ impl Change {
         let map = self.old.as_ref().unwrap_or(&self.new);
         let mut names: Vec<String> = Vec::new();
         for word in words {
-            // the report refuses a name that no node has
-            let named = match word.contains('=') {
-                true => down::nodes(map, word)?,
-                false => Vec::new(),
-            };
-            match named.is_empty() {
-                true => names.push(word.clone()),
-                false => names.extend(named.iter().map(|id| map.node(*id).name().to_owned())),
-            }
+            let named = down::nodes(map, word)?;
+            names.extend(named.iter().map(|id| map.node(*id).name().to_owned()));
         }
         Ok(names)
     }

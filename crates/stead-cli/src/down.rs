@@ -9,20 +9,21 @@ use stead::Map;
 use crate::exit::{Failure, Result, USAGE};
 use crate::suggest::hint;
 
-/// Returns the node of this name.
-pub fn node<'a>(map: &'a Map, name: &str) -> Result<Node<'a>> {
+/// How an option names more than one node.
+const AGAIN: &str = "give the option once for each node, or as LABEL=VALUE for all that have it";
+
+/// Returns the node of this name. `several` says how to name more than one.
+pub fn node<'a>(map: &'a Map, name: &str, several: &str) -> Result<Node<'a>> {
     map.node_named(name).ok_or_else(|| {
-        let mut parts = name.split(',');
         let hint = match labels_of(map, name) {
-            _ if name.contains(',') && parts.all(|part| map.node_named(part).is_some()) => {
-                "; give the option once for each node".to_owned()
-            }
             labels if !labels.is_empty() => {
                 let pairs: Vec<String> = (labels.iter())
                     .map(|label| format!("{label}={name}"))
                     .collect();
                 format!("; did you mean {}?", pairs.join(" or "))
             }
+            // no name has a comma
+            _ if name.contains(',') => format!("; {several}"),
             _ => hint(name, map.nodes().map(|node| node.name())),
         };
         wrong(format!("map `{}` has no node `{name}`{hint}", map.name()))
@@ -41,7 +42,7 @@ fn labels_of<'a>(map: &'a Map, value: &str) -> BTreeSet<&'a str> {
 pub fn nodes(map: &Map, word: &str) -> Result<Vec<NodeId>> {
     // a node's name may contain `=`
     if !word.contains('=') || map.node_named(word).is_some() {
-        return Ok(vec![node(map, word)?.id]);
+        return Ok(vec![node(map, word, AGAIN)?.id]);
     }
     // a label's value may contain a comma
     let whole = word.split_once('=').map(|pair| vec![pair]);
@@ -51,10 +52,17 @@ pub fn nodes(map: &Map, word: &str) -> Result<Vec<NodeId>> {
         None => parts(map, word)?,
     };
     match having(map, &pairs) {
-        nodes if nodes.is_empty() => Err(wrong(format!(
-            "map `{}` has no node with all of {word}",
-            map.name()
-        ))),
+        nodes if nodes.is_empty() => {
+            let labels: BTreeSet<&str> = pairs.iter().map(|(label, _)| *label).collect();
+            let hint = match labels.len() < pairs.len() {
+                true => "; give the option once for each value of a label",
+                false => "",
+            };
+            Err(wrong(format!(
+                "map `{}` has no node with all of {word}{hint}",
+                map.name()
+            )))
+        }
         nodes => Ok(nodes),
     }
 }

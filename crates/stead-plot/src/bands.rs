@@ -5,6 +5,15 @@
 //! epoch 1  |   n0   |   n1   |
 //! epoch 2  |  n0 |n2|n2|  n1 |   moves 33.3 %
 //! ```
+//!
+//! Where the runs of a row are too thin to be told apart, each node's are drawn together as one
+//! block. Then the picture no longer says where in the space a node's keys are, which nobody could
+//! read from it, but how much each node has and what it got:
+//!
+//! ```text
+//! epoch 1  |   n0   |   n1   |
+//! epoch 2  |  n0  |  n1  | n2|   moves 33.3 %
+//! ```
 
 use std::collections::HashMap;
 
@@ -19,7 +28,7 @@ use crate::groups::{Groups, Member};
 use crate::legend;
 use crate::letters;
 use crate::options::Options;
-use crate::runs::{changed, joined, parts, primaries, Run};
+use crate::runs::{changed, joined, primaries, together, Run};
 
 /// A map and the name of its row, such as `epoch 3`.
 #[derive(Clone)]
@@ -66,12 +75,55 @@ pub struct Panel {
 const HIGH: f64 = 34.0;
 /// Between a row and the mark of what has moved above it.
 const MARK: f64 = 5.0;
-/// The most runs of a row that are drawn one by one.
-const MOST: usize = 400;
+/// The least mean width of the runs of a row, in pixels. Narrower ones are drawn together: a
+/// pattern repeats after six or seven pixels, and below that one colour can hardly be told from
+/// another one with stripes.
+const LEAST: f64 = 8.0;
 /// The least width of two runs with a line of the page's colour between them, which is one wide.
 const PARTED: f64 = 4.0;
-/// The width of a column that stands for more runs than can be drawn.
-const COLUMN: f64 = 5.0;
+
+/// What is said about runs that are drawn together.
+const TOGETHER: &str = "The slices are too thin to be told apart in their places, so those of one \
+                        colour are drawn together.";
+
+/// Where the rows of a picture are, and how their runs are drawn.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// where the rows begin
+    x: f64,
+    width: f64,
+    /// the widths of the names before the rows, and of the notes after them
+    left: f64,
+    right: f64,
+    /// whether the runs of a group are drawn as one block
+    together: bool,
+}
+
+impl Layout {
+    fn of(panels: &[Panel], groups: &Groups, options: &Options) -> Layout {
+        let bands = || panels.iter().flat_map(|panel| &panel.bands);
+        let widest = |text: fn(&Band) -> &str| {
+            let widths = bands().map(|band| letters::width(text(band), SIZE));
+            widths.fold(0.0, f64::max)
+        };
+        let third = (options.wide() - 2.0 * MARGIN) / 3.0;
+        let left = widest(|band| &band.label).min(third);
+        let right = widest(|band| &band.note).min(third);
+        let gap = |wide: f64| if wide > 0.0 { wide + 10.0 } else { 0.0 };
+        let x = MARGIN + gap(left);
+        let width = options.wide() - MARGIN - gap(right) - x;
+        // the rows of a picture are compared with each other, so all are drawn in one way
+        let most = bands().map(|band| grouped(band, groups).len()).max();
+        let together = width < LEAST * most.unwrap_or(0) as f64;
+        Layout {
+            x,
+            width,
+            left,
+            right,
+            together,
+        }
+    }
+}
 
 /// Draws maps as bands. If they are epochs of one map, the rows say how much each moves. With
 /// several replicas a band shows who answers first.
@@ -128,12 +180,10 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
         bands,
         follows: one,
     };
-    let (title, mut lines) = words(rows, members.len(), one);
-    let is_wide = |band: &Band| grouped(band, &groups).len() > MOST;
-    if panel.bands.iter().any(is_wide) {
-        lines.push("Too many slices to draw each: a column shows how its part is divided.".into());
-    }
-    draw(title, &lines, &[panel], &groups, options)
+    let panels = [panel];
+    let layout = Layout::of(&panels, &groups, options);
+    let (title, line) = words(rows, members.len(), one, layout.together);
+    draw(title, &[line], &panels, &groups, layout, options)
 }
 
 /// Draws panels of bands. `names` has the name of everyone who has a run.
@@ -161,7 +211,12 @@ pub fn panels(
     let steps = panels.first().map_or(&[][..], |panel| &panel.bands);
     let labels: Vec<String> = steps.iter().map(|band| band.label.clone()).collect();
     let groups = Groups::of(&members, &labels);
-    draw(title.to_owned(), lines, panels, &groups, options)
+    let layout = Layout::of(panels, &groups, options);
+    let mut lines = lines.to_vec();
+    if layout.together {
+        lines.push(TOGETHER.to_owned());
+    }
+    draw(title.to_owned(), &lines, panels, &groups, layout, options)
 }
 
 /// Says what a map moves compared with the row before, if they are epochs of one map.
@@ -178,7 +233,7 @@ fn note(before: Option<&Row>, map: &Map) -> String {
     })
 }
 
-fn words(rows: &[Row], nodes: usize, one: bool) -> (String, Vec<String>) {
+fn words(rows: &[Row], nodes: usize, one: bool, together: bool) -> (String, String) {
     let title = match rows {
         [] => "No map".to_owned(),
         [one] => format!("{}: who has which keys", one.map.name()),
@@ -186,26 +241,30 @@ fn words(rows: &[Row], nodes: usize, one: bool) -> (String, Vec<String>) {
         _ => "Who has which keys".to_owned(),
     };
     let copies = rows.iter().any(|row| row.map.replicas() > 1);
-    let who = match copies {
-        true => "The node that answers first",
-        false => "The node that has a key",
-    };
-    let marks = match one && rows.len() > 1 {
-        true => " The line above a row marks what has another node than before.",
-        false => "",
-    };
-    let others = match one {
-        true => "",
-        false => {
-            " The rows are maps of different clusters; nodes of the same name have the same colour."
-        }
+    let who = match (together, copies) {
+        (false, true) => "The node that answers first, along the hash space",
+        (false, false) => "The node that has a key, along the hash space",
+        (true, true) => "The part of the keys that each node answers first",
+        (true, false) => "The part of the keys that each node has",
     };
     let nodes = match one {
         true => format!("{} in all", count(nodes, "node")),
         false => format!("{} by name", count(nodes, "node")),
     };
-    let line = format!("{who}, along the hash space; {nodes}.{marks}{others}");
-    (title, vec![line])
+    let mut line = format!("{who}; {nodes}.");
+    if together {
+        line += &format!(" {TOGETHER}");
+    }
+    line += match (one && rows.len() > 1, together) {
+        (false, _) => "",
+        (true, false) => " The line above a row marks what has another node than before.",
+        (true, true) => " The line above a block marks what another node had before.",
+    };
+    if !one {
+        line += " The rows are maps of different clusters; nodes of the same name have the same \
+                 colour.";
+    }
+    (title, line)
 }
 
 fn draw(
@@ -213,20 +272,17 @@ fn draw(
     lines: &[String],
     panels: &[Panel],
     groups: &Groups,
+    layout: Layout,
     options: &Options,
 ) -> String {
     let mut canvas = Canvas::new(options, title, lines);
-    let bands = || panels.iter().flat_map(|panel| &panel.bands);
-    let widest = |text: fn(&Band) -> &str| {
-        let widths = bands().map(|band| letters::width(text(band), SIZE));
-        widths.fold(0.0, f64::max)
-    };
-    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
-    let left = widest(|band| &band.label).min(third);
-    let right = widest(|band| &band.note).min(third);
-    let gap = |wide: f64| if wide > 0.0 { wide + 10.0 } else { 0.0 };
-    let x = MARGIN + gap(left);
-    let width = canvas.width() - MARGIN - gap(right) - x;
+    let Layout {
+        x,
+        width,
+        left,
+        right,
+        together,
+    } = layout;
     let mut used = vec![false; groups.labels.len()];
     for panel in panels {
         if !panel.title.is_empty() {
@@ -243,10 +299,11 @@ fn draw(
                 width,
                 height: HIGH,
             };
+            let runs = drawn(band, groups, together);
             if let Some(before) = before.filter(|_| panel.follows) {
                 let changed = changed(&before.runs, &band.runs);
-                match grouped(band, groups).len() > MOST {
-                    true => marks_of_columns(&mut canvas, of, &changed),
+                match together {
+                    true => marks(&mut canvas, of, &at_the_ends(&runs, &changed, groups)),
                     false => marks(&mut canvas, of, &changed),
                 }
             }
@@ -255,7 +312,8 @@ fn draw(
             canvas.text(x - 10.0, middle, Anchor::End, "sp-t", &label);
             let note = letters::cut(&band.note, SIZE, right);
             canvas.text(x + width + 10.0, middle, Anchor::Start, "sp-q", &note);
-            row(&mut canvas, of, band, groups, &mut used);
+            runs.iter().for_each(|run| used[run.who] = true);
+            row(&mut canvas, of, &runs, groups);
             canvas.y = of.y + HIGH + 4.0;
             before = Some(band);
         }
@@ -286,14 +344,18 @@ fn grouped(band: &Band, groups: &Groups) -> Vec<Run> {
     joined(band.runs.iter().map(run))
 }
 
-/// Draws one row, and notes which groups are in it.
-fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [bool]) {
+/// Returns the runs of a row as they are drawn: by groups, in their places or together.
+fn drawn(band: &Band, groups: &Groups, is_together: bool) -> Vec<Run> {
     let runs = grouped(band, groups);
-    runs.iter().for_each(|run| used[run.who] = true);
-    if runs.len() > MOST {
-        return columns(canvas, of, &runs, groups);
+    match is_together {
+        true => together(&runs, groups.labels.len()),
+        false => runs,
     }
-    for run in &runs {
+}
+
+/// Draws one row.
+fn row(canvas: &mut Canvas, of: Box, runs: &[Run], groups: &Groups) {
+    for run in runs {
         let part = Box {
             x: of.x + of.width * (run.first as f64 / SPACE as f64),
             width: of.width * run.part(),
@@ -312,31 +374,17 @@ fn row(canvas: &mut Canvas, of: Box, band: &Band, groups: &Groups, used: &mut [b
     }
 }
 
-/// Returns how many columns a row has that shows more runs than can be seen, and their width.
-fn grid(of: Box) -> (usize, f64) {
-    let count = (of.width / COLUMN).floor().max(1.0) as usize;
-    (count, of.width / count as f64)
-}
-
-/// Draws a row of more runs than can be seen: each column shows how much of it each group has.
-fn columns(canvas: &mut Canvas, of: Box, runs: &[Run], groups: &Groups) {
-    let (count, width) = grid(of);
-    let cells = parts(runs, count, groups.labels.len());
-    for group in 0..groups.labels.len() {
-        // one shape for each group, since there are many columns
-        let mut d = String::new();
-        for (column, cell) in cells.iter().enumerate() {
-            let below: f64 = cell.iter().take(group).sum();
-            let (top, high) = (of.y + of.height * below, of.height * cell[group]);
-            if high > 0.0 {
-                let x = of.x + width * column as f64;
-                d += &rectangle(x, top, width, high);
-            }
-        }
-        if !d.is_empty() {
-            canvas.group_path(&d, group, &groups.labels[group]);
-        }
+/// Returns what has changed in a row of blocks: as much at the end of each block as its group got.
+fn at_the_ends(blocks: &[Run], changed: &[Run], groups: &Groups) -> Vec<Run> {
+    let mut got = vec![0; groups.labels.len()];
+    for run in changed {
+        got[groups.of[run.who]] += run.end - run.first;
     }
+    let end = |block: &Run| Run {
+        first: block.end - got[block.who].min(block.end - block.first),
+        ..*block
+    };
+    blocks.iter().map(end).collect()
 }
 
 /// Marks the parts that have changed above a row.
@@ -352,23 +400,6 @@ fn marks(canvas: &mut Canvas, of: Box, changed: &[Run]) {
         if last - end >= 0.5 {
             d += &rectangle(x, of.y - MARK, wide.max(0.5), MARK - 2.0);
             end = last;
-        }
-    }
-    if !d.is_empty() {
-        canvas.path(&d, "sp-ink", "", "");
-    }
-}
-
-/// The same above a row of columns: as much of a column's width is marked as has changed in it.
-fn marks_of_columns(canvas: &mut Canvas, of: Box, changed: &[Run]) {
-    let (count, width) = grid(of);
-    let runs: Vec<Run> = changed.iter().map(|run| Run { who: 0, ..*run }).collect();
-    let mut d = String::new();
-    for (column, cell) in parts(&runs, count, 1).iter().enumerate() {
-        // a cut that is a few points off is no change that anybody could see
-        if cell[0] > 1e-3 {
-            let x = of.x + width * column as f64;
-            d += &rectangle(x, of.y - MARK, width * cell[0], MARK - 2.0);
         }
     }
     if !d.is_empty() {
@@ -426,36 +457,91 @@ mod tests {
         }
     }
 
+    fn drawn_of(bands: Vec<Band>, width: u32) -> String {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let panel = Panel {
+            bands,
+            follows: true,
+            ..Panel::default()
+        };
+        let options = Options {
+            width,
+            ..Options::default()
+        };
+        panels("t", &[], &[panel], &names, &options)
+    }
+
+    /// The widths of the blocks of a row, by their height, in the order in which they are drawn.
+    fn widths(svg: &str) -> Vec<f64> {
+        let row = format!("height=\"{HIGH}\"");
+        let of = |line: &str| {
+            line.split("width=\"")
+                .nth(1)?
+                .split('"')
+                .next()?
+                .parse()
+                .ok()
+        };
+        let rows = svg.lines().filter(|line| line.contains(&row));
+        rows.filter_map(of).collect()
+    }
+
+    #[test]
+    fn runs_that_are_too_thin_to_be_told_apart_are_drawn_together() {
+        // a row is as wide as the picture without its margins: 912 pixels
+        for (count, together) in [(114, false), (115, true), (10_000, true)] {
+            let third = (count > 1000).then_some((20, 45));
+            let svg = drawn_of(vec![band(count, third)], 960);
+            assert_eq!(svg.contains(TOGETHER), together, "{count}");
+            let widths = widths(&svg);
+            if third.is_some() {
+                let wanted = [0.375, 0.375, 0.25].map(|part| part * 912.0);
+                let near = |(is, wanted): (&f64, f64)| (is - wanted).abs() < 0.02 * 912.0;
+                assert!(widths.iter().zip(wanted).all(near), "{widths:?}");
+                // each block says which node it is and how much it has
+                let named = |name: &&str| svg.contains(&format!("<title>{name}: "));
+                assert!(["a", "b", "c"].iter().all(named));
+            }
+            let drawn = [(114, 114), (115, 2), (10_000, 3)];
+            assert!(
+                drawn.contains(&(count, widths.len())),
+                "{count}: {}",
+                widths.len()
+            );
+        }
+        // the rows of a picture are drawn in one way
+        let svg = drawn_of(vec![band(2, None), band(10_000, None)], 960);
+        assert_eq!(widths(&svg).len(), 4);
+    }
+
     #[test]
     fn no_line_between_runs_hides_a_thin_run() {
-        let names = ["a", "b", "c"].map(str::to_owned);
         let lines = |count: u128, width: u32| {
-            let panel = Panel {
-                bands: vec![band(count, None)],
-                ..Panel::default()
-            };
-            let options = Options {
-                width,
-                ..Options::default()
-            };
-            let svg = panels("t", &[], &[panel], &names, &options);
+            let svg = drawn_of(vec![band(count, None)], width);
             svg.matches("class=\"sp-gap\"").count()
         };
         // the rows are 912 and 272 pixels wide
-        assert_eq!((lines(100, 960), lines(227, 960)), (99, 226));
-        assert_eq!((lines(229, 960), lines(100, 320)), (0, 0));
+        assert_eq!((lines(100, 960), lines(34, 320)), (99, 33));
+        // a run of 3.65 pixels between others
+        let at = |thousandths: u128| SPACE * thousandths / 1000;
+        let runs = [(0, 500, 0), (500, 504, 1), (504, 1000, 0)];
+        let run = |(first, end, who)| Run {
+            first: at(first),
+            end: at(end),
+            who,
+        };
+        let thin = Band {
+            runs: runs.map(run).to_vec(),
+            ..Band::default()
+        };
+        assert!(!drawn_of(vec![thin], 960).contains("class=\"sp-gap\""));
     }
 
     #[test]
     fn what_has_changed_is_marked_however_many_runs_there_are() {
-        let names = ["a", "b", "c"].map(str::to_owned);
         for count in [100, 10_000] {
-            let panel = Panel {
-                bands: vec![band(count, None), band(count, Some((20, 45)))],
-                follows: true,
-                ..Panel::default()
-            };
-            let svg = panels("t", &[], &[panel], &names, &Options::default());
+            let rows = vec![band(count, None), band(count, Some((20, 45)))];
+            let svg = drawn_of(rows, Options::default().width);
             let before = svg.split("\" class=\"sp-ink\"").next().unwrap();
             let marked = before.rsplit("d=\"").next().unwrap();
             let wide = |part: &str| part.split('v').next().and_then(|wide| wide.parse().ok());
@@ -469,5 +555,38 @@ mod tests {
             let part = widths.iter().sum::<f64>() / all;
             assert!((part - 0.25).abs() < 0.02, "{count}: {part} of {widths:?}");
         }
+    }
+
+    #[test]
+    fn a_mark_above_a_block_is_at_its_end_and_as_long_as_what_it_got() {
+        let blocks = |cuts: [u128; 3]| {
+            let mut first = 0;
+            let block = |(who, end): (usize, u128)| {
+                let run = Run {
+                    first,
+                    end: SPACE * end / 100,
+                    who,
+                };
+                first = run.end;
+                run
+            };
+            cuts.into_iter().enumerate().map(block).collect::<Vec<_>>()
+        };
+        let member = |name: &str| Member {
+            name: name.to_owned(),
+            domain: None,
+            arrival: 0,
+        };
+        let groups = Groups::of(&["a", "b", "c"].map(member), &[]);
+        let got = [Run {
+            first: SPACE * 5 / 100,
+            end: SPACE * 15 / 100,
+            who: 1,
+        }];
+        let marks = at_the_ends(&blocks([30, 60, 100]), &got, &groups);
+        let shown = |run: &Run| (run.part() * 100.0).round();
+        let shown: Vec<f64> = marks.iter().map(shown).collect();
+        assert_eq!(shown, [0.0, 10.0, 0.0]);
+        assert_eq!(marks[1].end, SPACE * 60 / 100);
     }
 }

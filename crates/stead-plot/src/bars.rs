@@ -12,8 +12,8 @@ pub(crate) const ROWS: usize = 40;
 #[derive(Clone, Default)]
 pub(crate) struct Bar {
     pub label: String,
-    /// lengths, one after the other, each with its group
-    pub parts: Vec<(f64, usize)>,
+    /// lengths, one after the other, each with the class of its colour
+    pub parts: Vec<(f64, String)>,
     /// where the line across the bar is
     pub mark: Option<f64>,
     /// the length of the pale bar below, such as that of the map before
@@ -69,14 +69,14 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
         canvas.text(x - 10.0, text, Anchor::End, "sp-t", &label);
         let thick = if ghosts { high * 0.62 } else { high };
         let mut at = x;
-        for (value, group) in &bar.parts {
+        for (value, class) in &bar.parts {
             let of = Box {
                 x: at,
                 y,
                 width: long(*value),
                 height: thick,
             };
-            canvas.group_rect(of, *group, &bar.said);
+            canvas.rect(of, class, &bar.said);
             at += of.width;
         }
         if let Some(ghost) = bar.ghost {

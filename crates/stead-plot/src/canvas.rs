@@ -165,20 +165,26 @@ impl<'a> Canvas<'a> {
         self.shape(&start, "circle", said);
     }
 
-    /// Writes a text on the colour of a group in the middle of a rectangle, if it fits there.
+    /// Writes a text on the colour of a group in the middle of a rectangle, if it fits there, and
+    /// small if only that fits.
     pub fn name_in(&mut self, of: Box, group: usize, text: &str) -> bool {
-        let wide = letters::width(text, SIZE) + 6.0;
-        if pattern(group) > 0 && wide <= of.width && SIZE + 2.0 <= of.height {
+        let is_small = letters::width(text, SIZE) + 6.0 > of.width;
+        let (size, class) = match is_small {
+            true => (SMALL, format!("{} sp-s", on_series(group))),
+            false => (SIZE, on_series(group).to_owned()),
+        };
+        let wide = letters::width(text, size) + 6.0;
+        if pattern(group) > 0 && wide <= of.width && size + 2.0 <= of.height {
             // stripes and dots end around the text, which could not be read over them
             let middle = Box {
                 x: of.x + (of.width - wide) / 2.0,
-                y: of.y + (of.height - SIZE - 4.0) / 2.0,
+                y: of.y + (of.height - size - 4.0) / 2.0,
                 width: wide,
-                height: SIZE + 4.0,
+                height: size + 4.0,
             };
             self.rect(middle, &series(group), "");
         }
-        self.text_in(of, on_series(group), text)
+        self.text_in(of, &class, text)
     }
 
     /// Returns the attribute that fills a shape with the pattern of a group, if it has one.
@@ -308,6 +314,29 @@ mod tests {
         );
         assert!(svg.contains("url(#one-p1)") && svg.contains("id=\"one-p1\""));
         assert!(svg.contains("<title>x&lt;y</title>") && !svg.contains("\"<"));
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_is_small_or_left_out() {
+        let written = |width: f64| {
+            let options = Options::default();
+            let mut canvas = Canvas::new(&options, String::new(), &[]);
+            let of = Box {
+                x: 0.0,
+                y: 0.0,
+                width,
+                height: 34.0,
+            };
+            let is_there = canvas.name_in(of, 3, "p14");
+            let svg = canvas.finish("said");
+            assert_eq!(svg.contains(">p14</text>"), is_there);
+            (is_there, svg.contains("class=\"sp-b sp-s\">p14"))
+        };
+        let wide = letters::width("p14", SIZE) + 6.0;
+        let narrow = letters::width("p14", SMALL) + 6.0;
+        assert_eq!(written(wide), (true, false));
+        assert_eq!(written(wide - 0.1), (true, true));
+        assert_eq!(written(narrow - 0.1), (false, false));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use stead::load::{Loads, NodeLoad, Reads, Tally};
 
 use crate::bars::{falling, rows, Bar, ROWS};
 use crate::canvas::Canvas;
+use crate::colours::series;
 use crate::figures::{count, grouped};
 use crate::groups::{natural, Groups};
 use crate::legend;
@@ -71,7 +72,7 @@ fn bar(loads: &Loads, tally: &Tally, load: &NodeLoad, label: String) -> Bar {
             "{label}: {over:.2}, of which its hottest key {hottest:.2}, its next 9 keys {next:.2}"
         ),
         label,
-        parts: vec![(hottest, 0), (next, 1), (others, 2)],
+        parts: vec![(hottest, series(0)), (next, series(1)), (others, series(2))],
         mark: Some(1.0),
         ghost: None,
         note: format!("{over:.2}"),

@@ -26,7 +26,8 @@ const LINE: f64 = 18.0;
 struct Side {
     labels: Vec<String>,
     of: BTreeMap<Option<NodeId>, usize>,
-    /// how each bar is coloured; `None` for copies that come from nowhere or go there
+    /// how each bar is coloured; `None` for no colour, as of copies that come from nowhere or go
+    /// there
     colours: Vec<Option<usize>>,
 }
 
@@ -49,8 +50,12 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     }
     let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
     let mut to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
-    if let Some(nodes) = coloured(old, new, &options.nodes) {
-        same_colours(&mut to, new, &nodes);
+    let own = coloured(old, new, &options.nodes).and_then(|nodes| of_nodes(&to, new, &nodes));
+    match own {
+        Some(own) => to.colours = own,
+        // in a page, a colour stands for a node or for a group of the bands, and a bar for neither
+        None if !options.nodes.is_empty() => to.colours.fill(None),
+        None => {}
     }
     // as `stead plan`: of the copies of the map that has more of them
     let all = all_copies(old, new) as f64;
@@ -72,7 +77,14 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
             part(amounts.lower_bound)
         ),
     };
-    let mut canvas = Canvas::new(options, title, std::slice::from_ref(&line));
+    let legend = match (streams.is_empty(), to.colours.iter().any(Option::is_some)) {
+        (true, _) => "",
+        (false, true) => {
+            " A stream is as thick as what it moves, and has the colour of the bar where it ends."
+        }
+        (false, false) => " A stream is as thick as what it moves.",
+    };
+    let mut canvas = Canvas::new(options, title, &[format!("{line}{legend}")]);
     if streams.is_empty() {
         canvas.y -= 20.0;
         return Ok(canvas.finish(&line));
@@ -145,25 +157,25 @@ fn coloured(old: &Map, new: &Map, of_page: &[String]) -> Option<Vec<String>> {
     (nodes.len() <= STYLES).then_some(nodes)
 }
 
-/// Gives the bars of single nodes the colours of these nodes.
-fn same_colours(side: &mut Side, map: &Map, nodes: &[String]) {
-    let single = side.colours.iter().flatten().count();
-    let there: Vec<(NodeId, usize)> = side
-        .of
-        .iter()
-        .filter_map(|(node, bar)| Some(((*node)?, *bar)))
-        .collect();
-    if there.len() != single {
-        return; // a bar is a group
+/// Returns the colours of the bars, if each bar is a single node: those of these nodes.
+fn of_nodes(side: &Side, map: &Map, nodes: &[String]) -> Option<Vec<Option<usize>>> {
+    let there = || {
+        let pair = |(node, bar): (&Option<NodeId>, &usize)| Some(((*node)?, *bar));
+        side.of.iter().filter_map(pair)
+    };
+    if there().count() != side.colours.iter().flatten().count() {
+        return None; // a bar is a group
     }
-    for (node, bar) in there {
+    let mut colours = side.colours.clone();
+    for (node, bar) in there() {
         let node = map.node(node);
         let place = |name: &str| nodes.iter().position(|known| known == name);
         let known = place(node.name()).or_else(|| node.formerly().and_then(place));
-        if let (Some(colour), Some(known)) = (side.colours.get_mut(bar), known) {
+        if let (Some(colour), Some(known)) = (colours.get_mut(bar), known) {
             *colour = Some(known);
         }
     }
+    Some(colours)
 }
 
 /// Places the bars of a side below each other, so that no two labels lie over each other.
@@ -330,6 +342,38 @@ mod tests {
         };
         let moved = moves(&old, &new, &of_page).unwrap();
         assert_eq!(colour(&moved, "n5  "), "sp-6");
+    }
+
+    #[test]
+    fn in_a_page_a_bar_has_the_colour_of_its_node_or_none() {
+        // the streams and the bars of those that get something
+        let colours = |nodes: usize, more: usize, of_page: bool| {
+            let [old, new] = epochs(nodes, more, "n");
+            let options = Options {
+                width: 2000,
+                nodes: if of_page {
+                    nodes_of([&old, &new])
+                } else {
+                    Vec::new()
+                },
+                ..Options::default()
+            };
+            let svg = moves(&old, &new, &options).unwrap();
+            let shapes = svg.split("<style>").next().unwrap().to_owned()
+                + svg.split("</style>").nth(1).unwrap();
+            let is_coloured = (0..8).any(|i| shapes.contains(&format!("class=\"sp-{i}\"")));
+            assert_eq!(
+                is_coloured,
+                svg.contains("the colour of the bar where it ends")
+            );
+            is_coloured
+        };
+        // few nodes; more than have colours of their own; more than have bars of their own
+        for (nodes, more, own) in [(5, 2, true), (30, 2, false), (6, 17, false)] {
+            assert_eq!(colours(nodes, more, true), own, "{nodes} + {more}");
+            // by itself, a picture has colours for its streams
+            assert!(colours(nodes, more, false));
+        }
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub struct Options {
     /// need different ones.
     pub id: String,
     /// The nodes of all pictures in a page. Given them, pictures that draw few nodes one by one
-    /// give a node the same colour in each. Empty for a picture by itself.
+    /// give a node the same colour in each, and a stream to several nodes none. Empty for a picture
+    /// by itself.
     pub nodes: Vec<String>,
 }
 

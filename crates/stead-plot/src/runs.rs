@@ -72,6 +72,22 @@ pub(crate) fn changed(old: &[Run], new: &[Run]) -> Vec<Run> {
     joined(found)
 }
 
+/// Returns one run for each of `groups` that has any, in their order: as long as all runs of the
+/// group together.
+pub(crate) fn together(runs: &[Run], groups: usize) -> Vec<Run> {
+    let mut points = vec![0; groups];
+    for run in runs {
+        points[run.who] += run.end - run.first;
+    }
+    let mut end = 0;
+    let block = |(who, points): (usize, &u128)| {
+        let first = end;
+        end += points;
+        (end > first).then_some(Run { first, end, who })
+    };
+    points.iter().enumerate().filter_map(block).collect()
+}
+
 /// Returns how much of each of `cells` equal parts of the space each of `groups` has, from 0 to 1.
 pub(crate) fn parts(runs: &[Run], cells: usize, groups: usize) -> Vec<Vec<f64>> {
     let mut parts = vec![vec![0.0; groups]; cells];
@@ -130,5 +146,14 @@ mod tests {
             let sums = parts(&runs(&[(33, 0), (100, 1)]), count, 2);
             assert!(sums.iter().all(|cell| near(cell.iter().sum(), 1.0)));
         }
+    }
+    #[test]
+    fn runs_together_are_as_long_as_apart() {
+        let blocks = together(&runs(&[(30, 3), (75, 1), (95, 3), (100, 0)]), 4);
+        let shown = |run: &Run| (run.who, (run.part() * 100.0).round());
+        let blocks_shown: Vec<_> = blocks.iter().map(shown).collect();
+        assert_eq!(blocks_shown, [(0, 5.0), (1, 45.0), (3, 50.0)]);
+        assert_eq!((blocks[0].first, blocks[2].end), (0, SPACE));
+        assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].first));
     }
 }

@@ -6,6 +6,7 @@ use stead::Map;
 
 use crate::bars::{falling, rows, Bar, ROWS};
 use crate::canvas::Canvas;
+use crate::colours::amount;
 use crate::figures::{count, percent};
 use crate::groups::natural;
 use crate::options::Options;
@@ -61,13 +62,13 @@ pub fn shares(map: &Map, before: Option<&Map>, options: &Options) -> String {
     let few = all <= ROWS;
     let what = match (few, before) {
         (true, Some(before)) => format!(
-            "The line marks the node's target: {asks}. The grey bar is epoch {}.",
+            "The line marks the node's target: {asks}. The grey bar is the share in epoch {}.",
             before.epoch()
         ),
         (true, None) => format!("The line marks the node's target: {asks}."),
         (false, Some(before)) => format!(
             "Of {all} nodes, these {ROWS} change most. The line marks the node's target: {asks}. \
-             The grey bar is epoch {}.",
+             The grey bar is the share in epoch {}.",
             before.epoch()
         ),
         (false, None) if exact => format!("A node's target is {asks}. {}", ends(&shares)),
@@ -176,7 +177,8 @@ fn bar(share: &Share) -> Bar {
     let note = format!("{}{change}", percent(share.now));
     Bar {
         label: share.name.clone(),
-        parts: vec![(share.now, 0)],
+        // not the colour of a node, which it would have in the other pictures of a page
+        parts: vec![(share.now, amount(0.6))],
         mark: Some(share.target),
         ghost: share.before,
         said: format!("{}: {note}, target {}", share.name, percent(share.target)),
@@ -214,6 +216,15 @@ mod tests {
         assert_eq!(svg.matches("25.0 %, new</text>").count(), 1);
         assert_eq!(svg.matches("25.0 %, was 33.3 %</text>").count(), 3);
         assert!(!svg.contains("was 0.0 %"));
+    }
+
+    #[test]
+    fn the_bars_have_the_colour_of_no_node() {
+        let [old, new] = epochs(4, "");
+        let svg = shares(&new, Some(&old), &Options::default());
+        let drawn = svg.split("</style>").nth(1).unwrap();
+        assert_eq!(drawn.matches("class=\"sp-r4\"").count(), 4);
+        assert!((0..8).all(|i| !drawn.contains(&format!("class=\"sp-{i}\""))));
     }
 
     #[test]

@@ -275,6 +275,12 @@ impl Shared for Directory {
         }
     }
 
+    fn is_begun(&self) -> Result<bool> {
+        self.check_map()?;
+        self.check_directory()?;
+        Ok(self.map.exists() || self.hosts_dir().exists())
+    }
+
     fn hosts(&self) -> Result<Vec<Host>> {
         self.check_map()?;
         self.check_directory()?;
@@ -390,6 +396,19 @@ mod tests {
         Directory::new(&dir.path().join("members.map"))
             .check_directory()
             .unwrap();
+    }
+
+    #[test]
+    fn hosts_may_register_once_the_hub_has_a_map_or_a_directory_of_reports() {
+        let begun = |made: fn(&Path)| {
+            let dir = tempfile::tempdir().unwrap();
+            made(dir.path());
+            let hub = Directory::new(&dir.path().join("m.map"));
+            hub.is_begun().unwrap()
+        };
+        assert!(!begun(|_| {}));
+        assert!(begun(|dir| fs::write(dir.join("m.map"), "").unwrap()));
+        assert!(begun(|dir| fs::create_dir(dir.join("m.map.hosts")).unwrap()));
     }
 
     #[test]

@@ -103,6 +103,12 @@ pub trait Shared {
         keep: usize,
     ) -> Result<Turn>;
 
+    /// Whether hosts may register. A directory without a map and without reports may be a mistyped
+    /// one, in which nothing is made.
+    fn is_begun(&self) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Returns the registered hosts, by name.
     fn hosts(&self) -> Result<Vec<Host>>;
 

@@ -32,12 +32,13 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
+//! exit report | alone place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod alone;
 pub mod carry;
 pub mod command;
 pub mod confirm;

@@ -151,6 +151,7 @@ Exit codes:
   64  wrong usage
   65  a file of --ca, --cert or --key is wrong
   66  such a file is missing
+  75  another process watches this map file
   77  permission denied")]
 pub struct Watch {
     /// The hub: etcd://HOST,HOST/PREFIX/NAME, file:///DIRECTORY/MAP or https://HOST/PATH/MAP

@@ -19,6 +19,7 @@ use stead::guard::Release;
 use stead::store::{Accept, Standing, KEEP};
 use stead::{Map, Store};
 
+use crate::alone::Alone;
 use crate::command;
 use crate::contact::Contact;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
@@ -89,15 +90,18 @@ pub struct Watch {
     beaten: Option<Instant>,
     /// how long to pause after what contact with the hub does not mend
     retry: Duration,
+    /// the lock of the map file
+    _alone: Option<Alone>,
 }
 
 impl Watch {
     /// Returns a watch that has done nothing yet.
     ///
-    /// Errors: a path that cannot be a map.
+    /// Errors: a path that cannot be a map; another process that watches the file.
     pub fn new(hub: Box<dyn Hub>, options: Options) -> Result<Watch> {
         let store = Store::new(&options.map, KEEP);
         store.refuse_symlink()?;
+        let alone = Alone::at(&options.map)?;
         let mark = instance::mark(&options.map);
         let report = Report::new(&options.host, &mark, options.readers);
         Ok(Watch {
@@ -117,6 +121,7 @@ impl Watch {
             said_of_metrics: None,
             beaten: None,
             retry: RETRY,
+            _alone: alone,
             options,
         })
     }
@@ -227,6 +232,10 @@ impl Watch {
         }
         let before = self.head.take();
         self.head = self.hub.head()?;
+        if self.head.is_some() && self.sent.is_none() && registered.is_ok() {
+            // the first map came to an empty hub since `keep_registered` asked
+            self.send()?;
+        }
         if before.is_some() && self.head.is_none() {
             // a hub that has lost its map may have lost its hosts, too
             self.beaten = None;
@@ -346,6 +355,10 @@ impl Watch {
             return Ok(());
         };
         let now = seconds();
+        // nothing is written where somebody has only mistyped the URL
+        if self.sent.is_none() && !shared.is_begun()? {
+            return Ok(());
+        }
         let is_known = |sent: &Report| sent.says(&self.report) && now < sent.time + AGAIN;
         if self.sent.as_ref().is_some_and(is_known) {
             return Ok(());
@@ -381,9 +394,14 @@ impl Watch {
             if !self.said_empty {
                 self.said_empty = true;
                 let url = &self.options.url;
+                let then = match self.sent.is_none() && self.hub.shared().is_some() {
+                    true => ", and registers then; is the URL right?",
+                    false => "",
+                };
                 say(&match self.here.held() {
                     None => format!(
-                        "{url}: the hub has no map yet; this host waits for the first push there"
+                        "{url}: the hub has no map yet; this host waits for the first push there\
+                         {then}"
                     ),
                     Some((epoch, _)) => format!(
                         "{url}: the hub has no map, and epoch {epoch} stays here; is its directory \

@@ -208,15 +208,18 @@ impl Check {
                 } else {
                     out.paint(BAD, "BROKEN")
                 };
-                let start = format!("{word}  {:<10}  ", check.check);
-                let space = " ".repeat(FOUND);
-                let mut lines = match check.found.contains(' ') {
-                    true => wrapped(&check.found, &space, &space),
-                    false => vec![space + &check.found],
+                let lines = match check.found.contains(' ') {
+                    true => {
+                        let space = " ".repeat(FOUND);
+                        let mut lines = wrapped(&check.found, &space, &space);
+                        if let Some(first) = lines.first_mut() {
+                            first.replace_range(..FOUND, &format!("{word}  {:<10}  ", check.check));
+                        }
+                        lines
+                    }
+                    // at the column of the others, a digest would end after column 80
+                    false => vec![format!("{word}  {}  {}", check.check, check.found)],
                 };
-                if let Some(first) = lines.first_mut() {
-                    first.replace_range(..FOUND, &start);
-                }
                 lines.iter().try_for_each(|line| out.line(line))?;
             }
             warn(&map, &verdict.warnings, out)?;

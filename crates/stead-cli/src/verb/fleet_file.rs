@@ -69,7 +69,10 @@ impl FleetFile {
         let node = self.fleet.nodes.iter().find(|node| node.name == name);
         node.ok_or_else(|| {
             let names = self.fleet.nodes.iter().map(|node| node.name.as_str());
-            let hint = hint(name, names);
+            let hint = match name.contains(',') {
+                true => "; names have no commas: write a space between two names".to_owned(),
+                false => hint(name, names),
+            };
             Failure::new(USAGE, format!("{}: no node `{name}`{hint}", self.name()))
         })
     }

@@ -83,8 +83,12 @@ impl<'a> Off<'a> {
                 return Err(Failure::new(VIOLATED, problem));
             }
             // a name that was misspelt must not get leave
+            let what = match name.contains(',') {
+                true => "ask for one node at a time",
+                false => "check the name",
+            };
             let problem = format!(
-                "epoch {} of {} has no node {name:?}, so no key is answered with it; check the name",
+                "epoch {} of {} has no node {name:?}, so no key is answered with it; {what}",
                 map.epoch(),
                 map.name()
             );

@@ -105,7 +105,11 @@ pub fn scenario(
         let Some((report, placed)) = found.into_iter().find(|(report, _)| report.system == name)
         else {
             let known = simulated.systems.iter().map(|report| report.system);
-            let problem = format!("there is no system {name}{}", hint(name, known));
+            let hint = match name.contains(',') {
+                true => "; give --system once for each".to_owned(),
+                false => hint(name, known),
+            };
+            let problem = format!("there is no system {name}{hint}");
             return Err(Failure::new(USAGE, problem));
         };
         let band = |step: usize| {

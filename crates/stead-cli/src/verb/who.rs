@@ -117,7 +117,7 @@ struct ShownPartner<'a> {
 impl Who {
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_uncached(&self.map)?;
-        let node = down::node(&map, &self.node)?;
+        let node = down::node(&map, &self.node, "this shows one node at a time")?;
         let profile = Profile::of(&map, node.id);
         let outage = Outage::of(&map, &[node.id]);
         let report = Report::of(None, &map, false)?;

@@ -50,7 +50,13 @@ fn down_takes_nodes_labels_and_nested_domains() {
         ("b", "no node `b`; did you mean zone=b?"),
         (
             "a1,a2",
-            "no node `a1,a2`; give the option once for each node",
+            "no node `a1,a2`; give the option once for each node, or as LABEL=VALUE for all that \
+             have it",
+        ),
+        ("a1,b3", "no node `a1,b3`; give the option once for each"),
+        (
+            "zone=a,zone=b",
+            "all of zone=a,zone=b; give the option once for each value of a label",
         ),
         ("zone=d", "no node with zone=d; known are a, b, c"),
         ("zoen=a", "no label `zoen`; did you mean zone?"),
@@ -62,6 +68,25 @@ fn down_takes_nodes_labels_and_nested_domains() {
     ] {
         dir.run(&["what-if", "m.map", "--down", word])
             .fails(64, &[said]);
+    }
+    for (arguments, said) in [
+        (&["who", "m.map", "a1,a2"][..], "one node at a time"),
+        (&["check", "m.map", "--off", "a1,a2"], "one node at a time"),
+        (
+            &[
+                "plot",
+                "bands",
+                "--scenario",
+                "figure-7",
+                "--system",
+                "riak,stead",
+                "-o",
+                "x.svg",
+            ],
+            "give --system once for each",
+        ),
+    ] {
+        dir.run(arguments).fails(64, &[said]);
     }
     let plain = Dir::new();
     plain.apply(&["n1", "n2"]);
@@ -346,6 +371,11 @@ fn an_edit_that_breaks_a_rule_leaves_the_fleet_as_it_was() {
             &["remove-node", "f.toml", "b3"],
             64,
             "no node `b3`; did you mean b1?",
+        ),
+        (
+            &["drain", "f.toml", "a1,a2"],
+            64,
+            "no node `a1,a2`; names have no commas: write a space between two names",
         ),
         (&["set-weight", "f.toml", "b1", "-1"], 64, "sign"),
         (&["set-weight", "f.toml", "b1", "1.0000001"], 64, "places"),

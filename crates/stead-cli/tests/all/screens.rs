@@ -334,7 +334,13 @@ fn what_no_node_has_any_more_is_said_first() {
         "{text}"
     );
     let ran = place.run(&["plan", "next.toml", "m.map", "--lost", "dbx"]);
-    ran.bad(64, &["`dbx` is not a node of epoch 1"]);
+    ran.bad(64, &["map `db` has no node `dbx`; did you mean db1?"]);
+    let again = "no node `db1,db2`; give the option once for each node, or as LABEL=VALUE";
+    for verb in ["plan", "apply"] {
+        place
+            .run(&[verb, "next.toml", "m.map", "--lost", "db1,db2"])
+            .bad(64, &[again]);
+    }
 }
 
 #[test]

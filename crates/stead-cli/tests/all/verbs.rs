@@ -18,7 +18,7 @@ fn check_says_what_is_well() {
         "primaries",
     ] {
         assert!(
-            text.text().contains(&format!("ok      {check:<10}  ")),
+            text.text().contains(&format!("\nok      {check}  ")),
             "{text:?}"
         );
     }

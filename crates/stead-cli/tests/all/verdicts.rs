@@ -185,7 +185,7 @@ fn rejects(parts: &Parts) -> Vec<String> {
             .any(|violation| violation["check"] == check["check"]);
         assert_eq!(check["ok"], !broken, "{check}");
         let line = format!(
-            "{}  {:<10}  ",
+            "\n{}  {}  ",
             if broken { "BROKEN" } else { "ok    " },
             check["check"].as_str().unwrap()
         );
@@ -274,6 +274,20 @@ fn sound_maps_of_three_copies_are_accepted() {
     .collect();
     three.cells = Cells::FINEST;
     accepts(&three.parts());
+}
+
+#[test]
+fn a_verdict_fits_into_80_columns() {
+    let text = accepts(&Written::sound().parts());
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    // the digest is on the line that names it, where scripts look for it
+    let digest = text
+        .lines()
+        .find_map(|line| line.strip_prefix("ok      digest  "));
+    assert!(digest.is_some_and(|digest| digest.len() == 64), "{text}");
 }
 
 #[test]

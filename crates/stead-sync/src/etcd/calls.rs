@@ -125,7 +125,7 @@ impl Calls {
             }
             let refused = match asked.send(&bytes[..]) {
                 Ok(answer) if answer.status() == 200 => return Ok(answer.into_body()),
-                Ok(answer) => self.refusal(answer),
+                Ok(answer) => self.refusal(answer, &key_of(body)),
                 Err(error) => Refusal::Away(away(server, &error)),
             };
             match refused {
@@ -150,8 +150,14 @@ impl Calls {
         Err(last.unwrap_or_else(|| Failure::new(NO_CONTACT, "no member of etcd was given")))
     }
 
-    /// Reads why a member did not do what it was asked for.
-    fn refusal(&self, mut answer: ureq::http::Response<Body>) -> Refusal {
+    /// Names a key and the member that was asked for it, as they stand in the URL of a hub.
+    pub fn at(&self, key: &str) -> String {
+        named(self.server()) + key
+    }
+
+    /// Reads why a member did not do what it was asked for. The key is that of the request, or
+    /// empty.
+    fn refusal(&self, mut answer: ureq::http::Response<Body>, key: &str) -> Refusal {
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string().unwrap_or_default();
         let told: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -162,7 +168,7 @@ impl Calls {
             page if page.starts_with('<') => "something that is no JSON",
             text => text,
         });
-        let line = format!("{}: etcd says: {said}", named(self.server()));
+        let line = format!("{}: etcd says: {said}", self.at(key));
         let is = |words: &[&str]| words.iter().any(|word| said.contains(word));
         if is(&["invalid auth token", "revision of auth store is old"]) && self.login.is_some() {
             return Refusal::Token;
@@ -246,7 +252,7 @@ impl Calls {
         let mut answer = match answer {
             Ok(answer) if answer.status() == 200 => answer,
             Ok(answer) => {
-                return match self.refusal(answer) {
+                return match self.refusal(answer, "") {
                     Refusal::Final(failure) | Refusal::Away(failure) => Err(failure),
                     Refusal::Token => Err(Failure::new(
                         PERMISSION,
@@ -370,6 +376,20 @@ pub fn unchanged(key: &str, revision: u64) -> Value {
 /// The condition that a key is there.
 pub fn exists(key: &str) -> Value {
     json!({"key": encoded(key.as_bytes()), "target": "CREATE", "result": "GREATER", "create_revision": "0"})
+}
+
+/// Returns the first key that a request names; empty if it names none, as one for a lease.
+fn key_of(body: &Value) -> String {
+    let compared = body["compare"].get(0).map(|first| &first["key"]);
+    let then = || {
+        let asked = body["success"].get(0)?.as_object()?.values().next()?;
+        Some(&asked["key"])
+    };
+    let watched = &body["create_request"]["key"];
+    let key = compared.or_else(then).or(Some(watched));
+    let key = body["key"].as_str().or(key.and_then(Value::as_str));
+    let bytes = BASE64_STANDARD.decode(key.unwrap_or_default());
+    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
 /// Returns the member as it stands in the URL of a hub: `etcd://` and not `http://`.

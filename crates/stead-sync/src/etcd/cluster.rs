@@ -97,7 +97,7 @@ impl Hub for Etcd {
             return Ok(None);
         };
         self.beaten.set(Some(pair.changed));
-        let record = Record::parse(&self.keys.head(), &pair.value)?;
+        let record = Record::parse(&self.calls.at(&self.keys.head()), &pair.value)?;
         let head = record.head(pair.changed);
         self.newest.replace(Some((pair.changed, record)));
         Ok(head)
@@ -118,7 +118,7 @@ impl Hub for Etcd {
                 DATA,
                 format_args!(
                     "{}: the head says that epoch {epoch} has {} bytes in {} parts, which is no map; push it again",
-                    self.keys.head(),
+                    self.calls.at(&self.keys.head()),
                     kept.length,
                     kept.parts
                 ),
@@ -139,14 +139,18 @@ impl Hub for Etcd {
                         _ => Err(Failure::new(
                             DATA,
                             format_args!(
-                                "{key}: this part of epoch {epoch} is missing; push the map again"
+                                "{}: this part of epoch {epoch} is missing; push the map again",
+                                self.calls.at(&key)
                             ),
                         )),
                     };
                 }
             }
         }
-        let what = format!("{}: epoch {epoch} in etcd", self.keys.map(&named));
+        let what = format!(
+            "{}: epoch {epoch} in etcd",
+            self.calls.at(&self.keys.map(&named))
+        );
         let map = Map::from_bytes(bytes)
             .map_err(|error| Failure::new(DATA, format_args!("{what}: {error}")))?;
         match map.digest() == named && map.epoch() == epoch {
@@ -210,7 +214,7 @@ impl Shared for Etcd {
                     DATA,
                     format_args!(
                         "{}: this is no report of a host: {error}; remove the key",
-                        pair.key
+                        self.calls.at(&pair.key)
                     ),
                 )
             })?;

@@ -206,7 +206,7 @@ pub fn collect(calls: &Calls, keys: &Keys) -> Result<usize> {
     let mut revision = 0;
     if let Some(pair) = head.pairs.first() {
         revision = pair.changed;
-        let record = Record::parse(&keys.head(), &pair.value)?;
+        let record = Record::parse(&calls.at(&keys.head()), &pair.value)?;
         named.extend(record.kept.into_iter().map(|kept| kept.digest));
     }
     let parts = calls.range(&keys.maps(), true, false)?;
