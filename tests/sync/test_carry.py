@@ -5,6 +5,7 @@ Each fault test counts the faults that took effect.
 import contextlib
 import json
 import os
+import re
 import random
 import shutil
 import signal
@@ -667,7 +668,7 @@ def test_what_is_in_the_way_is_mended(programs, place):
         done = carry.run("--json")
         assert done.returncode == 0, done.stderr
         verify = {w["pass"]: w for w in json.loads(done.stdout)["work"]}["verify"]
-        assert verify["mended"] >= len(gone)
+        assert verify["mended"] == len(verify["mended_items"]) >= len(gone)
         # what never belonged to the new node is not the carry's to remove
         for key in KEYS:
             path = carry.path("d", key)
@@ -712,13 +713,60 @@ def test_a_carry_back_after_a_change_without_one_removes_nothing(programs, place
         # the data was never moved, and the way back begins with a carry
         carry.make_roots(NEW)
         carry.anna.apply(*NEW)
+        moved = [key for key in KEYS if carry.home(key) == "d"]
         done = site.run("stead", "rollback", carry.anna.map, "1", "--carry")
         assert done.returncode == 0, done.stderr
         assert carry.anna.push().returncode == 0
-        done = carry.run()
-        assert done.returncode == 1, done
-        assert "an earlier change moved data without a carry" in done.stdout
+        for options in [["--dry-run"], []]:
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (69, "old"), done
+            assert (
+                f"{len(moved)} items are only at their new places, such as"
+                in done.stderr
+            )
+            assert "epoch 2 moved data without a carry" in done.stderr
         assert carry.copies() == before
+        # as the message says
+        for verb in ["reverse", "run"]:
+            done = site.run("stead-sync", "carry", verb, carry.file)
+            assert done.returncode == 0, done.stderr
+        back = ["stead", "rollback", carry.anna.map, "1", "--exact"]
+        assert "--allow leave-data" in site.run(*back).stderr
+        assert site.run(*back, "--allow", "leave-data").returncode == 0
+        assert carry.copies() == before
+        assert all(carry.home(key) in places for key, places in before.items())
+
+
+def test_what_is_left_at_new_places_from_an_earlier_change_goes_by_its_limit(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        # the data of a change was copied by hand, and its old copies stayed
+        carry.make_roots(NEW)
+        carry.anna.apply(*NEW)
+        carry.fill()
+        moved = [key for key in KEYS if carry.home(key) == "d"]
+        gone = moved[::2]
+        for key in gone:
+            carry.path("d", key).unlink()
+            carry.ledger.values[key] = None
+        assert carry.anna.push().returncode == 0
+        carry.begin("a", "b", "c", options=["--allow=take-back"])
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (69, "old"), done
+        count = re.search(r"(\d+) items are only at their new places", done.stderr)
+        assert 1 < int(count[1]) <= len(gone), done.stderr
+        carry.write_file(limits=f"only_new = {count[1]}")
+        done = carry.run("--json")
+        assert done.returncode == 0, done.stderr
+        work = {w["pass"]: w for w in json.loads(done.stdout)["work"]}
+        assert work["count"]["items"] == len(moved) - len(gone)
+        found = carry.copies()
+        for key in moved:
+            is_there = carry.home(key) in found.get(key, {})
+            assert is_there == (key not in gone), key
 
 
 def test_a_mistake_is_told_before_anything_is_done(programs, place):

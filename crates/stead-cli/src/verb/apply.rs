@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stead::plan::Amounts;
+use stead::guard::LastMove;
 use stead::store::{Planned, SavedPlan, KEEP};
 use stead::{Error, Map, Store};
 
@@ -178,20 +178,19 @@ impl Apply {
 /// Returns a line if the last change moved data without a carry: one that is asked for now comes
 /// too late.
 fn too_late(store: &Store, newest: &Map) -> Option<String> {
-    let earlier = moved_without_carry(store, newest)?;
-    Some(format!(
-        "epoch {} moved data without a carry; `stead rollback` goes back to epoch {earlier}, and \
-         then apply --carry begins one",
-        newest.epoch()
-    ))
+    let LastMove { epoch, before, .. } = uncarried(store, newest)?;
+    (epoch == newest.epoch()).then(|| {
+        format!(
+            "epoch {epoch} moved data without a carry; `stead rollback` goes back to epoch \
+             {before}, and then apply --carry begins one"
+        )
+    })
 }
 
-/// Returns the epoch before the newest one if the newest moved data without a carry.
-pub fn moved_without_carry(store: &Store, newest: &Map) -> Option<u64> {
-    let before = store.open_epoch(newest.epoch().checked_sub(1)?).ok()?;
-    let moved = Amounts::between(&before, newest).ok()?.moved.0;
-    let is_carried = newest.carry().is_some() || before.carry().is_some();
-    (moved > 0 && !is_carried).then(|| before.epoch())
+/// Returns the last change that moved data, if it was not carried.
+pub fn uncarried(store: &Store, newest: &Map) -> Option<LastMove> {
+    let last = store.last_move(newest).ok()?;
+    last.filter(|last| !last.is_carried)
 }
 
 /// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused

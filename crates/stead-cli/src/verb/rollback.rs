@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use stead::guard::Guard;
+use stead::guard::{Guard, LastMove};
 use stead::plan::Amounts;
 use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
-use super::apply::{moved_without_carry, publish, Why};
+use super::apply::{publish, uncarried, Why};
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED_BACK, TO_BE_CARRIED_BACK};
 use crate::exit::{Failure, Result, USAGE};
@@ -171,13 +171,11 @@ impl Rollback {
 /// Returns a line if the last change moved data without a carry: a carry back takes its places for
 /// those where the data is.
 fn looks_elsewhere(store: &Store, change: &Change) -> Option<String> {
-    let newest = change.old.as_ref()?;
-    let earlier = moved_without_carry(store, newest)?;
+    let LastMove { epoch, before, .. } = uncarried(store, change.old.as_ref()?)?;
     Some(format!(
-        "epoch {} moved data without a carry. If the data is still where epoch {earlier} had it, \
-         a carry looks for it at wrong places: then reverse it, and go back with `stead rollback \
-         {} {earlier} --exact --allow leave-data`",
-        newest.epoch(),
+        "epoch {epoch} moved data without a carry. If the data is still where epoch {before} had \
+         it, a carry looks for it at wrong places: then reverse it, and go back with `stead \
+         rollback {} {before} --exact --allow leave-data`",
         store.path().display()
     ))
 }

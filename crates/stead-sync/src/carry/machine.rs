@@ -32,6 +32,7 @@ use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
+use super::refusals::uncarried;
 use super::route::Routes;
 use super::settings::Settings;
 use super::tally::{Show, Tally};
@@ -340,7 +341,7 @@ impl<'a> Machine<'a> {
             ));
         }
         let new = Map::from_bytes(map.bytes().to_vec())?;
-        checked_routes(old, new, carry, self.settings)
+        checked_routes(&self.store, old, new, carry, self.settings)
     }
 
     /// Does what is to be done in a state.
@@ -435,6 +436,7 @@ impl<'a> Machine<'a> {
             refuse_tied(&tally)?;
         }
         if task == Task::Count && matches!(end, Ok(End::Done)) {
+            refuse_uncarried(&tally, routes, self.settings)?;
             refuse_blind(&tally, &*self.kind, self.settings)?;
         }
         end
@@ -532,6 +534,22 @@ fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
     }
 }
 
+/// Refuses to carry where items are only at their new places: after a change without a carry, the
+/// data may still be where it was before, and this carry takes that change's places for the old
+/// ones.
+fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Result {
+    let (count, first) = tally.strays();
+    match routes.uncarried {
+        Some(last) if count > settings.limits.only_new => Err(uncarried(
+            &last,
+            count,
+            &first,
+            &settings.map.display().to_string(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses to carry with a file that overlooks much of what is there: paths that do not fit, and
 /// items that are at nodes where neither map places their keys. Readers would not find them.
 fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
@@ -584,6 +602,13 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
              readers do not find them",
             items(counts.misplaced),
             tally.first_misplaced()
+        )),
+        Task::Verify if counts.mended > 0 => notes.push(format!(
+            "made equal to the old place: {}, such as {}; a write was under way, a program died \
+             between its two writes, or one that does not follow the pair wrote to the new place \
+             only, and that value is gone",
+            items(counts.mended),
+            tally.mended().first().map_or("", String::as_str)
         )),
         Task::Check if counts.different > 0 => notes.push(format!(
             "with another value at the new place: {}, such as {}; the new place's value stays, and \
@@ -666,9 +691,17 @@ pub fn told(carry: &Carry) -> String {
 ///
 /// Errors: a wrong `lost`. In the state `new` the new places are the data, so a node that was lost
 /// since then may be named.
-fn checked_routes(old: Map, new: Map, carry: &Carry, settings: &Settings) -> Result<Routes> {
+fn checked_routes(
+    store: &Store,
+    old: Map,
+    new: Map,
+    carry: &Carry,
+    settings: &Settings,
+) -> Result<Routes> {
     let epoch = new.epoch();
-    let routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
+    let last = store.last_move(&old)?;
+    let mut routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
+    routes.uncarried = last.filter(|last| !last.is_carried);
     if !carry.reverse && carry.state != State::New {
         routes.refuse_lost_targets(epoch)?;
     }
@@ -704,7 +737,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.at(&map);
     let map_id = map.map_id();
     let name = name_of(&map, &carry);
-    let routes = checked_routes(old, map, &carry, settings)?;
+    let routes = checked_routes(&store, old, map, &carry, settings)?;
     let kind = settings.kind(&map_id)?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
@@ -739,6 +772,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.notes.extend(noted(Task::Count, &tally));
     report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;
+    refuse_uncarried(&tally, &routes, settings)?;
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
 }

@@ -47,6 +47,9 @@ pub struct Work {
     /// What goes from one node to another, where that was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
+    /// The items that were mended, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mended_items: Vec<String>,
 }
 
 /// How many items go from one node to another.
@@ -98,6 +101,7 @@ impl Work {
             counts: tally.counts(),
             seconds: took.as_secs_f64(),
             ways: ways.into_iter().map(way).collect(),
+            mended_items: tally.mended(),
         }
     }
 
@@ -242,6 +246,7 @@ mod tests {
                 to: "d".to_owned(),
                 items: 7,
             }],
+            mended_items: Vec::new(),
         };
         Report {
             epoch: 8,

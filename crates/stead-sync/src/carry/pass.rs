@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! task     nodes listed          each item
-//! count    sources               is counted; so is what no map places there
+//! count    sources               is counted; so is what no map places there, and, after a change
+//!                                without a carry, what only the new places have
 //! copy     sources               is copied to where it belongs
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
 //! check    sources, those left   is compared, or looked for at its new place; nothing is changed
@@ -12,7 +13,7 @@
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
 //! a batch. After a batch the journal says how far the node is done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -213,12 +214,13 @@ impl Pass<'_> {
 
     fn nodes(&self) -> BTreeSet<usize> {
         match self.task {
-            Task::Count | Task::Copy => self.routes.ends().0,
+            Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
+            Task::Copy => self.routes.ends().0,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
                 from.union(&leaving).copied().collect()
             }
-            Task::Verify => {
+            Task::Count | Task::Verify => {
                 let (from, to) = self.routes.ends();
                 from.union(&to).copied().collect()
             }
@@ -244,7 +246,7 @@ impl Pass<'_> {
                 to: trip.to,
             });
         }
-        let is_stray = self.task == Task::Verify && trip.to.contains(&node);
+        let is_stray = matches!(self.task, Task::Count | Task::Verify) && trip.to.contains(&node);
         is_stray.then_some(Job::Stray {
             from: trip.from,
             to: node,
@@ -299,6 +301,9 @@ impl Pass<'_> {
     ) -> Done {
         let mut batch: Vec<Load> = Vec::new();
         let (mut since, mut last, mut any) = (0, None, false);
+        // at a node that only gets copies, what no map places is not overlooked by this carry
+        let counts = self.task == Task::Count
+            && (self.routes.uncarried.is_none() || self.routes.ends().0.contains(&node.number));
         let mut from = after.clone();
         let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
             let place = last.take().filter(|_| self.kind.is_ordered());
@@ -326,7 +331,7 @@ impl Pass<'_> {
             let most = BATCH.max(self.kind.at_once(&item) * self.limits.workers as usize);
             if let Some(job) = self.job(node.number, &item) {
                 batch.push((item, job));
-            } else if self.task == Task::Count && !self.routes.places(&item.key, node.number) {
+            } else if counts && !self.routes.places(&item.key, node.number) {
                 self.tally.misplace(&node.name, &item);
             }
             if batch.len() < most && since < LISTED {
@@ -354,12 +359,12 @@ impl Pass<'_> {
         }
         if self.task == Task::Count {
             for (_, job) in loads {
-                self.tally.items.fetch_add(1, Ordering::Relaxed);
                 if let Job::Bring { from, to } = job {
+                    self.tally.items.fetch_add(1, Ordering::Relaxed);
                     to.iter().for_each(|to| self.tally.count_way(*from, *to));
                 }
             }
-            return Ok(());
+            return self.count_strays(node, loads);
         }
         let Some(journal) = self.journal else {
             return Ok(());
@@ -376,6 +381,37 @@ impl Pass<'_> {
             return Ok(());
         }
         journal.land(flight, &node.name, mark, loads.len() as u64)
+    }
+
+    /// Counts the items of a batch that only this new place has. Hosts write the old places alone
+    /// while items are counted, so one look at these is enough.
+    fn count_strays(&self, node: &Node, loads: &[Load]) -> Result {
+        let mut strays: BTreeMap<usize, Vec<&Item>> = BTreeMap::new();
+        for (item, job) in loads {
+            match job {
+                Job::Stray { from, .. } if !self.kind.may_forget(item) => {
+                    strays.entry(*from).or_default().push(item);
+                }
+                _ => {}
+            }
+        }
+        for (from, items) in strays {
+            let source = &self.routes.nodes[from];
+            for items in items.chunks(self.kind.at_once(items[0]).max(1)) {
+                let found = self.protocol().versions(source, items);
+                for (item, found) in items.iter().zip(found) {
+                    match found {
+                        Ok(Some(_)) => {}
+                        Ok(None) => self.tally.stray(&node.name, item),
+                        Err(fault) => {
+                            let line = format_args!("node {}: {}", source.name, fault.line);
+                            return Err(Failure::new(IO, line));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Looks for what ties the items of a batch to others, before anything of them is removed.
@@ -477,6 +513,7 @@ impl Pass<'_> {
                     self.tally.count(Outcome::Removed);
                     self.tally.overrule(&node.name, item);
                 }
+                Ok(Outcome::Mended) => self.tally.mend(&node.name, item),
                 Ok(outcome) => self.tally.count(outcome),
                 // nothing is wrong with an item whose pass was ended
                 Err(_) if self.stop.load(Ordering::Relaxed) => {}

@@ -211,6 +211,11 @@ impl Protocol<'_> {
         each.collect()
     }
 
+    /// Returns the versions of items at a node.
+    pub fn versions(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<Version>>> {
+        self.retry_all(items, |items| self.kind.version_all(node, items))
+    }
+
     /// Whether only the second of two nodes has an item, also after a time in which a delete that
     /// is under way reaches it.
     pub fn is_only_second(&self, first: &Node, second: &Node, item: &Item) -> Done<bool> {

@@ -1,5 +1,7 @@
 //! What a pass says when it goes no further: what was found, what it may mean, and what to do.
 
+use stead::guard::LastMove;
+
 use super::kind::{Fault, Item, Node};
 use crate::exit::{Failure, IO, REFUSED};
 
@@ -80,6 +82,25 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item) -> Failure {
              many, raise limits.deleted and run the carry again",
             node.name,
             item.told()
+        ),
+    )
+}
+
+/// Items are only at their new places, and the last change moved data without a carry.
+pub fn uncarried(last: &LastMove, count: u64, first: &str, map: &str) -> Failure {
+    let LastMove { epoch, before, .. } = last;
+    let items = match count {
+        1 => "1 item is only at its new place".to_owned(),
+        count => format!("{count} items are only at their new places"),
+    };
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "{items}, such as {first}: epoch {epoch} moved data without a carry, so the data may \
+             still be where epoch {before} had it, and this carry looks for it at wrong places; \
+             nothing was changed; if it is, `stead-sync carry reverse`, `stead-sync carry run`, and \
+             then `stead rollback {map} {before} --exact --allow leave-data`; if these are left \
+             from an earlier time, raise limits.only_new, which removes them"
         ),
     )
 }

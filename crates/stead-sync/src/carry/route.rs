@@ -8,6 +8,8 @@ use stead::carry::State;
 use stead::{Map, Pair, Point};
 
 use super::kind::Node;
+use stead::guard::LastMove;
+
 use crate::exit::{Failure, Result, USAGE};
 
 /// The ways between the two maps of a carry. Nodes have the numbers of the pair.
@@ -18,6 +20,9 @@ pub struct Routes {
     new: Pair,
     /// by number: whether a node is gone for good
     lost: Vec<bool>,
+    /// The last change before the carry, if it moved data without one. Then data may still be
+    /// where it was before that change, so counting lists the new places, too.
+    pub uncarried: Option<LastMove>,
 }
 
 /// Where an item is copied.
@@ -72,6 +77,7 @@ impl Routes {
         let is_lost = |node: &Node| lost.iter().any(|word| is_meant(word, node));
         Ok(Routes {
             lost: nodes.iter().map(is_lost).collect(),
+            uncarried: None,
             nodes,
             old: old_side,
             new: new_side,

@@ -16,6 +16,9 @@ use crate::watch::say;
 const OFTEN: Duration = Duration::from_millis(500);
 const SELDOM: Duration = Duration::from_secs(30);
 
+/// How many items that were mended are named.
+const MENDED: usize = 1_000;
+
 /// How many ties of one sort are counted.
 const TIES: usize = 10_000;
 
@@ -33,6 +36,10 @@ pub struct Tally {
     pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
     only_new: AtomicU64,
+    /// the first of them that was counted
+    stray: Mutex<Option<String>>,
+    /// the items that were mended, with the names of their nodes, as far as they are named
+    mended: Mutex<Vec<String>>,
     /// The first item that no map places where it is, with the name of its node.
     misplaced: Mutex<Option<String>>,
     /// the first item that the new place lacks
@@ -96,6 +103,33 @@ impl Tally {
     /// Counts an item that only its new place has. Returns how many there are.
     pub fn only_new(&self) -> u64 {
         self.only_new.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts an item that only its new place has, where items are counted.
+    pub fn stray(&self, node: &str, item: &Item) {
+        self.only_new();
+        let mut first = self.stray.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| told_place(item, node));
+    }
+
+    /// Returns how many items only their new places have, and the first of them.
+    pub fn strays(&self) -> (u64, String) {
+        (self.only_new.load(Ordering::Relaxed), first(&self.stray))
+    }
+
+    /// Counts an item that was mended.
+    pub fn mend(&self, node: &str, item: &Item) {
+        self.count(Outcome::Mended);
+        let mut named = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.len() < MENDED {
+            named.push(told_place(item, node));
+        }
+    }
+
+    /// Returns the items that were mended, as far as they are named.
+    pub fn mended(&self) -> Vec<String> {
+        let named = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        named.clone()
     }
 
     /// Counts an item that failed. Returns how many have.

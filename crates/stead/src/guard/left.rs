@@ -32,8 +32,8 @@ pub(crate) fn left_behind(
     }
     let why = match says {
         Some(_) => "the fleet says carry = true".to_owned(),
-        None => match older_carry(old, older)? {
-            Some(epoch) => {
+        None => match last_move(old, older)?.filter(|last| last.is_carried) {
+            Some(LastMove { epoch, .. }) => {
                 format!("the last change that moved any was carried, up to epoch {epoch}")
             }
             None => return Ok(None),
@@ -46,17 +46,41 @@ pub(crate) fn left_behind(
     }))
 }
 
-/// Returns the epoch with which the last change that moved copies was closed, if it was carried.
-fn older_carry(old: &Map, older: impl Iterator<Item = Map>) -> Result<Option<u64>> {
+/// The last change that moved copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastMove {
+    /// The epoch that the change ended with.
+    pub epoch: u64,
+    /// The epoch before it, in whose places the data was.
+    pub before: u64,
+    /// Whether it was a carry, also one that was reversed.
+    pub is_carried: bool,
+}
+
+/// Returns the last change that moved copies, as far as `older` says it: the epochs before
+/// `newest`, newest first, which are read only as far as needed.
+///
+/// Errors: those of [`left_behind`].
+pub(crate) fn last_move(
+    newest: &Map,
+    older: impl Iterator<Item = Map>,
+) -> Result<Option<LastMove>> {
     let mut later: Option<Map> = None;
     for before in older {
-        let after = later.as_ref().unwrap_or(old);
-        if before.carry().is_some() {
-            return Ok(Some(after.epoch()));
+        let after = later.as_ref().unwrap_or(newest);
+        let moved = |before: u64, is_carried| {
+            Ok(Some(LastMove {
+                epoch: after.epoch(),
+                before,
+                is_carried,
+            }))
+        };
+        if let Some(carry) = before.carry() {
+            return moved(carry.from_epoch, true);
         }
         let _room = room(&before, after)?;
         if Changed::between(&before, after)?.copied > 0 {
-            return Ok(None);
+            return moved(before.epoch(), false);
         }
         later = Some(before);
     }

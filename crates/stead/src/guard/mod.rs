@@ -25,6 +25,7 @@ pub use allow::{Allow, Guard};
 pub use finding::Finding;
 pub use found::findings;
 pub(crate) use found::room;
-pub(crate) use left::left_behind;
+pub use left::LastMove;
+pub(crate) use left::{last_move, left_behind};
 pub use reader::{needs, readable, Need, Release};
 pub use stale::taken_back;

@@ -18,7 +18,7 @@ use crate::carry;
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
 use crate::format::{peek, Peeked};
-use crate::guard::{self, Allow, Finding, Guard};
+use crate::guard::{self, Allow, Finding, Guard, LastMove};
 use crate::lock::Lock;
 use crate::map::Map;
 use crate::plan::Amounts;
@@ -260,6 +260,19 @@ impl Store {
         found.extend(guard::findings(base, new)?);
         found.extend(guard::left_behind(base, new, self.earlier(base, &refused))?);
         found.sort_by_key(|finding| Guard::ALL.iter().position(|guard| *guard == finding.guard));
+        match refused.take() {
+            Some(error) => Err(error),
+            None => Ok(found),
+        }
+    }
+
+    /// Returns the last change before `newest`, or with it, that moved copies, as far as the history
+    /// has it. A carry that is open in `newest` is none.
+    ///
+    /// Errors: `Memory` or `MemoryLimit` when there may not be enough memory.
+    pub fn last_move(&self, newest: &Map) -> Result<Option<LastMove>> {
+        let refused = Cell::new(None);
+        let found = guard::last_move(newest, self.earlier(newest, &refused))?;
         match refused.take() {
             Some(error) => Err(error),
             None => Ok(found),
