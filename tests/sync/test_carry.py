@@ -5,8 +5,8 @@ Each fault test counts the faults that took effect.
 import contextlib
 import json
 import os
-import re
 import random
+import re
 import shutil
 import signal
 import subprocess

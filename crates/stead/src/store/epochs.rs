@@ -280,8 +280,7 @@ impl Store {
     }
 
     /// Returns the epochs before `base`, newest first, without those that cannot be read. It ends
-    /// where memory lacks, which `refused` then says: no guard may fail to see something for lack
-    /// of memory.
+    /// where memory lacks, and then `refused` says so: no guard may fail to see something for that.
     fn earlier<'a>(
         &'a self,
         base: &'a Map,
