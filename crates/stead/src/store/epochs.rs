@@ -266,11 +266,15 @@ impl Store {
         }
     }
 
-    /// Returns the last change before `newest`, or with it, that moved copies, as far as the history
-    /// has it. A carry that is open in `newest` is none.
+    /// Returns the last change up to `newest` that moved copies, as far as the history has it. A
+    /// carry that is open in `newest` is none.
     ///
-    /// Errors: `Memory` or `MemoryLimit` when there may not be enough memory.
+    /// Errors: `Memory` or `MemoryLimit` when there may not be enough memory; `NotFound` or
+    /// `Identity` when a carry is open and the history lacks the map where the data was.
     pub fn last_move(&self, newest: &Map) -> Result<Option<LastMove>> {
+        if newest.carry().is_some() {
+            return self.last_move(&self.from(newest)?);
+        }
         let refused = Cell::new(None);
         let found = guard::last_move(newest, self.earlier(newest, &refused))?;
         match refused.take() {

@@ -93,6 +93,36 @@ fn a_carry_that_was_reversed_counts_as_one() {
 }
 
 #[test]
+fn the_last_change_that_moved_copies_is_known() {
+    let (_directory, store) = store();
+    let last = |map: &Map| {
+        let last = store.last_move(map).unwrap();
+        last.map(|last| (last.before, last.epoch, last.is_carried))
+    };
+    assert_eq!(last(&apply(&store, "", "a b").unwrap()), None);
+    assert_eq!(
+        last(&apply(&store, "", "a b c").unwrap()),
+        Some((1, 2, false))
+    );
+    let labels = "[[node]]\nname = 'a'\nlabels = {zone = 'z'}";
+    assert_eq!(
+        last(&apply(&store, labels, "b c").unwrap()),
+        Some((1, 2, false))
+    );
+    let begun = apply(&store.clone().carrying(true), labels, "b c d").unwrap();
+    assert_eq!(
+        last(&begun),
+        Some((1, 2, false)),
+        "what is open is not done"
+    );
+    let mut map = begun;
+    for step in [Step::Next, Step::Next, Step::Next, Step::Close] {
+        map = store.carry(&map, step).unwrap();
+    }
+    assert_eq!(last(&map), Some((3, 8, true)));
+}
+
+#[test]
 fn a_fleet_can_say_that_its_changes_are_carried() {
     let (directory, store) = store();
     apply(&store, CARRIED, "a b").unwrap();
