@@ -97,7 +97,7 @@ def test_nothing_moves_before_every_host_has_confirmed(
         carry.fill()
         carry.start(1)
         slow = site.host("slow")
-        slow.wait(1)
+        site.wait_state("slow", "current", epoch=1)
         waited = 0
         for state in ("old", "both_old_first", "both_new_first", "new"):
             if state == "old":

@@ -105,7 +105,7 @@ def test_a_map_of_29_mb(site, record_property):
     size = anna.map.stat().st_size
     assert size > 28e6
     host = site.host("web1")
-    site.wait_state("web1", "behind", epoch=0)
+    wait_for(lambda: "the hub has no map yet" in host.said(), "the watch to wait")
     began = time.monotonic()
     push = anna.start_push()
     wait_for(lambda: host.epoch() == 1 or push.poll(), "the map")
