@@ -172,7 +172,7 @@ def test_a_host_that_died_between_two_writes_is_no_reason_to_go_back(programs, p
         carry.judge()
 
 
-def test_a_node_that_has_keys_and_no_files_is_named(programs, place):
+def test_a_node_that_has_keys_and_no_files_is_refused(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)
         carry.fill()
@@ -182,11 +182,16 @@ def test_a_node_that_has_keys_and_no_files_is_named(programs, place):
         # what was mounted there is not
         (carry.roots / "b").rename(place / "away")
         carry.make_roots("b")
+        for options in (("--dry-run",), ()):
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (66, "old"), done
+            assert f"b has 33 {told}" in done.stderr, done.stderr
+            assert "name a marker" in done.stderr
+        carry.write_file(limits="empty = 1")
         for options in (("--dry-run",), ("--until", "old")):
             done = carry.run(*options)
             assert done.returncode == 0, done.stderr
             assert f"note: b has 33 {told}" in done.stdout, done.stdout
-            assert "name a marker" in done.stdout
 
 
 def test_lost_of_an_earlier_carry_is_refused(programs, place):

@@ -5,6 +5,7 @@ again, and the new server once.
     make kills            the same with over 50 kills of the carrier for each kind
 """
 
+import contextlib
 import os
 import random
 import time
@@ -85,6 +86,43 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
     if ledger.forgotten:
         told += f" ({ledger.forgotten} forgotten by the killed cache)"
     record_property(f"{kind}:", f"{told}; {keys} keys, 0 lost, 0 back, 0 twice")
+
+
+def test_a_redis_that_would_lose_keys_is_refused(programs, place):
+    if not program("redis-server"):
+        pytest.skip("redis-server is not installed")
+    (place / "shared").mkdir()
+    site = Site(programs, place, f"file://{place}/shared/members.map")
+    keys = KEYS[:20]
+    with site, ServerCarry(site, KINDS["redis"], keys, ("a", "b")) as carry:
+        carry.fill()
+        carry.begin("a", "b", "c")
+        with contextlib.closing(carry.connect("c")) as server:
+            server.command("CONFIG", "SET", "maxmemory", "100000000")
+            for policy, is_refused in [
+                ("allkeys-lru", True),
+                ("volatile-lru", False),
+                ("noeviction", False),
+            ]:
+                server.command("CONFIG", "SET", "maxmemory-policy", policy)
+                done = carry.run("--dry-run")
+                assert done.returncode == (66 if is_refused else 0), done
+                told = f"evicts keys when 100000000 bytes are full (maxmemory-policy {policy})"
+                assert (told in done.stderr) == is_refused, done.stderr
+            # the servers of a cache may
+            server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+            text = carry.file.read_text()
+            carry.file.write_text(text.replace("[redis]", "[redis]\ncache = true"))
+            assert carry.run("--dry-run").returncode == 0
+            carry.file.write_text(text)
+            server.command("CONFIG", "SET", "maxmemory", "0")
+            server.command("REPLICAOF", "127.0.0.1", "9")
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (66, "old"), done
+            assert "it is a replica of 127.0.0.1:9" in done.stderr
+            server.command("REPLICAOF", "NO", "ONE")
+        assert carry.run().returncode == 0
+        carry.judge()
 
 
 @pytest.mark.parametrize("kind", ["memcached", "redis"])

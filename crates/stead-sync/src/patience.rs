@@ -12,6 +12,9 @@ use crate::watch::say;
 /// How often the reports are read.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long hosts may take to register with the first map of a hub: some look once a second.
+const FIRST: Duration = Duration::from_secs(5);
+
 /// How many hosts a message names.
 const NAMED: usize = 5;
 
@@ -24,8 +27,9 @@ pub struct Patience {
     pub grace: Duration,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// Whether a hub that no host follows is a failure.
-    pub needs_host: bool,
+    /// Whether a carrier waits. It is a host itself, which is not counted, and it goes on where no
+    /// other one follows the hub; otherwise that is a failure.
+    pub by_carrier: bool,
 }
 
 /// Waits until every registered host has confirmed the epoch, without interruption for the grace.
@@ -45,7 +49,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
         let (line, pause) = match found {
             Ok((head, hosts)) => {
                 contact.find().iter().for_each(|line| say(line));
-                if hosts.is_empty() && patience.needs_host {
+                let all = hosts.len().saturating_sub(usize::from(patience.by_carrier));
+                let is_first = head.as_ref().is_some_and(|head| head.epoch == 1);
+                let may_come = is_first && began.elapsed() < FIRST;
+                if hosts.is_empty() && !patience.by_carrier && !may_come {
                     return Err(Failure::new(
                         NO_INPUT,
                         format_args!(
@@ -57,7 +64,9 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     ));
                 }
                 let lacking = lacking(&hosts, head.as_ref(), patience.epoch);
-                if lacking.is_empty() {
+                if hosts.is_empty() && may_come {
+                    (String::new(), LOOK)
+                } else if lacking.is_empty() {
                     let since = *since.get_or_insert(now);
                     if now.duration_since(since) >= patience.grace {
                         return Ok(hosts.len());
@@ -65,9 +74,9 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     (
                         format!(
                             "{} epoch {}; the grace of {} s runs",
-                            match hosts.len() {
-                                0 | 1 => hosts_have(hosts.len()),
-                                _ => format!("all {}", hosts_have(hosts.len())),
+                            match all {
+                                0 | 1 => hosts_have(all),
+                                _ => format!("all {}", hosts_have(all)),
                             },
                             patience.epoch,
                             patience.grace.as_secs()
@@ -76,10 +85,7 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
-                    (
-                        told(&lacking, hosts.len(), head.as_ref(), patience.epoch),
-                        LOOK,
-                    )
+                    (told(&lacking, all, head.as_ref(), patience.epoch), LOOK)
                 }
             }
             Err(failure) if failure.is_contact() => {
@@ -151,8 +157,9 @@ fn told(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> Strin
         more => format!(" and {more} more"),
     };
     format!(
-        "{} of {all} hosts lack epoch {epoch}: {}{more}",
+        "{} of {all} {} epoch {epoch}: {}{more}",
         lacking.len(),
+        if all == 1 { "host lacks" } else { "hosts lack" },
         named.join(", ")
     )
 }

@@ -215,7 +215,7 @@ fn run_wait(task: &Wait) -> Result {
         epoch,
         grace: Duration::from_secs(task.grace),
         timeout: task.timeout.map(Duration::from_secs),
-        needs_host: true,
+        by_carrier: false,
     };
     let n = wait(&*hub, &task.url, patience)?;
     out(&format!("{} confirmed epoch {epoch}\n", hosts_have(n)))

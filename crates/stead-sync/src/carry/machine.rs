@@ -305,7 +305,7 @@ impl<'a> Machine<'a> {
             epoch: map.epoch(),
             grace: self.settings.grace(),
             timeout: None,
-            needs_host: false,
+            by_carrier: true,
         };
         let url = &self.settings.url;
         let hosts = loop {
@@ -426,7 +426,7 @@ impl<'a> Machine<'a> {
         self.report.failed(&journal.story());
         self.told.extend(noted(task, &tally));
         if task == Task::Count && matches!(end, Ok(End::Done)) {
-            let empty = empty_nodes(routes, &tally);
+            let empty = empty_nodes(routes, &tally, self.settings)?;
             empty.iter().for_each(|line| say(line));
             self.told.extend(empty);
         }
@@ -652,27 +652,43 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
 }
 
 /// Names the nodes that have keys and no items, where others have so many that this is no chance.
-fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
+/// Refuses that of more nodes than `limits.empty`, unless the servers may forget what they have: what
+/// is not there is not copied, and readers then look for it at the new places.
+fn empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result<Vec<String>> {
     let listed = tally.listed.load(Ordering::Relaxed);
+    let kept = listed.saturating_sub(tally.forgettable.load(Ordering::Relaxed));
     let found = match tally.found_at.lock() {
         Ok(found) => found.clone(),
-        Err(_) => return Vec::new(),
+        Err(_) => return Ok(Vec::new()),
     };
+    let is_empty =
+        |node: &usize, of: u64| !found.contains(node) && routes.percent(*node) * of >= FEW * 100;
     let line = |node: usize| {
-        if found.contains(&node) {
-            return None;
-        }
-        let percent = routes.percent(node);
-        (percent * listed >= FEW * 100).then(|| {
-            format!(
-                "{} has {percent} % of the keys and no items; is it mounted, and is it the right \
-                 server? for files, name a marker in the file of the carry, and if the node has \
-                 lost its data, name it in lost",
-                routes.nodes[node].name
-            )
-        })
+        let (name, percent) = (&routes.nodes[node].name, routes.percent(node));
+        format!(
+            "{name} has {percent} % of the keys and no items; is it mounted, and is it the right \
+             server? for files, name a marker in the file of the carry, and if the node has lost \
+             its data, name it in lost"
+        )
     };
-    routes.ends().0.into_iter().filter_map(line).collect()
+    let sources = routes.ends().0;
+    let missing = sources.iter().filter(|node| is_empty(node, kept));
+    let missing: Vec<usize> = missing.copied().collect();
+    match missing.first() {
+        Some(first) if missing.len() as u64 > settings.limits.empty => Err(Failure::new(
+            NO_INPUT,
+            format_args!(
+                "{}; nothing was changed; if so many nodes may be empty ({}), raise limits.empty",
+                line(*first),
+                missing.len()
+            ),
+        )),
+        _ => Ok(sources
+            .into_iter()
+            .filter(|node| is_empty(node, listed))
+            .map(line)
+            .collect()),
+    }
 }
 
 fn items(count: u64) -> String {
@@ -770,7 +786,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.notes = kind.notes();
     report.notes.extend(routes.told_lost());
     report.notes.extend(noted(Task::Count, &tally));
-    report.notes.extend(empty_nodes(&routes, &tally));
+    report.notes.extend(empty_nodes(&routes, &tally, settings)?);
     refuse_tied(&tally)?;
     refuse_uncarried(&tally, &routes, settings)?;
     refuse_blind(&tally, &*kind, settings)?;

@@ -324,6 +324,9 @@ impl Pass<'_> {
         };
         let mut each = |item: Item| {
             self.tally.listed.fetch_add(1, Ordering::Relaxed);
+            if counts && self.kind.may_forget(&item) {
+                self.tally.forgettable.fetch_add(1, Ordering::Relaxed);
+            }
             since += 1;
             any = true;
             last = Some(item.name.clone());

@@ -76,6 +76,8 @@ pub struct Limits {
     /// How many old copies of a node are removed in the state `new` although the new place lacks
     /// the item: applications have deleted it there.
     pub deleted: u64,
+    /// How many nodes may have no items although they have so many keys that this is no chance.
+    pub empty: u64,
     /// The percentage of the counted items that may be at nodes where no map places them, and the
     /// percentage of the paths that may not fit the pattern.
     pub overlooked: u64,
@@ -94,6 +96,7 @@ impl Default for Limits {
             different: None,
             only_new: 0,
             deleted: 1000,
+            empty: 0,
             overlooked: 10,
         }
     }
@@ -140,6 +143,7 @@ impl Settings {
             ),
             ("only_new", (limits.only_new, 0, u64::MAX)),
             ("deleted", (limits.deleted, 0, 1_000_000)),
+            ("empty", (limits.empty, 0, 65_536)),
             ("overlooked", (limits.overlooked, 0, 100)),
         ]);
         for (name, (value, least, most)) in ranges {

@@ -29,6 +29,8 @@ pub struct Tally {
     pub listed: AtomicU64,
     /// Those that the pass had to do with.
     pub items: AtomicU64,
+    /// Those of them that a server may forget, where items are counted.
+    pub forgettable: AtomicU64,
     outcomes: Mutex<Counts>,
     /// How many items go from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), u64>>,

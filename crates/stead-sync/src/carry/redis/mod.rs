@@ -74,7 +74,7 @@ impl Kind for Redis {
     fn ready(&self, nodes: &[&Node]) -> Done {
         let mut seen = BTreeSet::new();
         for node in nodes {
-            let id = self.with(node, Session::check)?;
+            let id = self.with(node, |session| session.check(self.cache))?;
             if !seen.insert(id) {
                 return Err(Fault::final_one(format_args!(
                     "node {}: another node has the same Redis and database; let `server` name an \

@@ -123,14 +123,35 @@ impl Session {
         })
     }
 
-    /// Checks that the server has the commands that are needed, and is no part of a cluster.
-    /// Returns what tells this server and database from all others.
-    pub fn check(&mut self) -> Done<String> {
-        let info: String = self.ask(::redis::cmd("INFO").arg("server"))?;
+    /// Checks that the server has the commands that are needed, takes writes, evicts no keys unless
+    /// it is a cache, and is no part of a cluster. Returns what tells this server and database from
+    /// all others.
+    pub fn check(&mut self, is_cache: bool) -> Done<String> {
+        let mut sections = ::redis::cmd("INFO");
+        sections.arg("server").arg("memory").arg("replication");
+        let info: String = self.ask(&sections)?;
         let field = |name: &str| {
             let mut lines = info.lines();
             lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
         };
+        if field("role") == Some("slave") {
+            let at = |name| field(name).unwrap_or("?");
+            return Err(self.refused(format_args!(
+                "it is a replica of {}:{}, so nothing can be written here; name its master",
+                at("master_host"),
+                at("master_port")
+            )));
+        }
+        // the volatile policies evict only keys with an expiry
+        let policy = field("maxmemory_policy").filter(|policy| policy.starts_with("allkeys"));
+        let most = field("maxmemory").unwrap_or("0");
+        if let Some(policy) = policy.filter(|_| most != "0" && !is_cache) {
+            return Err(self.refused(format_args!(
+                "it evicts keys when {most} bytes are full (maxmemory-policy {policy}), also those \
+                 that were just carried; set maxmemory-policy noeviction, or write cache = true \
+                 below [redis] if keys may be missing"
+            )));
+        }
         if field("redis_mode") == Some("cluster") {
             return Err(self.refused(
                 "it is part of a Redis cluster, which places keys itself; stead places keys on servers that do not",
