@@ -652,8 +652,8 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
 }
 
 /// Names the nodes that have keys and no items, where others have so many that this is no chance.
-/// Refuses that of more nodes than `limits.empty`, unless the servers may forget what they have: what
-/// is not there is not copied, and readers then look for it at the new places.
+/// Refuses that of more nodes than `limits.empty`, unless the servers may forget what they have:
+/// what is not there is not copied, and readers then look for it at the new places.
 fn empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result<Vec<String>> {
     let listed = tally.listed.load(Ordering::Relaxed);
     let kept = listed.saturating_sub(tally.forgettable.load(Ordering::Relaxed));
