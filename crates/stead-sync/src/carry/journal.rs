@@ -12,10 +12,12 @@
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
 //! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
+//! 2b3c4d5e synced 456                   the 456 bytes at the start of the file are durable
 //! ```
 //!
 //! It is a text file to which lines are appended, each with a checksum. What a crash leaves
-//! unfinished at its end is cut off. What is in memory is bounded by what is in flight and what
+//! unfinished is cut off. A power cut may lose any sector that was not synced, and keep those after
+//! it: so a line that is not whole is damage only if a later line says that it was synced. What is in memory is bounded by what is in flight and what
 //! failed: where a listing has an order, a mark says how far it is done. The file is written anew
 //! when it has grown.
 
@@ -101,6 +103,9 @@ pub struct Journal {
 struct Inner {
     file: File,
     size: u64,
+    /// how many bytes are durable, and how many of them a line of this file says to be
+    synced: u64,
+    told: u64,
     story: Story,
 }
 
@@ -144,6 +149,8 @@ impl Journal {
             inner: Mutex::new(Inner {
                 file,
                 size: good,
+                synced: 0,
+                told: 0,
                 story,
             }),
         };
@@ -337,7 +344,10 @@ impl Journal {
             let what = format!("cannot write the journal {}", self.path.display());
             Failure::io(what, &e)
         };
-        let text: String = lines.iter().map(|line| framed(line)).collect();
+        let synced =
+            (inner.synced > inner.told).then(|| framed(&format!("synced {}", inner.synced)));
+        let framed_lines = lines.iter().map(|line| framed(line));
+        let text: String = synced.into_iter().chain(framed_lines).collect();
         // after a torn end was cut off, and after a write that failed, the file is shorter
         let mut at_end = || {
             inner.file.seek(SeekFrom::Start(inner.size))?;
@@ -349,8 +359,10 @@ impl Journal {
             return Err(failed(error));
         }
         inner.size += text.len() as u64;
+        inner.told = inner.synced;
         if sync {
             inner.file.sync_data().map_err(failed)?;
+            inner.synced = inner.size;
         }
         for line in lines {
             inner.story.take(line);
@@ -385,6 +397,7 @@ impl Journal {
         file.sync_all()?;
         fs::rename(&fresh, &self.path)?;
         (inner.file, inner.size) = (file, text.len() as u64);
+        (inner.synced, inner.told) = (inner.size, 0);
         Ok(())
     }
 }
@@ -462,6 +475,9 @@ impl Story {
             }
             "total" => self.total = Some(number(0)?),
             "done" => self.done = self.done.saturating_add(number(0)?),
+            "synced" => {
+                number(0)?;
+            }
             _ => return None,
         }
         Some(())
@@ -533,8 +549,8 @@ fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
                 story.take(line).ok_or_else(|| unknown(line, path))?;
                 good += line.len() + FRAME;
             }
-            // what a crash leaves is at the end; a whole line after it means something else
-            (Some(_), Some(at)) => {
+            // what a crash leaves was not synced
+            (Some(line), Some(at)) if is_after_sync(line, at) => {
                 return Err(Failure::new(
                     DATA,
                     format_args!(
@@ -544,10 +560,17 @@ fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
                     ),
                 ))
             }
+            (Some(_), Some(_)) => {}
             (None, _) => bad = bad.or(Some(good)),
         }
     }
     Ok((story, good))
+}
+
+/// Whether a line says that the byte at this place was synced.
+fn is_after_sync(line: &str, at: usize) -> bool {
+    let synced = line.strip_prefix("synced ").and_then(|n| n.parse().ok());
+    synced.is_some_and(|synced: usize| synced > at)
 }
 
 fn about_line(about: &About) -> String {
@@ -749,6 +772,13 @@ mod tests {
         assert_eq!(other.story().flights.len(), 0);
     }
 
+    /// How many bytes the last line `synced` says to be durable.
+    fn last_synced(bytes: &[u8]) -> usize {
+        let lines = bytes.split_inclusive(|b| *b == b'\n').filter_map(unframed);
+        let synced = lines.filter_map(|line| line.strip_prefix("synced ")?.parse().ok());
+        synced.last().unwrap()
+    }
+
     #[test]
     fn a_torn_end_is_cut_off_and_damage_before_the_end_is_told() {
         let directory = tempfile::tempdir().unwrap();
@@ -765,10 +795,27 @@ mod tests {
             seen.insert(fs::read(&path).unwrap().len());
         }
         assert!(seen.len() > 8, "{seen:?}");
-        let mut damaged = whole.clone();
-        damaged[40] ^= 1;
-        fs::write(&path, damaged).unwrap();
-        let failure = Journal::peek(&path).unwrap_err();
-        assert!(failure.line.contains("damaged at byte"), "{failure:?}");
+        // a power cut loses a sector, and keeps those after it
+        let last = last_synced(&whole);
+        assert!(last > 300 && last + 100 < whole.len(), "{last}");
+        for at in last..whole.len() {
+            let mut torn = whole.clone();
+            let end = torn.len().min(at + 40);
+            torn[at..end].fill(0);
+            fs::write(&path, &torn).unwrap();
+            Journal::peek(&path).unwrap();
+            let journal = Journal::open(&path, "c").unwrap();
+            journal.count(5).unwrap();
+            drop(journal);
+            assert_eq!(Journal::peek(&path).unwrap().unwrap().total, Some(5));
+        }
+        // and never one that was synced; without its last newline, the line that says so is torn too
+        for at in 0..last - 1 {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            let failure = Journal::peek(&path).unwrap_err();
+            assert!(failure.line.contains("damaged at byte"), "{failure:?}");
+        }
     }
 }
