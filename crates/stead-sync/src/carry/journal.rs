@@ -17,9 +17,9 @@
 //!
 //! It is a text file to which lines are appended, each with a checksum. What a crash leaves
 //! unfinished is cut off. A power cut may lose any sector that was not synced, and keep those after
-//! it: so a line that is not whole is damage only if a later line says that it was synced. What is in memory is bounded by what is in flight and what
-//! failed: where a listing has an order, a mark says how far it is done. The file is written anew
-//! when it has grown.
+//! it: so a line that is not whole is damage only if a later line says that it was synced. What is
+//! in memory is bounded by what is in flight and what failed: where a listing has an order, a mark
+//! says how far it is done. The file is written anew when it has grown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -809,7 +809,7 @@ mod tests {
             drop(journal);
             assert_eq!(Journal::peek(&path).unwrap().unwrap().total, Some(5));
         }
-        // and never one that was synced; without its last newline, the line that says so is torn too
+        // and never one that was synced; without its newline, the line that says so is torn, too
         for at in 0..last - 1 {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
