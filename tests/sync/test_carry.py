@@ -257,6 +257,10 @@ def test_copies_that_the_first_old_node_lacks_are_not_removed(programs, place):
         carry.make_roots(["a"])
         before = {key: set(nodes) for key, nodes in carry.copies().items()}
         assert set(before) == set(KEYS)
+        # a node without any item is refused before anything is copied
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (66, "old"), done
+        carry.write_file(limits="empty = 1")
         lost = carry.run()
         assert (lost.returncode, carry.state()) == (69, "both_new_first"), lost.stderr
         assert "the new place lacks" in lost.stderr

@@ -15,7 +15,7 @@ use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::input::whole;
 use crate::output::Out;
-use crate::text::percent;
+use crate::text::{percent, wrapped};
 
 /// Go back to an old epoch, in a new epoch
 ///
@@ -94,7 +94,7 @@ impl Rollback {
         let needed = change.needed;
         let late = match self.begin.is_given() && needed && !self.show.json() {
             true => looks_elsewhere(&store, &change),
-            false => None,
+            false => Vec::new(),
         };
         if self.dry_run {
             change.judge(&store)?;
@@ -107,9 +107,7 @@ impl Rollback {
             let said = NOT_CARRIED_BACK;
             publish(&store, change, &self.permit, &self.show, said, out)?;
         }
-        if let Some(line) = late {
-            out.line(line)?;
-        }
+        late.iter().try_for_each(|line| out.line(line))?;
         // only a dry run has lines here, so that a failure to write them means nothing for the map
         if !both.is_empty() && needed {
             out.line("")?;
@@ -168,14 +166,19 @@ impl Rollback {
     }
 }
 
-/// Returns a line if the last change moved data without a carry: a carry back takes its places for
-/// those where the data is.
-fn looks_elsewhere(store: &Store, change: &Change) -> Option<String> {
-    let LastMove { epoch, before, .. } = uncarried(store, change.old.as_ref()?)?;
-    Some(format!(
+/// Says, if the last change moved data without a carry, that a carry back takes its places for those
+/// where the data is, and which command goes back.
+fn looks_elsewhere(store: &Store, change: &Change) -> Vec<String> {
+    let last = change.old.as_ref().and_then(|old| uncarried(store, old));
+    let Some(LastMove { epoch, before, .. }) = last else {
+        return Vec::new();
+    };
+    let text = format!(
         "epoch {epoch} moved data without a carry. If the data is still where epoch {before} had \
-         it, a carry looks for it at wrong places: then reverse it, and go back with `stead \
-         rollback {} {before} --exact --allow leave-data`",
-        store.path().display()
-    ))
+         it, this carry looks for it at the wrong places: then reverse it, close it, and go back by"
+    );
+    let map = store.path().display();
+    let command = format!("  stead rollback {map} {before} --exact --allow leave-data");
+    let lines = wrapped(&text, "", "").into_iter();
+    lines.chain([command]).collect()
 }

@@ -101,9 +101,9 @@ fn a_carry_after_a_change_without_one_is_told_where_it_looks_for_data() {
     place.write("three.toml", THREE);
     place.good(&["apply", "two.toml", "m.map"]);
     place.good(&["apply", "three.toml", "m.map"]);
-    let line = "epoch 2 moved data without a carry. If the data is still where epoch 1 had it, a \
-                carry looks for it at wrong places: then reverse it, and go back with `stead \
-                rollback m.map 1 --exact --allow leave-data`\n";
+    let line = "epoch 2 moved data without a carry. If the data is still where epoch 1 had it,\n\
+                this carry looks for it at the wrong places: then reverse it, close it, and go\n\
+                back by\n  stead rollback m.map 1 --exact --allow leave-data\n";
     for more in [&["--dry-run"][..], &[]] {
         let said = place.good(&[&["rollback", "m.map", "1", "--carry"], more].concat());
         assert!(said.contains(line), "{said}");

@@ -426,7 +426,7 @@ impl<'a> Machine<'a> {
         self.report.failed(&journal.story());
         self.told.extend(noted(task, &tally));
         if task == Task::Count && matches!(end, Ok(End::Done)) {
-            let empty = empty_nodes(routes, &tally, self.settings)?;
+            let empty = empty_nodes(routes, &tally);
             empty.iter().for_each(|line| say(line));
             self.told.extend(empty);
         }
@@ -437,6 +437,7 @@ impl<'a> Machine<'a> {
         }
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             refuse_uncarried(&tally, routes, self.settings)?;
+            refuse_empty_nodes(routes, &tally, self.settings)?;
             refuse_blind(&tally, &*self.kind, self.settings)?;
         }
         end
@@ -652,43 +653,48 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
 }
 
 /// Names the nodes that have keys and no items, where others have so many that this is no chance.
-/// Refuses that of more nodes than `limits.empty`, unless the servers may forget what they have:
-/// what is not there is not copied, and readers then look for it at the new places.
-fn empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result<Vec<String>> {
+fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
+    empty_of(routes, tally, tally.listed.load(Ordering::Relaxed))
+}
+
+/// Refuses more such nodes than `limits.empty`, unless the servers may forget what they have: what
+/// is not there is not copied, and readers then look for it at the new places.
+fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result {
     let listed = tally.listed.load(Ordering::Relaxed);
     let kept = listed.saturating_sub(tally.forgettable.load(Ordering::Relaxed));
-    let found = match tally.found_at.lock() {
-        Ok(found) => found.clone(),
-        Err(_) => return Ok(Vec::new()),
-    };
-    let is_empty =
-        |node: &usize, of: u64| !found.contains(node) && routes.percent(*node) * of >= FEW * 100;
-    let line = |node: usize| {
-        let (name, percent) = (&routes.nodes[node].name, routes.percent(node));
-        format!(
-            "{name} has {percent} % of the keys and no items; is it mounted, and is it the right \
-             server? for files, name a marker in the file of the carry, and if the node has lost \
-             its data, name it in lost"
-        )
-    };
-    let sources = routes.ends().0;
-    let missing = sources.iter().filter(|node| is_empty(node, kept));
-    let missing: Vec<usize> = missing.copied().collect();
-    match missing.first() {
-        Some(first) if missing.len() as u64 > settings.limits.empty => Err(Failure::new(
+    let empty = empty_of(routes, tally, kept);
+    match empty.first() {
+        Some(first) if empty.len() as u64 > settings.limits.empty => Err(Failure::new(
             NO_INPUT,
             format_args!(
-                "{}; nothing was changed; if so many nodes may be empty ({}), raise limits.empty",
-                line(*first),
-                missing.len()
+                "{first}; nothing was changed; if so many nodes may be empty ({}), raise \
+                 limits.empty",
+                empty.len()
             ),
         )),
-        _ => Ok(sources
-            .into_iter()
-            .filter(|node| is_empty(node, listed))
-            .map(line)
-            .collect()),
+        _ => Ok(()),
     }
+}
+
+/// Names the nodes without items that have so many keys of a number of items that this is no
+/// chance.
+fn empty_of(routes: &Routes, tally: &Tally, items: u64) -> Vec<String> {
+    let found = match tally.found_at.lock() {
+        Ok(found) => found.clone(),
+        Err(_) => return Vec::new(),
+    };
+    let line = |node: usize| {
+        let percent = routes.percent(node);
+        (!found.contains(&node) && percent * items >= FEW * 100).then(|| {
+            format!(
+                "{} has {percent} % of the keys and no items; is it mounted, and is it the right \
+                 server? for files, name a marker in the file of the carry, and if the node has \
+                 lost its data, name it in lost",
+                routes.nodes[node].name
+            )
+        })
+    };
+    routes.ends().0.into_iter().filter_map(line).collect()
 }
 
 fn items(count: u64) -> String {
@@ -786,9 +792,10 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.notes = kind.notes();
     report.notes.extend(routes.told_lost());
     report.notes.extend(noted(Task::Count, &tally));
-    report.notes.extend(empty_nodes(&routes, &tally, settings)?);
+    report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;
     refuse_uncarried(&tally, &routes, settings)?;
+    refuse_empty_nodes(&routes, &tally, settings)?;
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
 }
