@@ -74,7 +74,7 @@ def until_new(site, keys=KEYS):
     site.wait_state("slow", "current", epoch=4)
     slow.stop()
     step = carry.start_run()
-    while "lack epoch 5" not in (line := step.stderr.readline()):
+    while "lacks epoch 5" not in (line := step.stderr.readline()):
         assert line, step.communicate()
     kill(step)
     assert site.sync("forget", site.url, "slow").returncode == 0
