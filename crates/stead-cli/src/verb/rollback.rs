@@ -166,8 +166,8 @@ impl Rollback {
     }
 }
 
-/// Says, if the last change moved data without a carry, that a carry back takes its places for those
-/// where the data is, and which command goes back.
+/// Says, if the last change moved data without a carry, that a carry back takes its places for
+/// those where the data is, and which command goes back.
 fn looks_elsewhere(store: &Store, change: &Change) -> Vec<String> {
     let last = change.old.as_ref().and_then(|old| uncarried(store, old));
     let Some(LastMove { epoch, before, .. }) = last else {
