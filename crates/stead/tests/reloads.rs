@@ -17,6 +17,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -97,6 +98,8 @@ struct Place {
     map: PathBuf,
     notes: PathBuf,
     stop: PathBuf,
+    /// how many rounds the readers of this process have done
+    rounds: AtomicUsize,
 }
 
 impl Place {
@@ -105,6 +108,7 @@ impl Place {
             map: directory.join("m.map"),
             notes: directory.join("notes"),
             stop: directory.join("stop"),
+            rounds: AtomicUsize::new(0),
         }
     }
 
@@ -168,6 +172,7 @@ fn read(place: &Place, way: usize) -> Seen {
             seen.newest = seen.newest.max(map.epoch());
             last = map.digest();
         }
+        place.rounds.fetch_add(1, Ordering::Release);
         if is_last {
             return seen;
         }
@@ -396,10 +401,18 @@ fn a_reader_notices_each_fault() {
     let seen = |put: &dyn Fn()| {
         let _ = fs::remove_file(&place.stop);
         thread::scope(|scope| {
+            let rounds = || place.rounds.load(Ordering::Acquire);
+            let wait = |most: usize| {
+                while rounds() < most {
+                    thread::sleep(REST);
+                }
+            };
+            let before = rounds();
             let reader = scope.spawn(|| read(&place, 0));
-            thread::sleep(Duration::from_millis(100));
+            wait(before + 1);
             put();
-            thread::sleep(Duration::from_millis(100));
+            // the round that was under way, and a whole one
+            wait(rounds() + 2);
             File::create(&place.stop).unwrap();
             reader.join().unwrap()
         })
