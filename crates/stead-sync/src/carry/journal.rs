@@ -775,8 +775,8 @@ mod tests {
     /// How many bytes the last line `synced` says to be durable.
     fn last_synced(bytes: &[u8]) -> usize {
         let lines = bytes.split_inclusive(|b| *b == b'\n').filter_map(unframed);
-        let synced = lines.filter_map(|line| line.strip_prefix("synced ")?.parse().ok());
-        synced.last().unwrap()
+        let mut synced = lines.filter_map(|line| line.strip_prefix("synced ")?.parse().ok());
+        synced.next_back().unwrap()
     }
 
     #[test]
