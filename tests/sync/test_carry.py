@@ -788,15 +788,27 @@ def test_a_mistake_is_told_before_anything_is_done(programs, place):
             ({"kind": "[files]\nroot='/no/{node}'\npattern='{key}'"}, 66, "mount it"),
             ({"kind": "[files]\nroot='/no'\npattern='{x}'"}, 64, "{key}"),
             (
+                {"kind": "[files]\nroot='photos/{node}'\npattern='{key}'"},
+                64,
+                'carry.toml:6: root is "photos/{node}", which is not an absolute path',
+            ),
+            (
+                {"kind": "[files]\nroot='{node}'\npattern='{key}'"},
+                66,
+                "node a: its root a is not an absolute path",
+            ),
+            (
                 {"kind": "[files]\nroot='{mount}'\npattern='{key}'"},
                 66,
                 'attribute "mount"',
             ),
         ]:
             carry.write_file(**change)
-            done = carry.run()
-            assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-            assert len(done.stderr.strip().splitlines()[-1]) < 400
+            for options in ((), ("--dry-run",)):
+                done = carry.run(*options)
+                end = (done.returncode, said in done.stderr)
+                assert end == (code, True), done.stderr
+                assert len(done.stderr.strip().splitlines()[-1]) < 400
         carry.write_file()
         first = carry.start_run("--until", "old")
         first.communicate(timeout=60)

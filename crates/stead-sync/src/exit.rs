@@ -9,11 +9,12 @@ use stead::{Error, Status};
 /// `status`: a host is behind or unknown. `wait`: the time is up. `carry`: some items failed, or a
 /// carry is open.
 pub const NOT_YET: u8 = 1;
-/// The command line is wrong.
+/// The command line or the file of a carry is wrong.
 pub const USAGE: u8 = 64;
 /// A map is damaged, too new, or of another cluster.
 pub const DATA: u8 = 65;
-/// The map, the hub's map or the host is missing, or no host follows the hub.
+/// The map, the hub's map or the host is missing, no host follows the hub, or a node of a carry
+/// cannot be used.
 pub const NO_INPUT: u8 = 66;
 /// The hub cannot be reached.
 pub const NO_CONTACT: u8 = 68;
@@ -39,9 +40,10 @@ Exit codes:
   0   done, or nothing to do
   1   status: a host is behind, silent or has a problem; wait: the time is up;
       carry: some items failed, or a carry is open
-  64  the command line is wrong
+  64  the command line or the file of a carry is wrong
   65  a map is damaged, too new or of another cluster
-  66  a map is missing, no host has this name, or no host follows the hub
+  66  a map is missing, no host has this name, or no host follows the hub;
+      carry: a node cannot be used, or its data is not what the file says
   68  the hub cannot be reached
   69  refused: a fork, a step back, a host that cannot read the map, or a later
       epoch than 1 for a hub without a map

@@ -338,6 +338,10 @@ mod tests {
                 ":4: unknown field `colour`",
             ),
             (format!("{GOOD}{FILES}rot = 1\n"), ":7: unknown field `rot`"),
+            (
+                format!("{GOOD}[files]\npattern = '{{key}}'\nroot = 'x/{{node}}'\n"),
+                ":6: root is \"x/{node}\", which is not an absolute path; write it from / on",
+            ),
             (format!("{GOOD}{FILES}[limits]\nworkers = -1\n"), ":8: "),
             (
                 format!("{GOOD}{FILES}[limits]\nworkers = 0\n"),

@@ -1,6 +1,7 @@
 //! The options of files, as the file of a carry has them, and as agents get them.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The table `[files]` of the file of a carry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct FilesOptions {
     /// The root of each node: a template with `{node}` and the names of attributes. It is a path,
     /// or `HOST:PATH` for one at another machine.
+    #[serde(deserialize_with = "absolute")]
     pub root: String,
     /// Where the key is in a path below the root.
     pub pattern: String,
@@ -27,6 +29,29 @@ pub struct FilesOptions {
     pub agent: String,
 }
 
+/// Reads a root, and refuses one that is no absolute path whatever the attributes are.
+fn absolute<'d, D: Deserializer<'d>>(deserializer: D) -> Result<String, D::Error> {
+    let root = String::deserialize(deserializer)?;
+    match is_relative(&root) {
+        true => Err(D::Error::custom(format_args!(
+            "root is {root:?}, which is not an absolute path; write it from / on, or as HOST:/PATH"
+        ))),
+        false => Ok(root),
+    }
+}
+
+/// Whether a template is a relative path at every node. What begins with an attribute is not known
+/// before it is filled.
+fn is_relative(root: &str) -> bool {
+    match root.find(['/', '{']) {
+        None => true,
+        Some(at) => {
+            let is_path = root[at..].starts_with('/');
+            is_path && at > 0 && !root[..at].ends_with(':')
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -39,4 +64,29 @@ fn ssh() -> Vec<String> {
 
 fn program() -> String {
     "stead-sync".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_that_is_relative_at_every_node_is_told_from_others() {
+        for (root, relative) in [
+            ("/srv/{node}", false),
+            ("{mount}", false),
+            ("{address}:/srv", false),
+            ("nas1:/srv/{node}", false),
+            ("nas-{node}:/srv", false),
+            ("nas{rest}", false),
+            ("photos/{node}", true),
+            ("./{node}", true),
+            ("photos", true),
+            ("nas1:photos", true),
+            ("nas1:photos/{node}", true),
+            ("", true),
+        ] {
+            assert_eq!(is_relative(root), relative, "{root}");
+        }
+    }
 }

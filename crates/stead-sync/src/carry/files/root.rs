@@ -109,7 +109,10 @@ impl Root {
             ))
         };
         if !self.path.is_absolute() {
-            return Err(wrong("is not an absolute path; write it from / on"));
+            return Err(wrong(
+                "is not an absolute path; write it from / on, or as HOST:/PATH, in files.root or in \
+                 the attribute that it names",
+            ));
         }
         let meta = match fs::metadata(&self.path) {
             Ok(meta) if meta.is_dir() => meta,
