@@ -232,3 +232,26 @@ def test_a_server_that_came_back_empty_is_filled_under_a_new_name(programs, plac
         found = carry.copies()
         assert all(set(found[key]) == set(carry.homes(key)) for key in KEYS)
         assert any("a2" in found[key] for key in KEYS)
+
+
+def test_a_carry_that_was_closed_by_hand_is_told(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        for step, epoch in [("next", 4), ("close", 5)]:
+            step = ["carry", carry.anna.map, step, "--confirmed", str(epoch)]
+            done = site.run("stead", *step)
+            assert done.returncode == 0, done.stderr
+        done = carry.run()
+        told = (
+            "epoch 6 closed the carry, and this journal does not say that copies were"
+        )
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        assert f"note: {told}" in done.stdout, done.stdout
+        # a carry that its runs have closed says nothing of it
+        carry.begin("a", "b", "c", "d", "e")
+        carry.write_file(limits="overlooked = 100")
+        done = carry.run()
+        assert done.returncode == 0 and "closed the carry, and" not in done.stdout, done

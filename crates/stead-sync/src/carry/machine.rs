@@ -26,7 +26,7 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::about;
-use super::journal::Journal;
+use super::journal::{Journal, Story};
 use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
 use super::outcome::{Report, Work};
@@ -189,7 +189,7 @@ impl<'a> Machine<'a> {
                     return Err(Failure::new(
                         crate::exit::NOT_YET,
                         format_args!(
-                            "some items failed; nothing is lost, and the carry stays in the state \
+                            "some items failed, and the carry stays in the state \
                              {}: mend what the report says, and run the carry again",
                             carry.state.word()
                         ),
@@ -462,11 +462,36 @@ impl<'a> Machine<'a> {
         if !self.push(map)? {
             return self.go();
         }
+        let story = match &journal {
+            Some(journal) => journal.story(),
+            None => Journal::peek(&path)?.unwrap_or_default(),
+        };
+        let left = self.left_by_hand(map, &story);
+        left.iter().for_each(|line| say(line));
+        self.report.notes.extend(left);
         self.shared.forget(&self.host)?;
         drop(journal);
         Journal::remove(&path)?;
         self.report.at(map);
         Ok(())
+    }
+
+    /// Says that a carry was closed before this process, or one before it, had removed what nobody
+    /// needs any more: by hand, or by a run on another machine, which has a journal of its own.
+    fn left_by_hand(&self, map: &Map, story: &Story) -> Option<String> {
+        let before = self.store.open_epoch(map.epoch().checked_sub(1)?).ok()?;
+        let carry = before.carry()?;
+        let is_done = story
+            .passed
+            .contains(&("remove".to_owned(), before.epoch()));
+        (!is_done && !is_untouched(&before, &carry)).then(|| {
+            format!(
+                "epoch {} closed the carry, and this journal does not say that copies were removed \
+                 where nobody needs them any more: if it was closed by hand, and not by a run on \
+                 another machine, such copies are left, and what was not copied is not at its place",
+                map.epoch()
+            )
+        })
     }
 }
 
@@ -543,7 +568,7 @@ fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Resu
     match routes.uncarried {
         Some(last) if count > settings.limits.only_new => Err(uncarried(
             &last,
-            count,
+            (count, tally.counts().items),
             &first,
             &settings.map.display().to_string(),
         )),
@@ -643,6 +668,26 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
                     "removed with another value at the new place: {}, such as {first}; \
                      applications have written them there, or a program that does not follow the \
                      map has written them to the old place since the check",
+                    items(count)
+                ));
+            }
+        }
+        Task::Remove { reverse: true } => {
+            if counts.absent > 0 {
+                notes.push(format!(
+                    "removed without a copy at the old place: {}, such as {}; applications have \
+                     deleted them there, or a program that does not follow the map has written \
+                     them to the new place only",
+                    items(counts.absent),
+                    tally.first_lacking()
+                ));
+            }
+            let (count, first) = tally.overruled();
+            if count > 0 {
+                notes.push(format!(
+                    "removed with another value at the old place: {}, such as {first}; \
+                     applications have written them there, or a program that does not follow the \
+                     map has written them to the new place only",
                     items(count)
                 ));
             }
@@ -821,7 +866,8 @@ mod tests {
         assert!(found.contains("keys: 2 items, such as anna at node n1;"));
         let found = noted(remove, &tally).concat();
         assert!(found.contains("place: 2 items, such as anna at node n2;"));
-        assert!(noted(Task::Remove { reverse: true }, &tally).is_empty());
+        let back = noted(Task::Remove { reverse: true }, &tally).concat();
+        assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
         assert!(noted(Task::Check, &tally).is_empty());
         tally.differ("n3", &Item::of_key("carl"));
         let found = noted(Task::Check, &tally).concat();

@@ -86,21 +86,31 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// Items are only at their new places, and the last change moved data without a carry.
-pub fn uncarried(last: &LastMove, count: u64, first: &str, map: &str) -> Failure {
+/// Items are only at their new places, and the last change moved data without a carry. If most are,
+/// the data is still where it was before that change; a few were written meanwhile, or are left.
+pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str) -> Failure {
     let LastMove { epoch, before, .. } = last;
-    let items = match count {
+    let items = match new {
         1 => "1 item is only at its new place".to_owned(),
-        count => format!("{count} items are only at their new places"),
+        new => format!("{new} items are only at their new places"),
+    };
+    let what = match new > old {
+        true => format!(
+            "so the data may still be where epoch {before} had it, and this carry looks for it at \
+             wrong places; nothing was changed; if it is, `stead-sync carry reverse`, `stead-sync \
+             carry run`, and then `stead rollback {map} {before} --exact --allow leave-data`; if \
+             these are left from an earlier time, raise limits.only_new, which removes them"
+        ),
+        false => "so these were written meanwhile, or are left from an earlier time; nothing was \
+                  changed; copy those that are right to their old places, and run again; \
+                  limits.only_new says how many may be removed"
+            .to_owned(),
     };
     Failure::new(
         REFUSED,
         format_args!(
-            "{items}, such as {first}: epoch {epoch} moved data without a carry, so the data may \
-             still be where epoch {before} had it, and this carry looks for it at wrong places; \
-             nothing was changed; if it is, `stead-sync carry reverse`, `stead-sync carry run`, and \
-             then `stead rollback {map} {before} --exact --allow leave-data`; if these are left \
-             from an earlier time, raise limits.only_new, which removes them"
+            "{items}, such as {first}, and {old} at the old ones: epoch {epoch} moved data without \
+             a carry, {what}"
         ),
     )
 }
@@ -110,7 +120,7 @@ pub fn only_new(from: &Node, to: &Node) -> Fault {
     Fault::final_one(format_args!(
         "only its new place, node {}, has it, and verifying would remove it there: a program that \
          does not follow the carry may write to new places only, or an earlier change moved data \
-         without a carry (then go back with a plain `stead rollback`); copy what is right to node {}; \
+         without a carry; copy what is right to node {}; \
          raising limits.only_new deletes these copies, which are the only ones",
         to.name, from.name
     ))

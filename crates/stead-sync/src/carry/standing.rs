@@ -10,6 +10,7 @@ use crate::confirm::lacking;
 use crate::exit::Result;
 use crate::hub::Hub;
 use crate::open::shared;
+use crate::patience::hosts_have;
 
 /// Where a carry is.
 #[derive(Clone, Debug, Serialize)]
@@ -101,7 +102,7 @@ impl Standing {
             (None, _) => text += "the hub has no map yet\n",
             (_, 0) => text += "all hosts have confirmed it\n",
             (_, count) => {
-                text += &format!("{count} hosts have not confirmed it: ");
+                text += &format!("{} not confirmed it: ", hosts_have(count));
                 text += &self.waits_for.join(", ");
                 text.push('\n');
             }
