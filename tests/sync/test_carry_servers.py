@@ -6,6 +6,7 @@ again, and the new server once.
 """
 
 import contextlib
+import json
 import os
 import random
 import time
@@ -122,6 +123,32 @@ def test_a_redis_that_would_lose_keys_is_refused(programs, place):
             assert "it is a replica of 127.0.0.1:9" in done.stderr
             server.command("REPLICAOF", "NO", "ONE")
         assert carry.run().returncode == 0
+        carry.judge()
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_rows_that_a_copy_replaces_are_named(programs, place, kind):
+    missing = [name for name in KINDS[kind].needs if not program(name)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} are not installed")
+    (place / "shared").mkdir()
+    site = Site(programs, place, f"file://{place}/shared/members.map")
+    with site, ServerCarry(site, KINDS[kind], KEYS[:40], ("a", "b")) as carry:
+        carry.fill()
+        carry.begin("a", "b", "c")
+        assert carry.run("--until", "old").returncode == 0
+        moved = [key for key in KEYS[:40] if carry.home(key) == "c"]
+        # a program that asks for the new place alone
+        with contextlib.closing(carry.connect("c")) as client:
+            client.put(moved[0], "of the new place only")
+        done = carry.run("--json")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        work = {w["pass"]: w for w in report["work"]}
+        assert work["copy"]["mended"] == 1, work
+        [named] = work["copy"]["mended_items"]
+        assert moved[0] in named, named
+        assert "made equal to the old place: 1 item" in " ".join(report["notes"])
         carry.judge()
 
 

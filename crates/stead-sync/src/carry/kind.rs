@@ -195,6 +195,8 @@ pub enum Added {
     Held {
         /// How many bytes were copied.
         bytes: u64,
+        /// Whether the target had something else, which is gone.
+        replaced: bool,
     },
     /// The target has such an item already; it was left as it is.
     Present,

@@ -629,7 +629,7 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
             items(counts.misplaced),
             tally.first_misplaced()
         )),
-        Task::Verify if counts.mended > 0 => notes.push(format!(
+        Task::Copy | Task::Verify if counts.mended > 0 => notes.push(format!(
             "made equal to the old place: {}, such as {}; a write was under way, a program died \
              between its two writes, or one that does not follow the pair wrote to the new place \
              only, and that value is gone",

@@ -109,7 +109,7 @@ impl Protocol<'_> {
                 self.retry(|| self.kind.remove(to, item, &wrote))?;
                 self.copy(from, to, item)
             }
-            Ok(Added::Held { bytes }) => Ok(Outcome::Copied(bytes)),
+            Ok(Added::Held { bytes, replaced }) => Ok(held(bytes, replaced)),
             Ok(Added::Present) => Ok(Outcome::Present),
             Ok(Added::Gone) => Ok(Outcome::Gone),
             Err(fault) => Err(fault),
@@ -139,7 +139,7 @@ impl Protocol<'_> {
                     }
                     self.retry(|| self.kind.remove(to, item, &wrote))?;
                 }
-                Added::Held { bytes } => return Ok(Outcome::Copied(bytes)),
+                Added::Held { bytes, replaced } => return Ok(held(bytes, replaced)),
                 Added::Present => return Ok(Outcome::Present),
                 Added::Gone => return Ok(Outcome::Gone),
             }
@@ -439,6 +439,14 @@ fn busy(node: &Node, item: &Item) -> Fault {
         item.told(),
         node.name
     ))
+}
+
+/// How an item ended that was copied while nobody could write the source.
+fn held(bytes: u64, replaced: bool) -> Outcome {
+    match replaced {
+        true => Outcome::Mended,
+        false => Outcome::Copied(bytes),
+    }
 }
 
 #[cfg(test)]

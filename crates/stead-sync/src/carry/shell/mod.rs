@@ -323,7 +323,12 @@ impl Kind for Shell {
         let nodes = [("STEAD_FROM", from), ("STEAD_TO", to)];
         let copied = self.succeed("copy", &nodes, items).into_iter();
         copied
-            .map(|done| done.map(|()| Added::Held { bytes: 0 }))
+            .map(|done| {
+                done.map(|()| Added::Held {
+                    bytes: 0,
+                    replaced: false,
+                })
+            })
             .collect()
     }
 
@@ -417,7 +422,13 @@ mod tests {
         let item = Item::of_key("a key");
         let (a, b) = (node("a"), node("b"));
         let made = shell("true", "exit $STEAD_FROM_port", false);
-        assert_eq!(made.add(&a, &b, &item), Ok(Added::Held { bytes: 0 }));
+        assert_eq!(
+            made.add(&a, &b, &item),
+            Ok(Added::Held {
+                bytes: 0,
+                replaced: false
+            })
+        );
         assert!(!made.add(&b, &a, &item).unwrap_err().passes);
         let fault = made.remove(&a, &item, &Version(vec![])).unwrap_err();
         assert!(

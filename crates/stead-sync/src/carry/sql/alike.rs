@@ -19,7 +19,7 @@
 //! Locks are taken at the source first, as applications do, so they do not wait for each other in a
 //! circle.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::carry::kind::{told, Done, Fault};
 use crate::carry::sql::database::{Database, Row, Table};
@@ -28,8 +28,16 @@ use crate::carry::sql::foreign_keys::Known;
 /// A database, and the name of its node.
 pub type At<'a, D> = (&'a mut D, &'a str);
 
-/// Makes the target alike. Returns, for each key, how many bytes the source has; `None` when it has
-/// no row. `check` looks at a database whose tables nobody can change until the end.
+/// What was done with a key.
+pub struct Made {
+    /// How many bytes the source has.
+    pub bytes: u64,
+    /// Whether the target had rows of it in another form, or rows that the source lacks.
+    pub replaced: bool,
+}
+
+/// Makes the target alike. Returns what was done with each key; `None` when the source has no row.
+/// `check` looks at a database whose tables nobody can change until the end.
 ///
 /// Errors: nothing was changed, or all of it; the caller does it again.
 pub fn make_alike<D: Database>(
@@ -38,12 +46,13 @@ pub fn make_alike<D: Database>(
     known: &Known,
     keys: &[&[u8]],
     check: impl Fn(&mut D, &str) -> Done,
-) -> Done<Vec<Option<u64>>> {
+) -> Done<Vec<Option<Made>>> {
     let at_old = |fault| at(old, fault);
     let tables = &known.tables;
     source.begin().map_err(at_old)?;
     let mut from = read(source, tables, keys).map_err(at_old)?;
     check(source, old)?;
+    let mut replaced: BTreeSet<&[u8]> = BTreeSet::new();
     let write = |source: &mut D, target: &mut D| {
         target.begin()?;
         let to = read(target, tables, keys)?;
@@ -52,6 +61,10 @@ pub fn make_alike<D: Database>(
             from = read(source, tables, keys).map_err(at_old)?;
         }
         let changes: Vec<_> = from.iter().zip(&to).map(differing).collect();
+        for change in &changes {
+            let rows = change.other.iter().chain(&change.gone);
+            replaced.extend(rows.filter_map(|row| keys.iter().find(|key| row.key == **key)));
+        }
         change(target, known, keys, &changes)?;
         match changes.iter().all(Change::is_empty) {
             true => Ok(()),
@@ -64,12 +77,16 @@ pub fn make_alike<D: Database>(
     source.holds().map_err(at_old)?;
     target.commit().map_err(|fault| at(new, fault))?;
     source.commit().map_err(at_old)?;
-    let bytes = |key: &&[u8]| {
+    let made = |key: &&[u8]| {
         let rows = from.iter().flatten().filter(|row| row.key == *key);
         let sizes = rows.map(|row| row.bytes.len() as u64);
-        sizes.reduce(|a, b| a + b)
+        let bytes = sizes.reduce(|a, b| a + b)?;
+        Some(Made {
+            bytes,
+            replaced: replaced.contains(key),
+        })
     };
-    Ok(keys.iter().map(bytes).collect())
+    Ok(keys.iter().map(made).collect())
 }
 
 /// Says at which node a fault is.

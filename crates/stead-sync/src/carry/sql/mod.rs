@@ -132,7 +132,7 @@ impl<D: Database> Sql<D> {
         })
     }
 
-    fn copy(&self, from: &Node, to: &Node, keys: &[&[u8]]) -> Done<Vec<Option<u64>>> {
+    fn copy(&self, from: &Node, to: &Node, keys: &[&[u8]]) -> Done<Vec<Option<alike::Made>>> {
         let known = self.known()?;
         let mut source = self.pool.take(from, || self.open(from))?;
         let mut target = self.pool.take(to, || self.open(to))?;
@@ -383,8 +383,8 @@ impl<D: Database> Kind for Sql<D> {
     fn add_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Added>> {
         each_or_all(items.len(), |range| {
             let copied = self.copy(from, to, &keys(&items[range]))?;
-            let added = copied.into_iter().map(|bytes| match bytes {
-                Some(bytes) => Added::Held { bytes },
+            let added = copied.into_iter().map(|made| match made {
+                Some(alike::Made { bytes, replaced }) => Added::Held { bytes, replaced },
                 None => Added::Gone,
             });
             Ok(added.collect())
