@@ -89,11 +89,17 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
     record_property(f"{kind}:", f"{told}; {keys} keys, 0 lost, 0 back, 0 twice")
 
 
-def test_a_redis_that_would_lose_keys_is_refused(programs, place):
-    if not program("redis-server"):
-        pytest.skip("redis-server is not installed")
+def site_of(programs, place, kind):
+    """A site with a shared directory, where the servers of a kind are installed."""
+    missing = [name for name in KINDS[kind].needs if not program(name)]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} are not installed")
     (place / "shared").mkdir()
-    site = Site(programs, place, f"file://{place}/shared/members.map")
+    return Site(programs, place, f"file://{place}/shared/members.map")
+
+
+def test_a_redis_that_would_lose_keys_is_refused(programs, place):
+    site = site_of(programs, place, "redis")
     keys = KEYS[:20]
     with site, ServerCarry(site, KINDS["redis"], keys, ("a", "b")) as carry:
         carry.fill()
@@ -128,11 +134,7 @@ def test_a_redis_that_would_lose_keys_is_refused(programs, place):
 
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_rows_that_a_copy_replaces_are_named(programs, place, kind):
-    missing = [name for name in KINDS[kind].needs if not program(name)]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} are not installed")
-    (place / "shared").mkdir()
-    site = Site(programs, place, f"file://{place}/shared/members.map")
+    site = site_of(programs, place, kind)
     with site, ServerCarry(site, KINDS[kind], KEYS[:40], ("a", "b")) as carry:
         carry.fill()
         carry.begin("a", "b", "c")
@@ -154,11 +156,7 @@ def test_rows_that_a_copy_replaces_are_named(programs, place, kind):
 
 @pytest.mark.parametrize("kind", ["memcached", "redis"])
 def test_keys_are_found_in_names(programs, place, kind):
-    missing = [name for name in KINDS[kind].needs if not program(name)]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} are not installed")
-    (place / "shared").mkdir()
-    site = Site(programs, place, f"file://{place}/shared/members.map")
+    site = site_of(programs, place, kind)
     with site, ServerCarry(site, named(KINDS[kind]), KEYS, ("a", "b")) as carry:
         carry.fill()
         # names that are none of the application's

@@ -643,17 +643,21 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
             items(counts.different),
             tally.first_differing()
         )),
-        Task::Remove { reverse: false } => {
+        Task::Remove { reverse } => {
+            let (kept, wrote) = match reverse {
+                false => ("new", "old place since the check"),
+                true => ("old", "new place only"),
+            };
             if counts.absent > 0 {
                 notes.push(format!(
-                    "removed without a copy at the new place: {}, such as {}; applications have \
+                    "removed without a copy at the {kept} place: {}, such as {}; applications have \
                      deleted them there, or a program that does not follow the map has written \
-                     them to the old place since the check",
+                     them to the {wrote}",
                     items(counts.absent),
                     tally.first_lacking()
                 ));
             }
-            if counts.different > 0 {
+            if !reverse && counts.different > 0 {
                 notes.push(format!(
                     "written at the old place after the new one: {}, such as {}; a program that \
                      does not follow the map writes there, and limits.different allows to remove \
@@ -665,29 +669,9 @@ fn noted(task: Task, tally: &Tally) -> Vec<String> {
             let (count, first) = tally.overruled();
             if count > 0 {
                 notes.push(format!(
-                    "removed with another value at the new place: {}, such as {first}; \
+                    "removed with another value at the {kept} place: {}, such as {first}; \
                      applications have written them there, or a program that does not follow the \
-                     map has written them to the old place since the check",
-                    items(count)
-                ));
-            }
-        }
-        Task::Remove { reverse: true } => {
-            if counts.absent > 0 {
-                notes.push(format!(
-                    "removed without a copy at the old place: {}, such as {}; applications have \
-                     deleted them there, or a program that does not follow the map has written \
-                     them to the new place only",
-                    items(counts.absent),
-                    tally.first_lacking()
-                ));
-            }
-            let (count, first) = tally.overruled();
-            if count > 0 {
-                notes.push(format!(
-                    "removed with another value at the old place: {}, such as {first}; \
-                     applications have written them there, or a program that does not follow the \
-                     map has written them to the new place only",
+                     map has written them to the {wrote}",
                     items(count)
                 ));
             }
