@@ -1,4 +1,5 @@
-//! The journal of a carry: what was under way, how far each node is done, what failed.
+//! The journal of a carry: what was under way, how far each node is done, what failed. This is the
+//! file; `story.rs` has what its lines say.
 //!
 //! ```text
 //! 3b1f0c2a begin MAP-ID FROM-DIGEST
@@ -21,7 +22,6 @@
 //! in memory is bounded by what is in flight and what failed: where a listing has an order, a mark
 //! says how far it is done. The file is written anew when it has grown.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
 use super::kind::{Item, Moment};
-use super::word::{escaped, unescaped};
+use super::story::{about_line, hosts_line, written, Hosts, Mark, Story};
+use super::word::escaped;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
 /// The bytes of a line around its words: 8 digits, a space and a newline.
@@ -43,56 +44,6 @@ const FRAME: usize = 10;
 const LARGE: u64 = 32 << 20;
 /// How long [`Journal::open`] waits for the lock, which [`Journal::is_open`] takes for a moment.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// How far a node is done in a pass.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Mark {
-    /// Up to the item of this name.
-    Name(Vec<u8>),
-    /// All of it.
-    End,
-}
-
-/// The hosts that had confirmed an epoch of the carry, all that were registered.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hosts {
-    /// The epoch.
-    pub epoch: u64,
-    /// When they had, in milliseconds since 1970 by the clock of the carrier.
-    pub since: u64,
-    /// Their names.
-    pub names: BTreeSet<String>,
-}
-
-/// What a journal knows.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Story {
-    /// Which carry it is: the id of the map and the digest of the map where the data was.
-    pub carry: String,
-    /// What it is about. Older journals do not say it.
-    pub about: Option<About>,
-    /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
-    /// not say it.
-    pub hosts: Option<Hosts>,
-    /// The pass under way and its epoch.
-    pub pass: Option<(String, u64)>,
-    /// The passes that are done, with their epochs.
-    pub passed: BTreeSet<(String, u64)>,
-    /// How far each node is done in the pass.
-    pub marks: BTreeMap<String, Mark>,
-    /// What was in flight, by number.
-    pub flights: BTreeMap<u64, (String, Vec<Item>)>,
-    /// What failed in the pass, by node, and why.
-    pub failed: BTreeMap<(String, Item), String>,
-    /// What the new place lacks in the pass, by node.
-    pub aside: BTreeSet<(String, Item)>,
-    /// What was written at the old place after the new one in the pass, by node.
-    pub newer: BTreeSet<(String, Item)>,
-    /// How many items a pass has to do, where that was counted.
-    pub total: Option<u64>,
-    /// How many of them are done.
-    pub done: u64,
-}
 
 /// A journal that this process alone writes.
 pub struct Journal {
@@ -402,142 +353,6 @@ impl Journal {
     }
 }
 
-impl Story {
-    /// Takes a line; `None` when it is none.
-    fn take(&mut self, line: &str) -> Option<()> {
-        let mut words = line.split(' ');
-        let what = words.next()?;
-        let rest: Vec<&str> = words.collect();
-        let text =
-            |at: usize| Some(String::from_utf8_lossy(&unescaped(rest.get(at)?)?).into_owned());
-        let number = |at: usize| rest.get(at)?.parse::<u64>().ok();
-        let item = |at: usize| self::read_item(rest.get(at)?);
-        match what {
-            "begin" => self.carry = rest.join(" "),
-            "about" => {
-                let parts = rest.get(1..)?.chunks(2).enumerate().map(|(n, pair)| {
-                    (pair.len() == 2).then_some(())?;
-                    Some((text(2 * n + 1)?, text(2 * n + 2)?))
-                });
-                self.about = Some(About {
-                    parts: parts.collect::<Option<_>>()?,
-                    form: text(0)?,
-                });
-            }
-            "hosts" => {
-                let names = (2..rest.len()).map(text).collect::<Option<_>>()?;
-                self.hosts = Some(Hosts {
-                    epoch: number(0)?,
-                    since: number(1)?,
-                    names,
-                });
-            }
-            "again" => {
-                self.passed.clear();
-                self.begin_anew();
-                self.pass = None;
-            }
-            "pass" => {
-                self.pass = Some((text(0)?, number(1)?));
-                self.begin_anew();
-            }
-            "passed" => {
-                self.passed.insert((text(0)?, number(1)?));
-            }
-            "flight" => {
-                let items = (2..rest.len()).map(item).collect::<Option<_>>()?;
-                self.flights.insert(number(0)?, (text(1)?, items));
-            }
-            "landed" => {
-                self.flights.remove(&number(0)?);
-            }
-            "mark" => {
-                self.marks
-                    .insert(text(0)?, Mark::Name(unescaped(rest.get(1)?)?));
-            }
-            "end" => {
-                self.marks.insert(text(0)?, Mark::End);
-            }
-            "failed" => {
-                self.failed.insert((text(0)?, item(1)?), text(2)?);
-            }
-            "aside" => {
-                self.aside.insert((text(0)?, item(1)?));
-            }
-            "newer" => {
-                self.newer.insert((text(0)?, item(1)?));
-            }
-            "mended" => {
-                let of = (text(0)?, item(1)?);
-                self.failed.remove(&of);
-                self.aside.remove(&of);
-                self.newer.remove(&of);
-            }
-            "total" => self.total = Some(number(0)?),
-            "done" => self.done = self.done.saturating_add(number(0)?),
-            "synced" => {
-                number(0)?;
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// Forgets how far a pass was done.
-    fn begin_anew(&mut self) {
-        self.marks.clear();
-        self.failed.clear();
-        self.aside.clear();
-        self.newer.clear();
-        self.done = 0;
-    }
-
-    /// Returns the lines that say all this.
-    fn lines(&self) -> Vec<String> {
-        let node = |name: &str| escaped(name.as_bytes());
-        let mut lines = vec![format!("begin {}", self.carry)];
-        lines.extend(self.about.iter().map(about_line));
-        lines.extend(self.hosts.iter().map(hosts_line));
-        lines.extend(
-            self.passed
-                .iter()
-                .map(|(pass, epoch)| format!("passed {pass} {epoch}")),
-        );
-        lines.extend(
-            self.pass
-                .iter()
-                .map(|(pass, epoch)| format!("pass {pass} {epoch}")),
-        );
-        lines.extend(self.total.map(|total| format!("total {total}")));
-        lines.push(format!("done {}", self.done));
-        for (name, mark) in &self.marks {
-            lines.push(match mark {
-                Mark::Name(item) => format!("mark {} {}", node(name), escaped(item)),
-                Mark::End => format!("end {}", node(name)),
-            });
-        }
-        for (number, (name, items)) in &self.flights {
-            let items: Vec<String> = items.iter().map(written).collect();
-            lines.push(format!(
-                "flight {number} {} {}",
-                node(name),
-                items.join(" ")
-            ));
-        }
-        for ((name, item), why) in &self.failed {
-            let why = escaped(why.as_bytes());
-            lines.push(format!("failed {} {} {why}", node(name), written(item)));
-        }
-        for (name, item) in &self.aside {
-            lines.push(format!("aside {} {}", node(name), written(item)));
-        }
-        for (name, item) in &self.newer {
-            lines.push(format!("newer {} {}", node(name), written(item)));
-        }
-        lines
-    }
-}
-
 /// Reads a journal. Returns what it knows, and how many bytes are whole lines.
 fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
     let (mut story, mut good) = (Story::default(), 0);
@@ -573,26 +388,6 @@ fn is_after_sync(line: &str, at: usize) -> bool {
     synced.is_some_and(|synced: usize| synced > at)
 }
 
-fn about_line(about: &About) -> String {
-    let mut line = format!("about {}", escaped(about.form.as_bytes()));
-    for (part, value) in &about.parts {
-        for text in [part, value] {
-            line += " ";
-            line += &escaped(text.as_bytes());
-        }
-    }
-    line
-}
-
-fn hosts_line(hosts: &Hosts) -> String {
-    let mut line = format!("hosts {} {}", hosts.epoch, hosts.since);
-    for name in &hosts.names {
-        line += " ";
-        line += &escaped(name.as_bytes());
-    }
-    line
-}
-
 fn unknown(line: &str, path: &Path) -> Failure {
     let word = line.split(' ').next().unwrap_or_default();
     Failure::new(
@@ -622,24 +417,10 @@ fn unframed(line: &[u8]) -> Option<&str> {
     is_whole.then_some(rest)
 }
 
-/// Writes an item as `NAME`, or `NAME,KEY` where the key is another text.
-fn written(item: &Item) -> String {
-    match item.name == item.key {
-        true => escaped(&item.name),
-        false => format!("{},{}", escaped(&item.name), escaped(&item.key)),
-    }
-}
-
-fn read_item(text: &str) -> Option<Item> {
-    let (name, key) = text.split_once(',').unwrap_or((text, text));
-    Some(Item {
-        name: unescaped(name)?,
-        key: unescaped(key)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn item(name: &str, key: &str) -> Item {

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::journal::{Hosts, Journal};
+use super::journal::Journal;
+use super::story::Hosts;
 use crate::exit::{Failure, Result, REFUSED};
 use crate::hub::Shared;
 

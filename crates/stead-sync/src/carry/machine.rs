@@ -17,7 +17,7 @@
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,15 +26,19 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::about;
-use super::journal::{Journal, Story};
+use super::found::{
+    empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
+    refuse_uncarried,
+};
+use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
-use super::refusals::uncarried;
 use super::route::Routes;
 use super::settings::Settings;
+use super::story::Story;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{Failure, Result, CONFLICT, NO_INPUT, USAGE};
@@ -49,10 +53,6 @@ use crate::watch::{say, seconds};
 
 /// How often the map and the hub are looked at during a pass.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How many items a node is expected to have, at least, before it is told that it has none: chance
-/// leaves it empty less than once in a hundred times.
-const FEW: u64 = 5;
 
 /// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
 const KEEP_HUB: usize = 16;
@@ -551,185 +551,6 @@ fn is_untouched(map: &Map, carry: &Carry) -> bool {
     carry.reverse && carry.state == State::Old && map.epoch() == carry.from_epoch + 2
 }
 
-/// Refuses to carry nothing while something is there: after the last step, applications would look
-/// for it at the new places.
-fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
-    match overlooked {
-        Ok(None) => Ok(()),
-        Ok(Some(line)) | Err(Fault { line, .. }) => Err(Failure::new(NO_INPUT, line)),
-    }
-}
-
-/// Refuses to carry where items are only at their new places: after a change without a carry, the
-/// data may still be where it was before, and this carry takes that change's places for the old
-/// ones.
-fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Result {
-    let (count, first) = tally.strays();
-    match routes.uncarried {
-        Some(last) if count > settings.limits.only_new => Err(uncarried(
-            &last,
-            (count, tally.counts().items),
-            &first,
-            &settings.map.display().to_string(),
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses to carry with a file that overlooks much of what is there: paths that do not fit, and
-/// items that are at nodes where neither map places their keys. Readers would not find them.
-fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
-    let (misplaced, left) = (tally.counts().misplaced, kind.left_alone());
-    let listed = tally.listed.load(Ordering::Relaxed);
-    let percent = settings.limits.overlooked;
-    let is_much = |part: u64, all: u64| part * 100 > all * percent;
-    let line = if is_much(misplaced, listed) {
-        format!(
-            "{misplaced} of {listed} items are at nodes where neither map places their keys, such \
-             as {}: they would not be carried, and readers would not find them; correct the \
-             pattern or whatever else takes the key out of a name, or the hash of the map",
-            tally.first_misplaced()
-        )
-    } else if is_much(left, left + listed) {
-        format!(
-            "{}: if they belong to keys, readers would not find them; correct the pattern",
-            kind.notes().join("; ")
-        )
-    } else {
-        return Ok(());
-    };
-    let line = line + "; if they do not matter, raise limits.overlooked (percent)";
-    Err(Failure::new(NO_INPUT, line))
-}
-
-/// Refuses to carry items apart that are tied to each other.
-fn refuse_tied(tally: &Tally) -> Result {
-    match tally.ties() {
-        None => Ok(()),
-        Some(ties) => Err(Failure::new(
-            NO_INPUT,
-            format_args!(
-                "{ties}; rows of different keys do not go together, so one could be deleted or \
-                 changed with the other, or hold it; give such rows the key of the row to which \
-                 they refer, or drop these foreign keys until the carry is closed; no old copy was \
-                 removed"
-            ),
-        )),
-    }
-}
-
-/// What a pass has found that nobody may have expected, each with an example.
-fn noted(task: Task, tally: &Tally) -> Vec<String> {
-    let counts = tally.counts();
-    let mut notes = Vec::new();
-    match task {
-        Task::Count if counts.misplaced > 0 => notes.push(format!(
-            "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
-             readers do not find them",
-            items(counts.misplaced),
-            tally.first_misplaced()
-        )),
-        Task::Copy | Task::Verify if counts.mended > 0 => notes.push(format!(
-            "made equal to the old place: {}, such as {}; a write was under way, a program died \
-             between its two writes, or one that does not follow the pair wrote to the new place \
-             only, and that value is gone",
-            items(counts.mended),
-            tally.mended().first().map_or("", String::as_str)
-        )),
-        Task::Check if counts.different > 0 => notes.push(format!(
-            "with another value at the new place: {}, such as {}; the new place's value stays, and \
-             the old one will be removed; two programs wrote one key at once, or one that does not \
-             follow the map wrote to the old place only",
-            items(counts.different),
-            tally.first_differing()
-        )),
-        Task::Remove { reverse } => {
-            let (kept, wrote) = match reverse {
-                false => ("new", "old place since the check"),
-                true => ("old", "new place only"),
-            };
-            if counts.absent > 0 {
-                notes.push(format!(
-                    "removed without a copy at the {kept} place: {}, such as {}; applications have \
-                     deleted them there, or a program that does not follow the map has written \
-                     them to the {wrote}",
-                    items(counts.absent),
-                    tally.first_lacking()
-                ));
-            }
-            if !reverse && counts.different > 0 {
-                notes.push(format!(
-                    "written at the old place after the new one: {}, such as {}; a program that \
-                     does not follow the map writes there, and limits.different allows to remove \
-                     that many",
-                    items(counts.different),
-                    tally.first_differing()
-                ));
-            }
-            let (count, first) = tally.overruled();
-            if count > 0 {
-                notes.push(format!(
-                    "removed with another value at the {kept} place: {}, such as {first}; \
-                     applications have written them there, or a program that does not follow the \
-                     map has written them to the {wrote}",
-                    items(count)
-                ));
-            }
-        }
-        _ => {}
-    }
-    notes
-}
-
-/// Names the nodes that have keys and no items, where others have so many that this is no chance.
-fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
-    empty_of(routes, tally, tally.listed.load(Ordering::Relaxed))
-}
-
-/// Refuses more such nodes than `limits.empty`, unless the servers may forget what they have: what
-/// is not there is not copied, and readers then look for it at the new places.
-fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result {
-    let listed = tally.listed.load(Ordering::Relaxed);
-    let kept = listed.saturating_sub(tally.forgettable.load(Ordering::Relaxed));
-    let empty = empty_of(routes, tally, kept);
-    match empty.first() {
-        Some(first) if empty.len() as u64 > settings.limits.empty => Err(Failure::new(
-            NO_INPUT,
-            format_args!(
-                "{first}; nothing was changed; if so many nodes may be empty ({}), raise \
-                 limits.empty",
-                empty.len()
-            ),
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Names the nodes without items that have so many keys of a number of items that this is no
-/// chance.
-fn empty_of(routes: &Routes, tally: &Tally, items: u64) -> Vec<String> {
-    let found = match tally.found_at.lock() {
-        Ok(found) => found.clone(),
-        Err(_) => return Vec::new(),
-    };
-    let line = |node: usize| {
-        let percent = routes.percent(node);
-        (!found.contains(&node) && percent * items >= FEW * 100).then(|| {
-            format!(
-                "{} has {percent} % of the keys and no items; is it mounted, and is it the right \
-                 server? for files, name a marker in the file of the carry, and if the node has \
-                 lost its data, name it in lost",
-                routes.nodes[node].name
-            )
-        })
-    };
-    routes.ends().0.into_iter().filter_map(line).collect()
-}
-
-fn items(count: u64) -> String {
-    format!("{count} item{}", if count == 1 { "" } else { "s" })
-}
-
 /// Names a state: `both_old_first`, or `old, being reversed`.
 pub fn told(carry: &Carry) -> String {
     match carry.reverse {
@@ -827,42 +648,4 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     refuse_empty_nodes(&routes, &tally, settings)?;
     refuse_blind(&tally, &*kind, settings)?;
     Ok(report)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::kind::Item;
-    use super::*;
-
-    #[test]
-    fn what_a_pass_has_found_is_named() {
-        let tally = Tally::default();
-        let remove = Task::Remove { reverse: false };
-        assert_eq!(
-            (noted(Task::Count, &tally), noted(remove, &tally)),
-            (vec![], vec![])
-        );
-        for key in ["anna", "bob"] {
-            tally.misplace("n1", &Item::of_key(key));
-            tally.lack("n2", &Item::of_key(key));
-        }
-        let found = noted(Task::Count, &tally).concat();
-        assert!(found.contains("keys: 2 items, such as anna at node n1;"));
-        let found = noted(remove, &tally).concat();
-        assert!(found.contains("place: 2 items, such as anna at node n2;"));
-        let back = noted(Task::Remove { reverse: true }, &tally).concat();
-        assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
-        assert!(noted(Task::Check, &tally).is_empty());
-        tally.differ("n3", &Item::of_key("carl"));
-        let found = noted(Task::Check, &tally).concat();
-        assert!(
-            found.contains("another value at the new place: 1 item, such as carl at node n3;"),
-            "{found}"
-        );
-        tally.overrule("n4", &Item::of_key("dora"));
-        let found = noted(remove, &tally);
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[1].contains("after the new one: 1 item, such as carl at node n3;"));
-        assert!(found[2].contains("new place: 1 item, such as dora at node n4;"));
-    }
 }

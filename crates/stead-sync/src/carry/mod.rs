@@ -7,6 +7,7 @@
 //! several     kinds of data together
 //! route       which way each item goes
 //! pass        all items: in batches, by several workers, with the journal
+//! found       what a pass has found, and what a carry does not go on with
 //! machine     from state to state
 //! ```
 //!
@@ -19,6 +20,7 @@ pub mod base64_bytes;
 #[cfg(test)]
 mod fake;
 pub mod files;
+mod found;
 pub mod journal;
 pub mod kind;
 mod known_hosts;
@@ -46,6 +48,7 @@ pub mod shell;
 pub mod sql;
 mod stamp;
 pub mod standing;
+pub mod story;
 pub mod tally;
 pub mod throttle;
 mod walk;

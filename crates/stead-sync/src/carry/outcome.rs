@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 use stead::Map;
 
-use super::journal::Story;
 use super::kind::told;
 use super::pass::Task;
 use super::route::Routes;
+use super::story::Story;
 use super::tally::{told_time, Counts, Tally};
 use crate::exit::one_line;
 

@@ -19,12 +19,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::journal::{Journal, Mark};
+use super::journal::Journal;
 use super::kind::{Done, Fault, Item, Kind, Node};
 use super::protocol::{Outcome, Protocol, Stays};
 use super::refusals::{only_new, too_many_failed};
 use super::route::Routes;
 use super::settings::Limits;
+use super::story::Mark;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{Failure, Result, IO, NO_INPUT};
