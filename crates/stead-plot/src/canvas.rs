@@ -165,8 +165,8 @@ impl<'a> Canvas<'a> {
         self.shape(&start, "circle", said);
     }
 
-    /// Writes a text on the colour of a group in the middle of a rectangle, if it fits there, and
-    /// small if only that fits.
+    /// Writes a text in the middle of a rectangle that has the colour of a group. If the text does
+    /// not fit in its usual size, it is written small, and if it does not fit then, left out.
     pub fn name_in(&mut self, of: Box, group: usize, text: &str) -> bool {
         let is_small = letters::width(text, SIZE) + 6.0 > of.width;
         let (size, class) = match is_small {

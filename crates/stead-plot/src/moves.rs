@@ -26,8 +26,7 @@ const LINE: f64 = 18.0;
 struct Side {
     labels: Vec<String>,
     of: BTreeMap<Option<NodeId>, usize>,
-    /// how each bar is coloured; `None` for no colour, as of copies that come from nowhere or go
-    /// there
+    /// the colour of each bar; a bar of copies that come from nowhere, or go nowhere, has none
     colours: Vec<Option<usize>>,
 }
 

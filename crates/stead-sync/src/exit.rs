@@ -13,8 +13,8 @@ pub const NOT_YET: u8 = 1;
 pub const USAGE: u8 = 64;
 /// A map is damaged, too new, or of another cluster.
 pub const DATA: u8 = 65;
-/// The map, the hub's map or the host is missing, no host follows the hub, or a node of a carry
-/// cannot be used.
+/// Something is missing: the map, the hub's map, the host, or any host that follows the hub. Or a
+/// carry cannot use a node.
 pub const NO_INPUT: u8 = 66;
 /// The hub cannot be reached.
 pub const NO_CONTACT: u8 = 68;

@@ -103,8 +103,8 @@ pub trait Shared {
         keep: usize,
     ) -> Result<Turn>;
 
-    /// Whether hosts may register. A directory without a map and without reports may be a mistyped
-    /// one, in which nothing is made.
+    /// Whether hosts may register. Where a directory has neither a map nor reports, its path may be
+    /// mistyped, so no host makes anything there.
     fn is_begun(&self) -> Result<bool> {
         Ok(true)
     }

@@ -27,8 +27,8 @@ pub struct Patience {
     pub grace: Duration,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// Whether a carrier waits. It is a host itself, which is not counted, and it goes on where no
-    /// other one follows the hub; otherwise that is a failure.
+    /// Whether a carrier waits. A carrier is registered as a host, and does not count itself. It
+    /// goes on where no other host follows the hub. For everybody else, that is a failure.
     pub by_carrier: bool,
 }
 

@@ -402,13 +402,14 @@ fn a_reader_notices_each_fault() {
         let _ = fs::remove_file(&place.stop);
         thread::scope(|scope| {
             let rounds = || place.rounds.load(Ordering::Acquire);
-            let wait = |most: usize| {
-                while rounds() < most {
+            let before = rounds();
+            let reader = scope.spawn(|| read(&place, 0));
+            let wait = |least: usize| {
+                while rounds() < least {
+                    assert!(!reader.is_finished(), "the reader has failed");
                     thread::sleep(REST);
                 }
             };
-            let before = rounds();
-            let reader = scope.spawn(|| read(&place, 0));
             wait(before + 1);
             put();
             // the round that was under way, and a whole one

@@ -2,7 +2,8 @@
 //!
 //! A map moves no data. Where changes are carried, one change without a carry sends readers to
 //! places where nothing is. So a change must be carried if its fleet says so. If the fleet says
-//! nothing, the history decides: then it must be carried if the last change that moved copies was.
+//! nothing, the history decides: if the last change that moved copies was carried, the new change
+//! must be carried, too.
 
 use super::allow::Guard;
 use super::dropped::Changed;

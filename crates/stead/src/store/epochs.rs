@@ -266,8 +266,8 @@ impl Store {
         }
     }
 
-    /// Returns the last change up to `newest` that moved copies, as far as the history has it. A
-    /// carry that is open in `newest` is none.
+    /// Returns the last change up to `newest` that moved copies, as far as the history has it. If a
+    /// carry is open in `newest`, the change that it carries does not count yet.
     ///
     /// Errors: `Memory` or `MemoryLimit` when there may not be enough memory; `NotFound` or
     /// `Identity` when a carry is open and the history lacks the map where the data was.
