@@ -651,13 +651,13 @@ def test_two_kinds_go_together_also_when_killed(programs, place, record_property
 def test_what_is_in_the_way_is_mended(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)
-        carry.fill()
         # left behind by somebody: another value, and a key that was deleted long ago
-        carry.begin(*NEW)
         for key in KEYS:
             path = carry.path("d", key)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("stale")
+        carry.fill()
+        carry.begin(*NEW)
         app = App(carry, carry.anna.map, carry.ledger, 9)
         for key in KEYS[::3]:
             app.delete(key)
@@ -707,6 +707,125 @@ def test_what_a_program_wrote_to_new_places_only_is_not_removed(programs, place)
         assert carry.run().returncode == 0 and carry.state() is None
         found = carry.copies()
         assert all(found[key] == {"d": "fresh"} for key in fresh)
+
+
+@pytest.mark.parametrize("how", ["contents", "disk"])
+def test_a_new_place_that_is_emptied_between_two_runs_is_filled_again(
+    programs, place, how
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_old_first").returncode == 0
+        there = {path.name for path in (carry.roots / "d").glob("*/key*")}
+        assert len(there) > 10
+        if how == "disk":
+            # somebody puts a file there at once, so the root is not empty
+            shutil.rmtree(carry.roots / "d")
+            other = next(key for key in KEYS if carry.home(key) != "d")
+            there.add(other)
+            other = carry.path("d", other)
+            other.parent.mkdir(parents=True)
+            other.write_text("other")
+        else:
+            # what `rm -rf d/*` leaves
+            for path in (carry.roots / "d").glob("[!.]*"):
+                shutil.rmtree(path)
+        done = carry.run("--until", "both_old_first", "--json")
+        assert (done.returncode, carry.state()) == (0, "both_old_first"), done
+        told = "emptied or replaced after copies were there: node d: its root; "
+        assert told in done.stderr, done.stderr
+        assert any(told in note for note in json.loads(done.stdout)["notes"])
+        now = {path.name for path in (carry.roots / "d").glob("*/key*")}
+        assert now == there
+        # nothing has changed since, so nothing is done again
+        done = carry.run("--until", "both_old_first")
+        assert done.returncode == 0 and "copy:" not in done.stdout, done.stdout
+        # and in the next state, before old copies are removed
+        assert carry.run("--until", "both_new_first").returncode == 0
+        shutil.rmtree(carry.roots / "d")
+        carry.make_roots(NEW)
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (69, "both_new_first"), done
+        assert told in done.stderr and "the new place lacks" in done.stderr
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
+def test_what_hosts_wrote_to_new_places_before_a_carry_is_not_replaced(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        old = {key: carry.home(key) for key in KEYS}
+        # a change without a carry: hosts miss what moved, and write it anew
+        carry.make_roots(NEW)
+        carry.anna.apply(*NEW)
+        moved = [key for key in KEYS if carry.home(key) == "d"]
+        for key in moved:
+            path = carry.path("d", key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("newer")
+        assert len(moved) > 10
+        back = ["stead", "rollback", carry.anna.map, "1", "--exact"]
+        assert site.run(*back, "--allow", "leave-data").returncode == 0
+        assert carry.anna.push().returncode == 0
+        carry.begin(*NEW, options=["--allow=take-back"])
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+            told = "its new place, node d, has another value, which may be the newer"
+            assert told in done.stdout, done.stdout
+            assert all(carry.path("d", key).read_text() == "newer" for key in moved)
+        # one of them is copied to the old place, and the others are given up
+        right, *others = moved
+        carry.path(old[right], right).write_text("newer")
+        carry.ledger.values[right] = "newer"
+        carry.write_file(limits=f"different = {len(others)}")
+        done = carry.run("--json")
+        assert done.returncode == 0, done.stderr
+        verify = {w["pass"]: w for w in json.loads(done.stdout)["work"]}["verify"]
+        assert len(verify["mended_items"]) == len(others)
+        carry.judge()
+
+
+def test_what_only_new_places_have_is_told_before_a_carry_goes_back(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        fresh = {f"{key}-fresh": carry.home(f"{key}-fresh") for key in KEYS}
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        # a program that asks for the new place alone
+        fresh = {key: old for key, old in fresh.items() if carry.home(key) == "d"}
+        for key in fresh:
+            path = carry.path("d", key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("fresh")
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+            told = "only its new place, node d, has it, and going back would remove it"
+            assert told in done.stdout, done.stdout
+            assert all(carry.path("d", key).exists() for key in fresh)
+        # one of them is copied to the old place, and the others are given up
+        right, *others = fresh
+        path = carry.path(fresh[right], right)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("fresh")
+        carry.ledger.values[right] = "fresh"
+        carry.ledger.values.update(dict.fromkeys(others))
+        carry.write_file(limits=f"only_new = {len(others)}")
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        assert f"{len(others)} lacking at the old place" in done.stdout, done.stdout
+        assert "lacking at the new place" not in done.stdout, done.stdout
+        assert "only at the new place, and removed there in the next" in done.stdout
+        carry.judge()
 
 
 def test_a_carry_back_after_a_change_without_one_removes_nothing(programs, place):

@@ -12,7 +12,7 @@ use crate::exit::Result;
 
 /// How many items may differ where nobody knows which value is the newer one, unless the file of
 /// the carry says it. Two programs may have written one key at once.
-const UNKNOWN: u64 = 100;
+pub(super) const UNKNOWN: u64 = 100;
 
 impl Pass<'_> {
     /// Counts an item that has another value at its new place.
@@ -72,7 +72,7 @@ impl Pass<'_> {
     /// Notes an item that its new place lacks, within the limit.
     pub(super) fn set_aside(&self, node: &Node, item: &Item) -> Result {
         self.tally.lack(&node.name, item);
-        let Some(journal) = self.journal else {
+        let Some(journal) = self.journal.filter(|_| self.task != Task::Look) else {
             return Ok(());
         };
         let count = journal.set_aside(&node.name, item)?;

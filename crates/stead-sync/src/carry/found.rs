@@ -92,12 +92,32 @@ pub fn noted(task: Task, tally: &Tally) -> Vec<String> {
             items(counts.misplaced),
             tally.first_misplaced()
         )),
-        Task::Copy | Task::Verify if counts.mended > 0 => notes.push(format!(
+        Task::Copy | Task::Verify if counts.mended + counts.restored > 0 => {
+            let first = |named: Vec<String>| named.first().cloned().unwrap_or_default();
+            if counts.mended > 0 {
+                notes.push(format!(
             "made equal to the old place: {}, such as {}; a write was under way, a program died \
              between its two writes, or one that does not follow the pair wrote to the new place \
              only, and that value is gone",
             items(counts.mended),
-            tally.mended().first().map_or("", String::as_str)
+            first(tally.mended())
+        ));
+            }
+            if counts.restored > 0 {
+                notes.push(format!(
+                    "lacking at the new place and copied again: {}, such as {}; a program died \
+                     between its two writes, one that does not follow the pair wrote to the old \
+                     place only, or the new place has lost data",
+                    items(counts.restored),
+                    first(tally.restored())
+                ));
+            }
+        }
+        Task::Look if counts.absent > 0 => notes.push(format!(
+            "only at the new place, and removed there in the next state: {}, such as {}; \
+             limits.only_new allows to remove that many",
+            items(counts.absent),
+            tally.first_lacking()
         )),
         Task::Check if counts.different > 0 => notes.push(format!(
             "with another value at the new place: {}, such as {}; the new place's value stays, and \
@@ -196,6 +216,7 @@ fn items(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::kind::Item;
+    use super::super::protocol::Outcome;
     use super::*;
 
     #[test]
@@ -217,6 +238,15 @@ mod tests {
         let back = noted(Task::Remove { reverse: true }, &tally).concat();
         assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
         assert!(noted(Task::Check, &tally).is_empty());
+        let looked = noted(Task::Look, &tally).concat();
+        assert!(looked.contains("2 items, such as anna at node n2; limits.only_new"));
+        tally.mend("n5", &Item::of_key("emil"), Outcome::Restored);
+        let found = noted(Task::Verify, &tally);
+        assert!(found[0].starts_with("lacking at the new place and copied again: 1 item,"));
+        tally.mend("n5", &Item::of_key("fred"), Outcome::Mended);
+        let found = noted(Task::Verify, &tally);
+        assert!(found[0].starts_with("made equal to the old place: 1 item, such as fred"));
+        assert!(found.len() == 2 && found[1].contains("such as emil at node n5;"));
         tally.differ("n3", &Item::of_key("carl"));
         let found = noted(Task::Check, &tally).concat();
         assert!(

@@ -12,6 +12,7 @@
 //! aa00bb11 passed copy 7
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
+//! 6c7d8e9f holds b PART MARK      what a new place holds as a whole: any number of parts
 //! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
 //! 2b3c4d5e synced 456                   the 456 bytes at the start of the file are durable
 //! ```
@@ -22,6 +23,7 @@
 //! in memory is bounded by what is in flight and what failed: where a listing has an order, a mark
 //! says how far it is done. The file is written anew when it has grown.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -33,8 +35,8 @@ use stead::carry::Carry;
 use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
-use super::kind::{Item, Moment};
-use super::story::{about_line, hosts_line, written, Hosts, Mark, Story};
+use super::kind::{Holding, Item, Moment};
+use super::story::{about_line, holding_line, hosts_line, written, Hosts, Mark, Story};
 use super::word::escaped;
 use crate::exit::{Failure, Result, CONFLICT, DATA};
 
@@ -169,6 +171,30 @@ impl Journal {
         let mut lines = vec![about_line(about)];
         lines.extend(again.then(|| "again".to_owned()));
         self.write(&lines, true)
+    }
+
+    /// Notes what the new places hold as a whole, by the names of their nodes. Returns what was
+    /// emptied or replaced since that was noted last, such as `node a: its root`: then all passes
+    /// begin again.
+    pub fn note_holdings(&self, now: &BTreeMap<String, Holding>) -> Result<Vec<String>> {
+        let then = self.lock().story.holdings.clone();
+        let (mut lines, mut lost) = (Vec::new(), Vec::new());
+        for (node, now) in now {
+            let then = then.get(node);
+            if then == Some(now) {
+                continue;
+            }
+            lines.push(holding_line(node, now));
+            let gone = then.into_iter().flatten();
+            let gone = gone.filter(|(part, mark)| now.get(*part) != Some(*mark));
+            lost.extend(gone.map(|(part, _)| format!("node {node}: {part}")));
+        }
+        lines.extend((!lost.is_empty()).then(|| "again".to_owned()));
+        match lines.is_empty() {
+            true => {}
+            false => self.write(&lines, true)?,
+        }
+        Ok(lost)
     }
 
     /// Returns the hosts that had confirmed a state of the carry.
@@ -449,6 +475,49 @@ mod tests {
         }
     }
 
+    fn holdings() -> BTreeMap<String, Holding> {
+        let table = ("the table a b".to_owned(), "17 %".to_owned());
+        let root = ("its root".to_owned(), String::new());
+        BTreeMap::from([
+            ("c".to_owned(), Holding::from([table, root])),
+            ("d 1".to_owned(), Holding::new()),
+        ])
+    }
+
+    #[test]
+    fn passes_begin_again_when_a_new_place_was_emptied_or_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        let journal = Journal::open(&path, "id").unwrap();
+        let mut now = holdings();
+        let note = |now: &BTreeMap<String, Holding>, lost: &[&str]| {
+            journal.end_pass("copy", 7).unwrap();
+            assert_eq!(journal.note_holdings(now).unwrap(), lost);
+            assert_eq!(journal.is_passed("copy", 7), lost.is_empty());
+            assert_eq!(journal.story().holdings, *now);
+        };
+        let mut put = |now: &mut BTreeMap<String, Holding>, part: &str, mark: &str| {
+            let parts = now.get_mut("c").unwrap();
+            parts.insert(part.to_owned(), mark.to_owned());
+        };
+        // the first look, and the same again
+        note(&now, &[]);
+        note(&now, &[]);
+        // what was empty is filled
+        put(&mut now, "the table z", "1");
+        note(&now, &[]);
+        // another mark, and nothing any more
+        put(&mut now, "its root", "another");
+        note(&now, &["node c: its root"]);
+        note(&now, &[]);
+        put(&mut now, "its root", "a third");
+        now.get_mut("c").unwrap().remove("the table z");
+        note(&now, &["node c: its root", "node c: the table z"]);
+        // a node that is looked at for the first time later
+        now.insert("e".to_owned(), now["c"].clone());
+        note(&now, &[]);
+    }
+
     #[test]
     fn passes_begin_again_and_what_is_in_flight_stays_so() {
         let directory = tempfile::tempdir().unwrap();
@@ -469,11 +538,13 @@ mod tests {
         assert_eq!((story.pass, story.failed.len()), (None, 0));
         assert_eq!(story.about, Some(other));
         assert_eq!(story.hosts, Some(hosts()));
+        assert_eq!(story.holdings, holdings());
     }
 
     fn fill(journal: &Journal) {
         journal.note(&about(), false).unwrap();
         journal.note_hosts(&hosts()).unwrap();
+        journal.note_holdings(&holdings()).unwrap();
         journal.begin_pass("copy", 7).unwrap();
         journal.count(900).unwrap();
         let (one, other) = (item("a b/,%\n", "k"), item("", ""));
@@ -501,6 +572,7 @@ mod tests {
             "pass copy soon",
             "about 1 part",
             "hosts 7",
+            "holds a part",
         ] {
             let text = [framed("begin 1 2"), framed(newer)].concat();
             fs::write(&path, &text).unwrap();

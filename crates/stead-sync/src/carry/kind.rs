@@ -47,6 +47,7 @@
 //!
 //! The methods are called by several threads at once, also for one node.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
@@ -145,6 +146,10 @@ pub fn told(bytes: &[u8]) -> String {
 /// The version of an item at one node. Only the kind that made it looks into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version(pub Vec<u8>);
+
+/// What a node holds as a whole: for each part that is not empty, such as a table, a mark that
+/// changes when the part is emptied, replaced or restored. A mark may be empty.
+pub type Holding = BTreeMap<String, String>;
 
 /// A moment: seconds and nanoseconds since 1970.
 pub type Moment = (i64, i64);
@@ -332,6 +337,19 @@ pub trait Kind: Send + Sync {
     /// Returns what the options say about which items there are. It is known after
     /// [`Kind::ready`].
     fn about(&self) -> About;
+
+    /// Returns what a node holds as a whole. It may leave a mark at the node, which
+    /// [`Kind::clear`] removes at the end. What a node may forget by itself is not in it.
+    fn holding(&self, node: &Node) -> Done<Holding> {
+        let mut holds = false;
+        let mut each = |item: Item| {
+            holds = !self.may_forget(&item);
+            false
+        };
+        self.keys(node, None, &AtomicBool::new(false), &mut each)?;
+        let part = holds.then(|| ("its items".to_owned(), String::new()));
+        Ok(part.into_iter().collect())
+    }
 
     /// Returns what ties items of a node to others.
     fn ties(&self, _node: &Node, _items: &[&Item]) -> Done<Vec<Tie>> {

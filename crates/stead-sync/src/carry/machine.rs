@@ -7,7 +7,7 @@
 //! both_new_first   verify again                                           next
 //! new              remove the old copies                                  close
 //! reversed:
-//! both_old_first   nothing                                                next
+//! both_old_first   look for what only the new places have                 next
 //! old              remove what was copied to the new places               close
 //! closed           push; remove the journal
 //! ```
@@ -16,6 +16,7 @@
 //! may end anywhere, and the next one goes on. While it works, it is a registered host itself:
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -359,26 +360,61 @@ impl<'a> Machine<'a> {
             (State::BothNewFirst, false) => &[Task::Check],
             (State::New, _) => &[Task::Remove { reverse: false }],
             (State::Old, true) => &[Task::Remove { reverse: true }],
-            (State::BothOldFirst | State::BothNewFirst, true) => &[],
+            (State::BothOldFirst, true) => &[Task::Look],
+            (State::BothNewFirst, true) => &[],
         };
-        for task in tasks {
-            if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
-                continue;
+        'again: loop {
+            for task in tasks {
+                let compares = matches!(task, Task::Verify | Task::Check);
+                // not before the copies are there: their nodes were empty
+                if compares && self.replaced(routes, journal)? {
+                    continue 'again;
+                }
+                if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
+                    continue;
+                }
+                let end = self.pass(*task, map, routes, journal)?;
+                if end != End::Done {
+                    return Ok(end);
+                }
+                journal.end_pass(task.word(), map.epoch())?;
             }
-            let end = self.pass(*task, map, routes, journal)?;
-            if end != End::Done {
-                return Ok(end);
+            // what was compared must be there when hosts begin to read it
+            let reads = matches!(carry.state, State::BothOldFirst | State::BothNewFirst);
+            if carry.reverse || !reads || !self.replaced(routes, journal)? {
+                return Ok(End::Done);
             }
-            journal.end_pass(task.word(), map.epoch())?;
         }
-        Ok(End::Done)
     }
 
-    /// Whether a check begins from its start. What an earlier run has checked may have changed
-    /// since: a program that still writes by the old map has written to an old place only. And how
-    /// many items differed then is not known.
+    /// Looks whether new places were emptied or replaced since the last look. Then all passes begin
+    /// again.
+    fn replaced(&mut self, routes: &Routes, journal: &Journal) -> Result<bool> {
+        let mut now = BTreeMap::new();
+        for number in routes.ends().1 {
+            let node = &routes.nodes[number];
+            let holding = self.retry(|| self.kind.holding(node));
+            let holding = holding.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line))?;
+            now.insert(node.name.clone(), holding);
+        }
+        let lost = journal.note_holdings(&now)?;
+        if lost.is_empty() {
+            return Ok(false);
+        }
+        let told = format!(
+            "emptied or replaced after copies were there: {}; the passes of this state begin again",
+            lost.join(", ")
+        );
+        say(&told);
+        self.told.push(told);
+        Ok(true)
+    }
+
+    /// Whether a pass that changes nothing begins from its start. What an earlier run has found may
+    /// have changed since: a program that follows one map only has written to its places only. And
+    /// how many items differed then is not known.
     fn checks_anew(&self, task: Task) -> bool {
-        task == Task::Check && !self.has_stepped
+        matches!(task, Task::Check | Task::Look) && !self.has_stepped
     }
 
     fn pass(&mut self, task: Task, map: &Map, routes: &Routes, journal: &Journal) -> Result<End> {

@@ -26,6 +26,7 @@ pub mod kind;
 mod known_hosts;
 pub mod machine;
 pub mod memcached;
+mod mending;
 #[cfg(test)]
 mod model;
 pub mod names;

@@ -50,6 +50,12 @@ pub struct Work {
     /// The items that were mended, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mended_items: Vec<String>,
+    /// The items that the new place lacked, and that were copied again, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored_items: Vec<String>,
+    /// The place that keeps the items when others are compared with it.
+    #[serde(skip)]
+    pub keeper: &'static str,
 }
 
 /// How many items go from one node to another.
@@ -102,6 +108,8 @@ impl Work {
             seconds: took.as_secs_f64(),
             ways: ways.into_iter().map(way).collect(),
             mended_items: tally.mended(),
+            restored_items: tally.restored(),
+            keeper: task.keeper(),
         }
     }
 
@@ -115,13 +123,15 @@ impl Work {
 
     fn line(&self) -> String {
         let counts = &self.counts;
+        let lacking = &*format!("lacking at the {} place", self.keeper);
         let parts = [
             (counts.copied, "copied"),
             (counts.present, "there already"),
             (counts.mended, "mended"),
+            (counts.restored, "lacking at the new place and copied again"),
             (counts.different, "differ"),
             (counts.gone, "deleted meanwhile"),
-            (counts.absent, "lacking at the new place"),
+            (counts.absent, lacking),
             (counts.removed, "removed"),
             (counts.misplaced, "at nodes where no map places them"),
             (counts.failed, "failed"),

@@ -7,6 +7,7 @@
 //! copy     sources               is copied to where it belongs
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
 //! check    sources, those left   is compared, or looked for at its new place; nothing is changed
+//! look     targets               is looked for at its old place; nothing is changed
 //! remove   those that are left   is compared once more, and removed
 //! ```
 //!
@@ -22,7 +23,7 @@ use std::time::Duration;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Item, Kind, Node};
 use super::protocol::{Outcome, Protocol, Stays};
-use super::refusals::{only_new, too_many_failed};
+use super::refusals::too_many_failed;
 use super::route::Routes;
 use super::settings::Limits;
 use super::story::Mark;
@@ -50,6 +51,9 @@ pub enum Task {
     Verify,
     /// Compares, and changes nothing.
     Check,
+    /// Looks for what only the new places have, and changes nothing: before a carry that is reversed
+    /// gives them up.
+    Look,
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
         /// Whether the carry is being reversed.
@@ -65,6 +69,7 @@ impl Task {
             Task::Copy => "copy",
             Task::Verify => "verify",
             Task::Check => "check",
+            Task::Look => "look",
             Task::Remove { .. } => "remove",
         }
     }
@@ -76,7 +81,16 @@ impl Task {
             Task::Copy => "copying",
             Task::Verify => "verifying",
             Task::Check => "verifying again",
+            Task::Look => "looking for what only new places have",
             Task::Remove { .. } => "removing",
+        }
+    }
+
+    /// The place that keeps the items at the end, and with which others are compared.
+    pub fn keeper(self) -> &'static str {
+        match self {
+            Task::Look | Task::Remove { reverse: true } => "old",
+            _ => "new",
         }
     }
 
@@ -217,6 +231,7 @@ impl Pass<'_> {
         match self.task {
             Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
             Task::Copy => self.routes.ends().0,
+            Task::Look => self.routes.ends().1,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
                 from.union(&leaving).copied().collect()
@@ -247,7 +262,8 @@ impl Pass<'_> {
                 to: trip.to,
             });
         }
-        let is_stray = matches!(self.task, Task::Count | Task::Verify) && trip.to.contains(&node);
+        let lists_targets = matches!(self.task, Task::Count | Task::Verify | Task::Look);
+        let is_stray = lists_targets && trip.to.contains(&node);
         is_stray.then_some(Job::Stray {
             from: trip.from,
             to: node,
@@ -517,7 +533,9 @@ impl Pass<'_> {
                     self.tally.count(Outcome::Removed);
                     self.tally.overrule(&node.name, item);
                 }
-                Ok(Outcome::Mended) => self.tally.mend(&node.name, item),
+                Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
+                    self.tally.mend(&node.name, item, outcome);
+                }
                 Ok(outcome) => self.tally.count(outcome),
                 // nothing is wrong with an item whose pass was ended
                 Err(_) if self.stop.load(Ordering::Relaxed) => {}
@@ -629,54 +647,6 @@ impl Pass<'_> {
         }
     }
 
-    /// Removes an item that only its new place has, within the limit: it may be what is left of an
-    /// earlier time, or the only copy. Items that a server may forget have no limit.
-    fn stray(&self, from: &Node, to: &Node, item: &Item) -> Result<Done<Outcome>> {
-        if !self.kind.may_forget(item) {
-            match self.protocol().is_only_second(from, to, item) {
-                Ok(true) if self.tally.only_new() > self.limits.only_new => {
-                    return Ok(Err(only_new(from, to)));
-                }
-                Ok(true) => {}
-                Ok(false) => return Ok(Ok(Outcome::Gone)),
-                Err(fault) => return Ok(Err(fault)),
-            }
-        }
-        self.mended(from, to, item, Ok(Outcome::Gone))
-    }
-
-    /// While data is verified, mends an item that differs. Otherwise returns what was found.
-    fn mended(
-        &self,
-        from: &Node,
-        to: &Node,
-        item: &Item,
-        found: Done<Outcome>,
-    ) -> Result<Done<Outcome>> {
-        let differs = matches!(
-            found,
-            Ok(Outcome::Differs | Outcome::Absent | Outcome::Gone)
-        );
-        match self.journal {
-            Some(journal) if self.task == Task::Verify && differs => {
-                let number = journal.take_off(&from.name, &[item])?;
-                let done = self.protocol().settle(from, to, item);
-                if done.is_ok() {
-                    journal.land(Some(number), &from.name, None, 0)?;
-                }
-                // an item that was being written, and is well
-                Ok(done.map(|outcome| match (outcome, found) {
-                    (Outcome::Present, Ok(Outcome::Gone)) => Outcome::Gone,
-                    (outcome, _) => outcome,
-                }))
-            }
-            _ if found == Ok(Outcome::Absent) && self.kind.may_forget(item) => {
-                Ok(Ok(Outcome::Gone))
-            }
-            _ => Ok(found),
-        }
-    }
-
     /// Settles what was in flight when an earlier process was killed.
     fn settle_flights(&self) -> Result {
         let Some(journal) = self.journal else {
@@ -776,9 +746,10 @@ fn join(sum: &mut Done<Outcome>, done: Done<Outcome>) {
         Ok(Outcome::Differs) => 2,
         Ok(Outcome::Copied(_)) => 3,
         Ok(Outcome::Removed | Outcome::RemovedOther) => 4,
-        Ok(Outcome::Mended) => 5,
-        Ok(Outcome::Absent) => 6,
-        Err(_) => 7,
+        Ok(Outcome::Restored) => 5,
+        Ok(Outcome::Mended) => 6,
+        Ok(Outcome::Absent) => 7,
+        Err(_) => 8,
     };
     if let (Ok(Outcome::Copied(a)), Ok(Outcome::Copied(b))) = (&*sum, &done) {
         *sum = Ok(Outcome::Copied(a + b));

@@ -44,6 +44,8 @@ pub enum Outcome {
     Gone,
     /// The target had another value, or one that the source lacks, and was mended.
     Mended,
+    /// The target lacked it, and has it now.
+    Restored,
     /// The value at the target stays different; both have one.
     Differs,
     /// The target lacks it.

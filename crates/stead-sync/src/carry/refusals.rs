@@ -125,3 +125,25 @@ pub fn only_new(from: &Node, to: &Node) -> Fault {
         to.name, from.name
     ))
 }
+
+/// Only the new place has an item, which going back would remove.
+pub fn only_new_in_reverse(from: &Node, to: &Node) -> Fault {
+    Fault::final_one(format_args!(
+        "only its new place, node {}, has it, and going back would remove it there: a program that \
+         does not follow the carry may write to new places only, or one died between its two \
+         writes; copy what is right to node {}; raising limits.only_new deletes these copies, which \
+         are the only ones",
+        to.name, from.name
+    ))
+}
+
+/// The new place has another value that was written later, which verifying would replace.
+pub fn written_later(from: &Node, to: &Node) -> Fault {
+    Fault::final_one(format_args!(
+        "its new place, node {}, has another value, which may be the newer one, and verifying would \
+         replace it: a program that does not follow the carry may write to new places only, or \
+         hosts have read and written there in an earlier change; copy what is right to node {}, or \
+         raise limits.different if the values of the old places are right",
+        to.name, from.name
+    ))
+}

@@ -6,7 +6,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Tie, Version};
+use super::kind::{
+    About, Added, Compared, Done, Fault, Holding, Item, Kind, Moment, Node, Tie, Version,
+};
 
 /// A kind with its word, such as `files`.
 pub type Named = (&'static str, Box<dyn Kind>);
@@ -216,6 +218,15 @@ impl Kind for Several {
 
     fn halted(&self) -> Option<String> {
         self.kinds.iter().find_map(|(_, kind)| kind.halted())
+    }
+
+    fn holding(&self, node: &Node) -> Done<Holding> {
+        let mut all = Holding::new();
+        for (word, kind) in &self.kinds {
+            let holding = kind.holding(node)?.into_iter();
+            all.extend(holding.map(|(part, mark)| (format!("{word}: {part}"), mark)));
+        }
+        Ok(all)
     }
 
     fn ties(&self, node: &Node, items: &[&Item]) -> Done<Vec<Tie>> {

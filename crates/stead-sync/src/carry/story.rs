@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About;
-use super::kind::Item;
+use super::kind::{Holding, Item};
 use super::word::{escaped, unescaped};
 
 /// How far a node is done in a pass.
@@ -36,6 +36,8 @@ pub struct Story {
     /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
     /// not say it.
     pub hosts: Option<Hosts>,
+    /// What each new place held when it was last looked at as a whole.
+    pub holdings: BTreeMap<String, Holding>,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -66,15 +68,19 @@ impl Story {
             |at: usize| Some(String::from_utf8_lossy(&unescaped(rest.get(at)?)?).into_owned());
         let number = |at: usize| rest.get(at)?.parse::<u64>().ok();
         let item = |at: usize| self::read_item(rest.get(at)?);
+        // pairs of words, from the second word on
+        let pairs = || {
+            let pairs = rest.get(1..)?.chunks(2).enumerate().map(|(n, pair)| {
+                (pair.len() == 2).then_some(())?;
+                Some((text(2 * n + 1)?, text(2 * n + 2)?))
+            });
+            pairs.collect::<Option<BTreeMap<String, String>>>()
+        };
         match what {
             "begin" => self.carry = rest.join(" "),
             "about" => {
-                let parts = rest.get(1..)?.chunks(2).enumerate().map(|(n, pair)| {
-                    (pair.len() == 2).then_some(())?;
-                    Some((text(2 * n + 1)?, text(2 * n + 2)?))
-                });
                 self.about = Some(About {
-                    parts: parts.collect::<Option<_>>()?,
+                    parts: pairs()?,
                     form: text(0)?,
                 });
             }
@@ -85,6 +91,9 @@ impl Story {
                     since: number(1)?,
                     names,
                 });
+            }
+            "holds" => {
+                self.holdings.insert(text(0)?, pairs()?);
             }
             "again" => {
                 self.passed.clear();
@@ -152,6 +161,8 @@ impl Story {
         let mut lines = vec![format!("begin {}", self.carry)];
         lines.extend(self.about.iter().map(about_line));
         lines.extend(self.hosts.iter().map(hosts_line));
+        let holdings = self.holdings.iter();
+        lines.extend(holdings.map(|(node, holding)| holding_line(node, holding)));
         lines.extend(
             self.passed
                 .iter()
@@ -194,12 +205,19 @@ impl Story {
 
 /// Returns the line that says what a carry is about.
 pub fn about_line(about: &About) -> String {
-    let mut line = format!("about {}", escaped(about.form.as_bytes()));
-    for (part, value) in &about.parts {
-        for text in [part, value] {
-            line += " ";
-            line += &escaped(text.as_bytes());
-        }
+    let line = format!("about {}", escaped(about.form.as_bytes()));
+    with_pairs(line, &about.parts)
+}
+
+/// Returns the line that says what a node holds as a whole.
+pub fn holding_line(node: &str, holding: &Holding) -> String {
+    with_pairs(format!("holds {}", escaped(node.as_bytes())), holding)
+}
+
+fn with_pairs(mut line: String, pairs: &BTreeMap<String, String>) -> String {
+    for text in pairs.iter().flat_map(|(part, value)| [part, value]) {
+        line += " ";
+        line += &escaped(text.as_bytes());
     }
     line
 }

@@ -16,8 +16,8 @@ use crate::watch::say;
 const OFTEN: Duration = Duration::from_millis(500);
 const SELDOM: Duration = Duration::from_secs(30);
 
-/// How many items that were mended are named.
-const MENDED: usize = 1_000;
+/// How many items that were mended are named, and as many that were restored.
+const NAMED: usize = 1_000;
 
 /// How many ties of one sort are counted.
 const TIES: usize = 10_000;
@@ -38,10 +38,14 @@ pub struct Tally {
     pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
     only_new: AtomicU64,
+    /// those whose new value may be the newer one, and is to be replaced
+    replaced: AtomicU64,
     /// the first of them that was counted
     stray: Mutex<Option<String>>,
     /// the items that were mended, with the names of their nodes, as far as they are named
     mended: Mutex<Vec<String>>,
+    /// the same of items that the new place lacked
+    restored: Mutex<Vec<String>>,
     /// The first item that no map places where it is, with the name of its node.
     misplaced: Mutex<Option<String>>,
     /// the first item that the new place lacks
@@ -72,6 +76,8 @@ pub struct Counts {
     pub gone: u64,
     /// Items that differed and were mended.
     pub mended: u64,
+    /// Items that the new place lacked, and that were copied again.
+    pub restored: u64,
     /// Items that stay different.
     pub different: u64,
     /// Items that the new place lacks.
@@ -96,6 +102,7 @@ impl Tally {
             Outcome::Present => counts.present += 1,
             Outcome::Gone => counts.gone += 1,
             Outcome::Mended => counts.mended += 1,
+            Outcome::Restored => counts.restored += 1,
             Outcome::Differs => counts.different += 1,
             Outcome::Absent => counts.absent += 1,
             Outcome::Removed | Outcome::RemovedOther => counts.removed += 1,
@@ -119,19 +126,33 @@ impl Tally {
         (self.only_new.load(Ordering::Relaxed), first(&self.stray))
     }
 
-    /// Counts an item that was mended.
-    pub fn mend(&self, node: &str, item: &Item) {
-        self.count(Outcome::Mended);
-        let mut named = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
-        if named.len() < MENDED {
+    /// Counts an item whose value at the new place may be the newer one, and is to be replaced.
+    /// Returns how many there are.
+    pub fn replace(&self) -> u64 {
+        self.replaced.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Counts an item that was mended, or restored.
+    pub fn mend(&self, node: &str, item: &Item, how: Outcome) {
+        self.count(how);
+        let named = match how {
+            Outcome::Restored => &self.restored,
+            _ => &self.mended,
+        };
+        let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.len() < NAMED {
             named.push(told_place(item, node));
         }
     }
 
     /// Returns the items that were mended, as far as they are named.
     pub fn mended(&self) -> Vec<String> {
-        let named = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
-        named.clone()
+        all(&self.mended)
+    }
+
+    /// Returns the items that were restored, as far as they are named.
+    pub fn restored(&self) -> Vec<String> {
+        all(&self.restored)
     }
 
     /// Counts an item that failed. Returns how many have.
@@ -259,6 +280,11 @@ pub fn told_place(item: &Item, node: &str) -> String {
         true => format!("\"{name}\" at node {node}"),
         false => format!("{name} at node {node}"),
     }
+}
+
+fn all(named: &Mutex<Vec<String>>) -> Vec<String> {
+    let named = named.lock().unwrap_or_else(PoisonError::into_inner);
+    named.clone()
 }
 
 fn first(noted: &Mutex<Option<String>>) -> String {

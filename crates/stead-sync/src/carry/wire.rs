@@ -105,6 +105,7 @@ pub enum Ask {
     Tidy {
         item: Sent,
     },
+    Holding,
 }
 
 /// A frame.

@@ -81,7 +81,11 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         match ask {
             Ask::Ready => answer(&mut output, root.ready(&hello.node))?,
             Ask::Fence { token } => answer(&mut output, root.own.fence(&token))?,
-            Ask::Clear { token } => answer(&mut output, root.own.clear(token.as_deref()))?,
+            Ask::Clear { token } => answer(
+                &mut output,
+                root.own.clear(token.as_deref(), token.is_none()),
+            )?,
+            Ask::Holding => answer(&mut output, root.holding())?,
             Ask::Keys { after } => list(&root, after, &mut output)?,
             Ask::Version { item } => answer(&mut output, root.version(&item.into()))?,
             Ask::Written { item } => answer(&mut output, root.written(&item.into()))?,

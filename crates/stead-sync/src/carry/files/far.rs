@@ -3,10 +3,10 @@
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{mpsc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
@@ -16,6 +16,7 @@ use crate::carry::whole_file::Piece;
 use crate::carry::wire::{hear, say, say_piece, sent, Ask, Hello, Sent};
 
 use super::agent::{Arrived, Page, Pieces};
+use super::own::token;
 use super::root::{Left, Opening, Taking};
 
 /// How much of what ssh writes to standard error is shown.
@@ -54,12 +55,8 @@ struct Fence {
 
 impl Fence {
     fn new() -> Fence {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let nanos = now.map_or(0, |now| now.as_nanos());
-        let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         Fence {
-            token: format!("{process}-{nanos}-{number}"),
+            token: token(),
             is_set: false,
         }
     }
@@ -226,6 +223,11 @@ impl Far {
         })?;
         lock(&self.fence).is_set = !last;
         Ok(())
+    }
+
+    /// [`Root::holding`](super::root::Root::holding) there.
+    pub fn holding(&self) -> Done<Option<String>> {
+        self.ask(|_| Ask::Holding)
     }
 
     /// Asks something about an item.

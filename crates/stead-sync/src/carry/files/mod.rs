@@ -27,7 +27,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::base64_bytes::Bytes;
-use super::kind::{told, About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
+use super::kind::{
+    told, About, Added, Compared, Done, Fault, Holding, Item, Kind, Moment, Node, Version,
+};
 use super::pattern::Pattern;
 use super::walk::OWN;
 use super::whole_file::Piece;
@@ -196,9 +198,18 @@ impl Kind for Files {
     fn clear(&self, node: &Node, last: bool) -> Done {
         match &*self.spot(node)? {
             // no agent works for a carrier at this machine
-            Spot::Here(root) => root.own.clear(None),
+            Spot::Here(root) => root.own.clear(None, last),
             Spot::There(far) => far.clear(last),
         }
+    }
+
+    fn holding(&self, node: &Node) -> Done<Holding> {
+        let mark = match &*self.spot(node)? {
+            Spot::Here(root) => root.holding()?,
+            Spot::There(far) => far.holding()?,
+        };
+        let part = mark.map(|mark| ("its root".to_owned(), mark));
+        Ok(part.into_iter().collect())
     }
 
     fn about(&self) -> About {

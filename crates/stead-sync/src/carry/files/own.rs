@@ -7,12 +7,18 @@
 //! carrier writes a *token* into `ROOT/.stead-carry.ID/fence` before anything else, and a new one
 //! after each lost line. An agent looks at it, under a lock, before it renames or removes: with
 //! another token it does nothing.
+//!
+//! # Roots that were emptied
+//!
+//! The file `mark` has a text of its own in each root. A root that was emptied, or is on a new disk,
+//! has none, or another one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{flock, FlockOperation};
 
@@ -21,6 +27,9 @@ use crate::carry::stamp::is_absent;
 
 /// The file with the token of the carrier, among the temporary files.
 const FENCE: &str = "fence";
+
+/// The file that tells this root from one that takes its place.
+const MARK: &str = "mark";
 
 /// The directory.
 pub struct Own {
@@ -90,8 +99,23 @@ impl Own {
         }
     }
 
-    /// Clears away what is left of other carriers. With a token, it stays for agents.
-    pub fn clear(&self, token: Option<&str>) -> Done {
+    /// Returns the mark of the root. One that has none gets one.
+    pub fn mark(&self) -> Done<String> {
+        let path = self.path.join(MARK);
+        let failed = |error| fault("cannot mark", &path, &error);
+        match fs::read_to_string(&path) {
+            Err(error) if is_absent(&error) => {}
+            mark => return mark.map_err(failed),
+        }
+        self.make()?;
+        let mark = token();
+        fs::write(&path, &mark).map_err(failed)?;
+        Ok(mark)
+    }
+
+    /// Clears away what is left of other carriers. The mark stays until it is the `last` time. With
+    /// a token, that stays for agents.
+    pub fn clear(&self, token: Option<&str>, last: bool) -> Done {
         let cleared = |error: io::Error| fault("cannot clear", &self.path, &error);
         if let Some(token) = token {
             self.fence(token)?;
@@ -100,23 +124,33 @@ impl Own {
             Err(error) if is_absent(&error) => return Ok(()),
             list => list.map_err(cleared)?,
         };
+        let mut any = false;
         for entry in list {
             let path = entry.map_err(cleared)?.path();
-            let stays = token.is_some() && path.ends_with(FENCE);
-            match stays {
-                true => {}
+            let is_fence = token.is_some() && path.ends_with(FENCE);
+            match is_fence || !last && path.ends_with(MARK) {
+                true => any = true,
                 false => fs::remove_file(&path)
                     .or_else(absent_is_fine)
                     .map_err(cleared)?,
             }
         }
-        match token {
-            Some(_) => Ok(()),
-            None => fs::remove_dir(&self.path)
+        match any {
+            true => Ok(()),
+            false => fs::remove_dir(&self.path)
                 .or_else(absent_is_fine)
                 .map_err(cleared),
         }
     }
+}
+
+/// Returns a text that no other call returns, at any time.
+pub fn token() -> String {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = now.map_or(0, |now| now.as_nanos());
+    let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+    format!("{process}-{nanos}-{number}")
 }
 
 /// Takes it for no error that something is not there.

@@ -181,6 +181,17 @@ impl Root {
         Ok(found)
     }
 
+    /// Returns the mark of the root if there is any item, and `None` otherwise.
+    pub fn holding(&self) -> Done<Option<String>> {
+        let mut holds = false;
+        let mut each = |_| {
+            holds = true;
+            false
+        };
+        self.keys(None, &AtomicBool::new(false), &mut each)?;
+        holds.then(|| self.own.mark()).transpose()
+    }
+
     /// Calls `each` for the items, until it returns `false`. Returns what was left alone, where the
     /// listing has begun at the start.
     pub fn keys(
@@ -455,7 +466,7 @@ mod tests {
             let mut root = root(&mounted);
             root.marker = marker.map(str::to_owned);
             root.ready("n").unwrap();
-            root.own.clear(Some("one")).unwrap();
+            root.own.clear(Some("one"), false).unwrap();
             let (item, none) = (Item::of_key("k"), Item::of_key("none"));
             let listed = || root.keys(None, &AtomicBool::new(false), &mut |_| true);
             let version = Version(root.version(&item).unwrap().unwrap().0);
@@ -491,6 +502,30 @@ mod tests {
     }
 
     #[test]
+    fn a_root_has_a_mark_of_its_own_until_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r");
+        let own = path.join(".stead-carry.1");
+        fs::create_dir(&path).unwrap();
+        let root = root(&path);
+        // one without items gets none
+        assert_eq!((root.holding(), own.exists()), (Ok(None), false));
+        fs::write(path.join("k"), "value").unwrap();
+        let mark = root.holding().unwrap();
+        assert!(mark.as_ref().is_some_and(|mark| !mark.is_empty()));
+        for token in [None, Some("one")] {
+            fs::write(own.join("17-0"), "left").unwrap();
+            root.own.clear(token, false).unwrap();
+            assert!(!own.join("17-0").exists());
+            assert_eq!(root.holding().unwrap(), mark);
+        }
+        root.own.clear(None, true).unwrap();
+        assert!(!own.exists());
+        let other = root.holding().unwrap();
+        assert!(other.is_some() && other != mark);
+    }
+
+    #[test]
     fn an_agent_that_nobody_listens_to_any_more_does_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
@@ -506,7 +541,7 @@ mod tests {
         };
         // nobody has cleared the way
         assert!(take("one").is_err());
-        target.own.clear(Some("one")).unwrap();
+        target.own.clear(Some("one"), false).unwrap();
         assert!(matches!(take("one"), Ok(Added::Copied { .. })));
         let version = Version(target.version(&item).unwrap().unwrap().0);
         // the line is lost, the carrier opens another one, and the agent goes on
@@ -517,9 +552,9 @@ mod tests {
         assert!(take("one").unwrap_err().passes);
         assert!(!to.join("k").exists());
         // a new carrier throws away what was arriving, and so does the end
-        target.own.clear(Some("three")).unwrap();
+        target.own.clear(Some("three"), false).unwrap();
         assert_eq!(fs::read_dir(to.join(".stead-carry.1")).unwrap().count(), 1);
-        target.own.clear(None).unwrap();
+        target.own.clear(None, true).unwrap();
         assert!(!to.join(".stead-carry.1").exists() && take("three").is_err());
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::carry::kind::{About, Added, Compared, Done, Fault, Item, Kind, Node, Version};
+use crate::carry::kind::{About, Added, Compared, Done, Fault, Holding, Item, Kind, Node, Version};
 use crate::carry::names::Names;
 use crate::carry::pool::Pool;
 
@@ -69,6 +69,10 @@ impl Kind for Memcached {
 
     fn about(&self) -> About {
         About::of("[memcached]", self.names.text())
+    }
+
+    fn holding(&self, _node: &Node) -> Done<Holding> {
+        Ok(Holding::new())
     }
 
     fn keys(

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::Secret;
 use crate::carry::kind::{
-    each_or_all, only, About, Added, Compared, Done, Fault, Item, Kind, Node, Version,
+    each_or_all, only, About, Added, Compared, Done, Fault, Holding, Item, Kind, Node, Version,
 };
 use crate::carry::names::Names;
 use crate::carry::pool::Pool;
@@ -132,6 +132,18 @@ impl Kind for Redis {
                 node.name
             )
         }))
+    }
+
+    /// A restart may lose what was not yet on the disk, so the mark is that of the process.
+    fn holding(&self, node: &Node) -> Done<Holding> {
+        if self.cache {
+            return Ok(Holding::new());
+        }
+        let (id, own, filled) = self.with(node, |session| {
+            Ok((session.check(false)?, session.database(), session.filled()?))
+        })?;
+        let part = filled.contains(&own).then(|| ("its keys".to_owned(), id));
+        Ok(part.into_iter().collect())
     }
 
     fn left_alone(&self) -> u64 {

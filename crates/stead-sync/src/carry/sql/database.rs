@@ -385,6 +385,10 @@ pub trait Database: Sized + Send + 'static {
     /// Returns how many rows of a table have the key NULL, up to [`KEYLESS`]: they are no items.
     fn keyless(&mut self, table: &Table) -> Done<u64>;
 
+    /// Returns a mark of a table that is not empty, which is another one when the table was emptied
+    /// or made anew, where the database knows such a thing; `None` when it is empty.
+    fn mark(&mut self, table: &Table) -> Done<Option<String>>;
+
     /// Begins a transaction, in which each statement sees what others have committed before it.
     fn begin(&mut self) -> Done;
 

@@ -461,6 +461,12 @@ impl Database for MariaDb {
         Ok(count.parse().unwrap_or_default())
     }
 
+    fn mark(&mut self, table: &Table) -> Done<Option<String>> {
+        let text = format!("SELECT 1 FROM {} LIMIT 1", table.name);
+        let is_empty = self.texts(&text, vec![])?.is_empty();
+        Ok((!is_empty).then(String::new))
+    }
+
     fn begin(&mut self) -> Done {
         self.run("START TRANSACTION")
     }

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use sha2::{Digest, Sha256};
 
 use crate::carry::kind::{
-    each_or_all, only, About, Added, Compared, Done, Fault, Item, Kind, Node, Tie, Version,
+    each_or_all, only, About, Added, Compared, Done, Fault, Holding, Item, Kind, Node, Tie, Version,
 };
 use crate::carry::pool::Pool;
 
@@ -294,6 +294,18 @@ impl<D: Database> Kind for Sql<D> {
                 }
             }
         }
+    }
+
+    fn holding(&self, node: &Node) -> Done<Holding> {
+        let known = self.known()?;
+        self.with(node, |database| {
+            let mut all = Holding::new();
+            for table in &known.tables {
+                let mark = database.mark(table)?;
+                all.extend(mark.map(|mark| (format!("the table {}", table.name), mark)));
+            }
+            Ok(all)
+        })
     }
 
     fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {

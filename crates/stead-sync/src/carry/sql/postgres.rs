@@ -470,6 +470,16 @@ impl Database for Postgres {
         Ok(count.unsigned_abs())
     }
 
+    fn mark(&mut self, table: &Table) -> Done<Option<String>> {
+        let name = &table.name;
+        // TRUNCATE gives a table another file
+        let files = "SELECT string_agg(oid::text || ' ' || relfilenode::text, ' ' ORDER BY oid) FROM pg_class \
+                     WHERE oid = $1::text::regclass \
+                     OR oid IN (SELECT relid FROM pg_partition_tree($1::text::regclass))";
+        let text = format!("SELECT ({files}) WHERE EXISTS (SELECT 1 FROM {name})");
+        Ok(self.texts(&text, &[name])?.pop())
+    }
+
     fn begin(&mut self) -> Done {
         // tables that refer to each other can be written in no order
         self.run("BEGIN; SET CONSTRAINTS ALL DEFERRED")
