@@ -754,9 +754,7 @@ def test_a_new_place_that_is_emptied_between_two_runs_is_filled_again(
         carry.judge()
 
 
-def test_what_hosts_wrote_to_new_places_before_a_carry_is_not_replaced(
-    programs, place
-):
+def test_what_hosts_wrote_to_new_places_before_a_carry_is_not_replaced(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)
         carry.fill()

@@ -132,6 +132,32 @@ def test_a_redis_that_would_lose_keys_is_refused(programs, place):
         carry.judge()
 
 
+@pytest.mark.parametrize("how", ["flushed", "started again"])
+def test_a_new_redis_that_may_have_lost_keys_is_filled_again(programs, place, how):
+    site = site_of(programs, place, "redis")
+    with site, ServerCarry(site, KINDS["redis"], KEYS[:40], ("a", "b")) as carry:
+        carry.fill()
+        carry.begin("a", "b", "c")
+        assert carry.run("--until", "both_old_first").returncode == 0
+        there = {key for key, nodes in carry.copies().items() if "c" in nodes}
+        assert len(there) > 2
+        if how == "flushed":
+            with contextlib.closing(carry.connect("c")) as server:
+                server.command("FLUSHALL")
+        else:
+            carry.kill_server("c")
+            carry.start_server("c")
+        done = carry.run("--until", "both_old_first")
+        assert done.returncode == 0, done.stderr
+        told = "emptied or replaced after copies were there: node c: its keys; "
+        assert told in done.stderr, done.stderr
+        now = {key for key, nodes in carry.copies().items() if "c" in nodes}
+        assert now == there
+        done = carry.run()
+        assert done.returncode == 0 and told not in done.stderr, done.stderr
+        carry.judge()
+
+
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_rows_that_a_copy_replaces_are_named(programs, place, kind):
     site = site_of(programs, place, kind)
