@@ -496,7 +496,7 @@ mod tests {
             assert_eq!(journal.is_passed("copy", 7), lost.is_empty());
             assert_eq!(journal.story().holdings, *now);
         };
-        let mut put = |now: &mut BTreeMap<String, Holding>, part: &str, mark: &str| {
+        let put = |now: &mut BTreeMap<String, Holding>, part: &str, mark: &str| {
             let parts = now.get_mut("c").unwrap();
             parts.insert(part.to_owned(), mark.to_owned());
         };

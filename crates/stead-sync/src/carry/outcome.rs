@@ -256,6 +256,8 @@ mod tests {
                 to: "d".to_owned(),
                 items: 7,
             }],
+            restored_items: vec![],
+            keeper: "new",
             mended_items: Vec::new(),
         };
         Report {

@@ -34,6 +34,9 @@ use crate::exit::{Failure, Result, IO, NO_INPUT};
 /// How many items are in flight at once for each listed node, at least.
 const BATCH: usize = 256;
 
+/// How many items a worker compares at once, at least.
+const COMPARED: usize = 16;
+
 /// After how many listed items the journal notes the place, also if few of them move.
 const LISTED: usize = 100_000;
 
@@ -476,6 +479,11 @@ impl Pass<'_> {
 
     /// Lets workers share the items of a batch. Returns whether all were done.
     fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
+        // what differs is looked at again after pauses, together
+        let least = match self.task {
+            Task::Verify | Task::Check | Task::Look => COMPARED,
+            _ => 1,
+        };
         let mut units: Vec<Vec<usize>> = Vec::new();
         let mut order: Vec<usize> = (0..loads.len()).collect();
         order.sort_by(|a, b| loads[*a].1.cmp(&loads[*b].1));
@@ -484,7 +492,7 @@ impl Pass<'_> {
                 let alike = unit
                     .last()
                     .is_some_and(|last| loads[*last].1 == loads[place].1);
-                alike && unit.len() < self.kind.at_once(&loads[place].0).max(1)
+                alike && unit.len() < self.kind.at_once(&loads[place].0).max(least)
             };
             match units.last_mut().filter(fits) {
                 Some(unit) => unit.push(place),
@@ -586,39 +594,33 @@ impl Pass<'_> {
             }
             Job::Stray { from, to } => {
                 let (source, target) = (&nodes[*from], &nodes[*to]);
-                let found = self.kind.version_all(source, items);
-                let each = found
-                    .into_iter()
-                    .zip(items)
-                    .map(|(found, item)| match found {
-                        Ok(Some(_)) => Ok(Ok(Outcome::Present)),
-                        Ok(None) => self.stray(source, target, item),
-                        Err(_) => {
-                            let found = protocol.retry(|| self.kind.version(source, item));
-                            match found {
-                                Ok(Some(_)) => Ok(Ok(Outcome::Present)),
-                                Ok(None) => self.stray(source, target, item),
-                                Err(fault) => Ok(Err(fault)),
-                            }
-                        }
-                    });
-                let all = each.collect();
+                let found = protocol.versions(source, items);
+                let lacks = |n: &usize| matches!(found[*n], Ok(None));
+                let places: Vec<usize> = (0..items.len()).filter(lacks).collect();
+                let absent: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+                let strays = self.strays(source, target, &absent)?;
+                let found = found.into_iter();
+                let mut all: Vec<Done<Outcome>> =
+                    found.map(|found| found.map(|_| Outcome::Present)).collect();
+                for (place, end) in places.into_iter().zip(strays) {
+                    all[place] = end;
+                }
                 self.throttle
                     .done([*from, *to], items.len() as u64, 0, self.stop);
-                all
+                Ok(all)
             }
             Job::Keep { node: at, keepers } => {
                 let mut all: Vec<Done<Outcome>> = vec![Ok(Outcome::Present); items.len()];
                 for keeper in keepers {
                     let keeper = &nodes[*keeper];
-                    let found = self.kind.version_all(keeper, items);
-                    for ((sum, found), item) in all.iter_mut().zip(found).zip(items) {
-                        if matches!(found, Ok(Some(_))) {
-                            continue;
-                        }
-                        let mut done = protocol.judge_all(node, keeper, &[*item]);
-                        let done = done.pop().unwrap_or(Ok(Outcome::Absent));
-                        join(sum, self.mended(node, keeper, item, done)?);
+                    let found = protocol.versions(keeper, items);
+                    let lacks = |n: &usize| !matches!(found[*n], Ok(Some(_)));
+                    let places: Vec<usize> = (0..items.len()).filter(lacks).collect();
+                    let absent: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+                    let judged = protocol.judge_all(node, keeper, &absent);
+                    for (place, done) in places.into_iter().zip(judged) {
+                        let done = self.mended(node, keeper, items[place], done)?;
+                        join(&mut all[place], done);
                     }
                     let items = items.len() as u64;
                     self.throttle

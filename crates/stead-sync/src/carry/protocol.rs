@@ -188,47 +188,64 @@ impl Protocol<'_> {
 
     /// Compares items at two nodes.
     ///
-    /// An item that differs is looked at again, because a write may be under way. `Present` when
+    /// Items that differ are looked at again, because a write may be under way. `Present` when
     /// they are equal or neither has one; `Gone` when only the second has it.
     pub fn judge_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
-        let compared = self.retry_all(items, |items| self.kind.compare_all(first, second, items));
-        let each = items.iter().zip(compared).map(|(item, compared)| {
-            let mut compared = compared?;
-            for look in 1..LOOKS {
-                match (&compared.first, &compared.second) {
-                    _ if compared.equal => return Ok(Outcome::Present),
-                    (None, Some(_)) => return Ok(Outcome::Gone),
-                    _ => {}
-                }
-                self.pause(CHANGED * 4, look);
-                compared = self.retry(|| self.kind.compare(first, second, item))?;
+        self.look_again(first, second, items, |both, is_last| {
+            match (&both.first, &both.second) {
+                _ if both.equal => Some(Outcome::Present),
+                (None, Some(_)) => Some(Outcome::Gone),
+                _ if !is_last => None,
+                (None, None) => Some(Outcome::Gone),
+                (Some(_), Some(_)) => Some(Outcome::Differs),
+                (Some(_), None) => Some(Outcome::Absent),
             }
-            Ok(match (compared.first, compared.second) {
-                _ if compared.equal => Outcome::Present,
-                (None, _) => Outcome::Gone,
-                (Some(_), Some(_)) => Outcome::Differs,
-                (Some(_), None) => Outcome::Absent,
-            })
-        });
-        each.collect()
+        })
+    }
+
+    /// Whether only the second of two nodes has each item, also after a time in which a delete that
+    /// is under way reaches it.
+    pub fn only_second_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<bool>> {
+        self.look_again(first, second, items, |both, is_last| {
+            let is_only_second = both.first.is_none() && both.second.is_some();
+            (is_last || !is_only_second).then_some(is_only_second)
+        })
+    }
+
+    /// Compares items at two nodes until `decide` returns something, which it must at the last look.
+    /// All that are open are looked at again together, so the pauses are not longer for many.
+    fn look_again<T>(
+        &self,
+        first: &Node,
+        second: &Node,
+        items: &[&Item],
+        decide: impl Fn(&Compared, bool) -> Option<T>,
+    ) -> Vec<Done<T>> {
+        let mut ends: Vec<Option<Done<T>>> = items.iter().map(|_| None).collect();
+        for look in 0..LOOKS {
+            let places: Vec<usize> = (0..items.len()).filter(|n| ends[*n].is_none()).collect();
+            if places.is_empty() {
+                break;
+            }
+            self.pause(CHANGED * 4, look);
+            let open: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+            let compared =
+                self.retry_all(&open, |items| self.kind.compare_all(first, second, items));
+            for (place, both) in places.into_iter().zip(compared) {
+                ends[place] = both
+                    .map(|both| decide(&both, look + 1 == LOOKS))
+                    .transpose();
+            }
+        }
+        let undecided = || Err(Fault::passing("it was not compared"));
+        ends.into_iter()
+            .map(|end| end.unwrap_or_else(undecided))
+            .collect()
     }
 
     /// Returns the versions of items at a node.
     pub fn versions(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<Version>>> {
         self.retry_all(items, |items| self.kind.version_all(node, items))
-    }
-
-    /// Whether only the second of two nodes has an item, also after a time in which a delete that
-    /// is under way reaches it.
-    pub fn is_only_second(&self, first: &Node, second: &Node, item: &Item) -> Done<bool> {
-        for look in 0..LOOKS {
-            self.pause(CHANGED * 4, look);
-            let both = self.retry(|| self.kind.compare(first, second, item))?;
-            if both.first.is_some() || both.second.is_none() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Removes items at a node that no application uses any more for them. `stays` says what is
@@ -496,6 +513,44 @@ mod tests {
         let calls = kind.calls();
         assert_eq!(calls["compare"], [100, 1, 99, 1, 1], "{calls:?}");
         assert_eq!(calls["remove"], [98, 1, 1], "{calls:?}");
+    }
+
+    #[test]
+    fn items_that_differ_are_looked_at_again_together() {
+        let (kind, nodes) = Memory::new(2);
+        let items: Vec<Item> = (0..100).map(|n| Item::of_key(format!("{n:03}"))).collect();
+        for (n, item) in items.iter().enumerate() {
+            // of ten: four differ, two are at one node only, four are equal
+            (n % 10 != 4).then(|| kind.put(0, item, 1));
+            (n % 10 != 5).then(|| kind.put(1, item, if n % 10 < 4 { 2 } else { 1 }));
+        }
+        let stop = AtomicBool::new(false);
+        let protocol = Protocol {
+            kind: &kind,
+            tries: 1,
+            stop: &stop,
+            without_step_3: false,
+        };
+        let all: Vec<&Item> = items.iter().collect();
+        let ends = protocol.judge_all(&nodes[0], &nodes[1], &all);
+        for (n, end) in ends.into_iter().enumerate() {
+            let expected = match n % 10 {
+                0..4 => Outcome::Differs,
+                4 => Outcome::Gone,
+                5 => Outcome::Absent,
+                _ => Outcome::Present,
+            };
+            assert_eq!(end, Ok(expected), "{n}");
+        }
+        assert_eq!(kind.calls()["compare"], [100, 50, 50, 50, 50, 50]);
+        // one of them is written at both nodes meanwhile
+        kind.before("compare", {
+            let name = items[4].name.clone();
+            move |nodes| nodes[0].insert(name, 1).is_none()
+        });
+        let ends = protocol.only_second_all(&nodes[0], &nodes[1], &all);
+        let only: Vec<usize> = (0..100).filter(|n| ends[*n] == Ok(true)).collect();
+        assert_eq!(only, (1..10).map(|n| n * 10 + 4).collect::<Vec<_>>());
     }
 
     #[test]
