@@ -1,0 +1,103 @@
+//! How a pass mends what differs while data is verified, and what it does not mend without leave:
+//! what only its new place has, and what was written there later.
+
+use super::aside::UNKNOWN;
+use super::kind::{Done, Item, Node};
+use super::pass::{Pass, Task};
+use super::protocol::Outcome;
+use super::refusals::{only_new, only_new_in_reverse, written_later};
+use crate::exit::Result;
+
+impl Pass<'_> {
+    /// Removes items that only their new place has, within the limit: they may be what is left of an
+    /// earlier time, or the only copies. Items that a server may forget have no limit. While nothing
+    /// may be changed, such an item is `Absent`.
+    pub(super) fn strays(
+        &self,
+        from: &Node,
+        to: &Node,
+        items: &[&Item],
+    ) -> Result<Vec<Done<Outcome>>> {
+        let looks = self.task == Task::Look;
+        let only_second = self.protocol().only_second_all(from, to, items);
+        let each = items.iter().zip(only_second).map(|(item, only_second)| {
+            Ok(match only_second {
+                Err(fault) => Err(fault),
+                Ok(false) => Ok(Outcome::Gone),
+                Ok(true) if self.kind.may_forget(item) && looks => Ok(Outcome::Present),
+                Ok(true) if self.kind.may_forget(item) => {
+                    self.mended(from, to, item, Ok(Outcome::Gone))?
+                }
+                Ok(true) if self.tally.only_new() > self.limits.only_new => Err(match looks {
+                    true => only_new_in_reverse(from, to),
+                    false => only_new(from, to),
+                }),
+                Ok(true) if looks => Ok(Outcome::Absent),
+                Ok(true) => self.mended(from, to, item, Ok(Outcome::Gone))?,
+            })
+        });
+        each.collect()
+    }
+
+    /// While data is verified, mends an item that differs. Otherwise returns what was found.
+    pub(super) fn mended(
+        &self,
+        from: &Node,
+        to: &Node,
+        item: &Item,
+        found: Done<Outcome>,
+    ) -> Result<Done<Outcome>> {
+        let differs = matches!(
+            found,
+            Ok(Outcome::Differs | Outcome::Absent | Outcome::Gone)
+        );
+        let Some(journal) = self
+            .journal
+            .filter(|_| self.task == Task::Verify && differs)
+        else {
+            return Ok(match found {
+                Ok(Outcome::Absent) if self.kind.may_forget(item) => Ok(Outcome::Gone),
+                found => found,
+            });
+        };
+        if found == Ok(Outcome::Differs) {
+            if let Err(fault) = self.may_replace(from, to, item) {
+                return Ok(Err(fault));
+            }
+        }
+        let number = journal.take_off(&from.name, &[item])?;
+        let done = self.protocol().settle(from, to, item);
+        if done.is_ok() {
+            journal.land(Some(number), &from.name, None, 0)?;
+        }
+        Ok(done.map(|outcome| match (outcome, found) {
+            // an item that was being written, and is well
+            (Outcome::Present, Ok(Outcome::Gone)) => Outcome::Gone,
+            (Outcome::Mended, Ok(Outcome::Absent)) if !self.kind.may_forget(item) => {
+                Outcome::Restored
+            }
+            (outcome, _) => outcome,
+        }))
+    }
+
+    /// Checks that a value at a new place may be replaced. Hosts write the old place first, so a
+    /// value that was written later at the new place alone is that of a program that does not follow
+    /// the carry, or of a time in which hosts read the new place. Where nobody knows the times, only
+    /// a change without a carry makes such a time likely.
+    fn may_replace(&self, from: &Node, to: &Node, item: &Item) -> Done {
+        if self.kind.may_forget(item) {
+            return Ok(());
+        }
+        let most = match self.protocol().is_newer(to, from, item)? {
+            Some(false) => return Ok(()),
+            None if self.routes.uncarried.is_none() => return Ok(()),
+            Some(true) => 0,
+            None => UNKNOWN,
+        };
+        let most = self.limits.different.unwrap_or(most);
+        match self.tally.replace() > most {
+            true => Err(written_later(from, to)),
+            false => Ok(()),
+        }
+    }
+}
