@@ -754,6 +754,45 @@ def test_a_new_place_that_is_emptied_between_two_runs_is_filled_again(
         carry.judge()
 
 
+def test_a_new_place_that_is_emptied_in_the_last_state_keeps_the_old_copies(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_new_first").returncode == 0
+        epoch = int.from_bytes(carry.anna.bytes()[48:56], "little")
+        step = ["stead", "carry", carry.anna.map, "next", "--confirmed", str(epoch)]
+        assert site.run(*step).returncode == 0
+        before = carry.copies()
+        there = [key for key in KEYS if carry.home(key) == "d"]
+        assert 10 < len(there) < 1000
+        for path in (carry.roots / "d").glob("[!.]*"):
+            shutil.rmtree(path)
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (69, "new"), done
+            assert "while hosts read it: no old copy is removed" in done.stderr
+            now = carry.copies()
+            assert all(set(before[key]) - set(now[key]) == {"d"} for key in there)
+        # an application has deleted one meanwhile; the others are copied, as the message says
+        deleted, *others = there
+        carry.ledger.values[deleted] = None
+        for key in others:
+            [old] = set(before[key]) - {"d"}
+            path = carry.path("d", key)
+            path.parent.mkdir(exist_ok=True)
+            shutil.copy(carry.path(old, key), path)
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (69, "new"), done
+        assert f"{deleted} of node" in done.stderr, done.stderr
+        carry.write_file(limits="absent = 1")
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        carry.judge()
+
+
 def test_what_hosts_wrote_to_new_places_before_a_carry_is_not_replaced(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use super::kind::{Done, Item, Node};
 use super::pass::{Job, Pass, Task};
 use super::protocol::Stays;
-use super::refusals::{lacking, lacking_at_the_end, too_many_differ, too_many_newer};
+use super::refusals::{
+    lacking, lacking_at_the_end, lacking_since, replaced_meanwhile, too_many_differ, too_many_newer,
+};
+use super::replaced::replaced;
 use super::tally::told_place;
 use crate::exit::Result;
 
@@ -72,12 +75,14 @@ impl Pass<'_> {
     /// Notes an item that its new place lacks, within the limit.
     pub(super) fn set_aside(&self, node: &Node, item: &Item) -> Result {
         self.tally.lack(&node.name, item);
-        let Some(journal) = self.journal.filter(|_| self.task != Task::Look) else {
+        let is_kept = self.task != (Task::Look { reverse: true });
+        let Some(journal) = self.journal.filter(|_| is_kept) else {
             return Ok(());
         };
         let count = journal.set_aside(&node.name, item)?;
         match self.task {
             Task::Check if count > self.limits.absent => Err(lacking(node, item)),
+            Task::Look { .. } if count > self.limits.absent => Err(lacking_since(node, item)),
             Task::Remove { .. } if count > self.limits.deleted => {
                 Err(lacking_at_the_end(count, node, item))
             }
@@ -101,6 +106,13 @@ impl Pass<'_> {
                     by_keepers.entry(keepers).or_default().push(item);
                 }
                 _ => journal.mend(&node.name, &item)?,
+            }
+        }
+        // what the new places lack was deleted there, unless they have lost it just now
+        if !by_keepers.is_empty() && self.task == (Task::Remove { reverse: false }) {
+            let lost = replaced(&self.protocol(), self.routes, journal)?;
+            if !lost.is_empty() {
+                return Err(replaced_meanwhile(&lost));
             }
         }
         for (keepers, items) in by_keepers {

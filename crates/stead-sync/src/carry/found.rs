@@ -113,7 +113,7 @@ pub fn noted(task: Task, tally: &Tally) -> Vec<String> {
                 ));
             }
         }
-        Task::Look if counts.absent > 0 => notes.push(format!(
+        Task::Look { reverse: true } if counts.absent > 0 => notes.push(format!(
             "only at the new place, and removed there in the next state: {}, such as {}; \
              limits.only_new allows to remove that many",
             items(counts.absent),
@@ -238,7 +238,7 @@ mod tests {
         let back = noted(Task::Remove { reverse: true }, &tally).concat();
         assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
         assert!(noted(Task::Check, &tally).is_empty());
-        let looked = noted(Task::Look, &tally).concat();
+        let looked = noted(Task::Look { reverse: true }, &tally).concat();
         assert!(looked.contains("2 items, such as anna at node n2; limits.only_new"));
         tally.mend("n5", &Item::of_key("emil"), Outcome::Restored);
         let found = noted(Task::Verify, &tally);

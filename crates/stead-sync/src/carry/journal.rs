@@ -217,6 +217,11 @@ impl Journal {
         self.write(&[hosts_line(hosts)], true)
     }
 
+    /// Whether passes began again, and what had been done before was not compared since.
+    pub fn is_in_doubt(&self) -> bool {
+        self.lock().story.is_in_doubt
+    }
+
     /// Returns how far a node is done in the present pass.
     pub fn mark(&self, node: &str) -> Option<Mark> {
         self.lock().story.marks.get(node).cloned()
@@ -494,6 +499,13 @@ mod tests {
             journal.end_pass("copy", 7).unwrap();
             assert_eq!(journal.note_holdings(now).unwrap(), lost);
             assert_eq!(journal.is_passed("copy", 7), lost.is_empty());
+            assert_eq!(journal.is_in_doubt(), !lost.is_empty());
+            let mut kept = Story::default();
+            let lines = journal.story().lines();
+            lines.iter().for_each(|line| kept.take(line).unwrap());
+            assert_eq!(kept, journal.story());
+            journal.end_pass("look", 7).unwrap();
+            assert!(!journal.is_in_doubt());
             assert_eq!(journal.story().holdings, *now);
         };
         let put = |now: &mut BTreeMap<String, Holding>, part: &str, mark: &str| {

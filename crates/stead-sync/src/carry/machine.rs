@@ -5,7 +5,8 @@
 //! old              count what there is to do                              next
 //! both_old_first   copy, verify and mend                                  next
 //! both_new_first   verify again                                           next
-//! new              remove the old copies                                  close
+//! new              remove the old copies; before that, if a new place     close
+//!                  was emptied, look for what only old places have
 //! reversed:
 //! both_old_first   look for what only the new places have                 next
 //! old              remove what was copied to the new places               close
@@ -16,7 +17,6 @@
 //! may end anywhere, and the next one goes on. While it works, it is a registered host itself:
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
+use super::replaced::replaced;
 use super::route::Routes;
 use super::settings::Settings;
 use super::story::Story;
@@ -246,14 +247,17 @@ impl<'a> Machine<'a> {
 
     /// Tries something at a node again while it fails for a reason that may pass.
     fn retry<T>(&self, what: impl FnMut() -> Done<T>) -> Done<T> {
-        let protocol = Protocol {
+        self.protocol(&AtomicBool::new(false)).retry(what)
+    }
+
+    fn protocol<'b>(&'b self, stop: &'b AtomicBool) -> Protocol<'b> {
+        Protocol {
             kind: &*self.kind,
             tries: self.settings.limits.tries,
-            stop: &AtomicBool::new(false),
+            stop,
             #[cfg(test)]
             without_step_3: false,
-        };
-        protocol.retry(what)
+        }
     }
 
     /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
@@ -353,21 +357,31 @@ impl<'a> Machine<'a> {
         routes: &Routes,
         journal: &Journal,
     ) -> Result<End> {
-        let tasks: &[Task] = match (carry.state, carry.reverse) {
-            _ if is_untouched(map, carry) => &[],
-            (State::Old, false) => &[Task::Count],
-            (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
-            (State::BothNewFirst, false) => &[Task::Check],
-            (State::New, _) => &[Task::Remove { reverse: false }],
-            (State::Old, true) => &[Task::Remove { reverse: true }],
-            (State::BothOldFirst, true) => &[Task::Look],
-            (State::BothNewFirst, true) => &[],
-        };
+        let is_untouched = is_untouched(map, carry);
         'again: loop {
+            // old copies may be the only ones that are left
+            let looks = carry.state == State::New && journal.is_in_doubt();
+            let tasks: &[Task] = match (carry.state, carry.reverse) {
+                _ if is_untouched => &[],
+                (State::Old, false) => &[Task::Count],
+                (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
+                (State::BothNewFirst, false) => &[Task::Check],
+                (State::New, _) if looks => &[
+                    Task::Look { reverse: false },
+                    Task::Remove { reverse: false },
+                ],
+                (State::New, _) => &[Task::Remove { reverse: false }],
+                (State::Old, true) => &[Task::Remove { reverse: true }],
+                (State::BothOldFirst, true) => &[Task::Look { reverse: true }],
+                (State::BothNewFirst, true) => &[],
+            };
             for task in tasks {
-                let compares = matches!(task, Task::Verify | Task::Check);
                 // not before the copies are there: their nodes were empty
-                if compares && self.replaced(routes, journal)? {
+                let relies = matches!(
+                    task,
+                    Task::Verify | Task::Check | Task::Remove { reverse: false }
+                );
+                if relies && self.replaced(routes, journal)? {
                     continue 'again;
                 }
                 if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
@@ -390,14 +404,8 @@ impl<'a> Machine<'a> {
     /// Looks whether new places were emptied or replaced since the last look. Then all passes begin
     /// again.
     fn replaced(&mut self, routes: &Routes, journal: &Journal) -> Result<bool> {
-        let mut now = BTreeMap::new();
-        for number in routes.ends().1 {
-            let node = &routes.nodes[number];
-            let holding = self.retry(|| self.kind.holding(node));
-            let holding = holding.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line))?;
-            now.insert(node.name.clone(), holding);
-        }
-        let lost = journal.note_holdings(&now)?;
+        let stop = AtomicBool::new(false);
+        let lost = replaced(&self.protocol(&stop), routes, journal)?;
         if lost.is_empty() {
             return Ok(false);
         }
@@ -414,7 +422,7 @@ impl<'a> Machine<'a> {
     /// have changed since: a program that follows one map only has written to its places only. And
     /// how many items differed then is not known.
     fn checks_anew(&self, task: Task) -> bool {
-        matches!(task, Task::Check | Task::Look) && !self.has_stepped
+        matches!(task, Task::Check | Task::Look { .. }) && !self.has_stepped
     }
 
     fn pass(&mut self, task: Task, map: &Map, routes: &Routes, journal: &Journal) -> Result<End> {

@@ -18,7 +18,7 @@ impl Pass<'_> {
         to: &Node,
         items: &[&Item],
     ) -> Result<Vec<Done<Outcome>>> {
-        let looks = self.task == Task::Look;
+        let looks = self.task == (Task::Look { reverse: true });
         let only_second = self.protocol().only_second_all(from, to, items);
         let each = items.iter().zip(only_second).map(|(item, only_second)| {
             Ok(match only_second {

@@ -40,6 +40,7 @@ mod race;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod refusals;
+mod replaced;
 pub mod route;
 pub mod servers;
 pub mod settings;

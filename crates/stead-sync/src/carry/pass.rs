@@ -7,7 +7,7 @@
 //! copy     sources               is copied to where it belongs
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
 //! check    sources, those left   is compared, or looked for at its new place; nothing is changed
-//! look     targets               is looked for at its old place; nothing is changed
+//! look     those that are left   is looked for at the places that keep it; nothing is changed
 //! remove   those that are left   is compared once more, and removed
 //! ```
 //!
@@ -54,9 +54,13 @@ pub enum Task {
     Verify,
     /// Compares, and changes nothing.
     Check,
-    /// Looks for what only the new places have, and changes nothing: before a carry that is reversed
-    /// gives them up.
-    Look,
+    /// Looks for what only the old places have, after a new place was emptied or replaced while
+    /// hosts read it, and changes nothing; in reverse for what only the new places have, before they
+    /// are given up.
+    Look {
+        /// Whether the carry is being reversed.
+        reverse: bool,
+    },
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
         /// Whether the carry is being reversed.
@@ -72,7 +76,7 @@ impl Task {
             Task::Copy => "copy",
             Task::Verify => "verify",
             Task::Check => "check",
-            Task::Look => "look",
+            Task::Look { .. } => "look",
             Task::Remove { .. } => "remove",
         }
     }
@@ -84,7 +88,8 @@ impl Task {
             Task::Copy => "copying",
             Task::Verify => "verifying",
             Task::Check => "verifying again",
-            Task::Look => "looking for what only new places have",
+            Task::Look { reverse: false } => "looking for what only old places have",
+            Task::Look { reverse: true } => "looking for what only new places have",
             Task::Remove { .. } => "removing",
         }
     }
@@ -92,7 +97,7 @@ impl Task {
     /// The place that keeps the items at the end, and with which others are compared.
     pub fn keeper(self) -> &'static str {
         match self {
-            Task::Look | Task::Remove { reverse: true } => "old",
+            Task::Look { reverse: true } | Task::Remove { reverse: true } => "old",
             _ => "new",
         }
     }
@@ -106,6 +111,9 @@ impl Task {
         }
     }
 }
+
+/// The look after a new place was emptied or replaced.
+const LOOK_FOR_OLD: Task = Task::Look { reverse: false };
 
 /// How a pass ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -234,7 +242,7 @@ impl Pass<'_> {
         match self.task {
             Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
             Task::Copy => self.routes.ends().0,
-            Task::Look => self.routes.ends().1,
+            Task::Look { reverse: true } => self.routes.ends().1,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
                 from.union(&leaving).copied().collect()
@@ -243,6 +251,7 @@ impl Pass<'_> {
                 let (from, to) = self.routes.ends();
                 from.union(&to).copied().collect()
             }
+            Task::Look { reverse: false } => self.routes.leaving(false),
             Task::Remove { reverse } => self.routes.leaving(reverse),
         }
     }
@@ -252,6 +261,10 @@ impl Pass<'_> {
         if let Task::Remove { reverse } = self.task {
             let keepers = self.routes.keepers(&item.key, node, reverse)?;
             return Some(Job::Drop { node, keepers });
+        }
+        if self.task == LOOK_FOR_OLD {
+            let keepers = self.routes.keepers(&item.key, node, false)?;
+            return Some(Job::Keep { node, keepers });
         }
         let trip = self.routes.trip(&item.key);
         if self.task == Task::Check && trip.as_ref().is_none_or(|trip| trip.from != node) {
@@ -265,7 +278,10 @@ impl Pass<'_> {
                 to: trip.to,
             });
         }
-        let lists_targets = matches!(self.task, Task::Count | Task::Verify | Task::Look);
+        let lists_targets = matches!(
+            self.task,
+            Task::Count | Task::Verify | Task::Look { reverse: true }
+        );
         let is_stray = lists_targets && trip.to.contains(&node);
         is_stray.then_some(Job::Stray {
             from: trip.from,
@@ -481,7 +497,7 @@ impl Pass<'_> {
     fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
         // what differs is looked at again after pauses, together
         let least = match self.task {
-            Task::Verify | Task::Check | Task::Look => COMPARED,
+            Task::Verify | Task::Check | Task::Look { .. } => COMPARED,
             _ => 1,
         };
         let mut units: Vec<Vec<usize>> = Vec::new();
@@ -536,6 +552,10 @@ impl Pass<'_> {
             self.tally.items.fetch_add(1, Ordering::Relaxed);
             match done {
                 Ok(Outcome::Absent) => self.set_aside(node, item)?,
+                // it was written or deleted there just now
+                Ok(Outcome::Differs | Outcome::Gone) if self.task == LOOK_FOR_OLD => {
+                    self.tally.count(Outcome::Present);
+                }
                 Ok(Outcome::Differs) => self.differ(node, item, job)?,
                 Ok(Outcome::RemovedOther) => {
                     self.tally.count(Outcome::Removed);

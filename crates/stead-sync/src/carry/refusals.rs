@@ -147,3 +147,32 @@ pub fn written_later(from: &Node, to: &Node) -> Fault {
         to.name, from.name
     ))
 }
+
+/// The new place lacks an item of a node in the state `new`, and a new place was emptied or
+/// replaced in it.
+pub fn lacking_since(node: &Node, item: &Item) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "the new place lacks {} of node {}, and a new place was emptied or replaced while hosts \
+             read it: no old copy is removed; copy the old copies that are right to their new \
+             places, without replacing what is there, and run the carry again; if applications have \
+             deleted such items, raise limits.absent",
+            item.told(),
+            node.name
+        ),
+    )
+}
+
+/// New places were emptied or replaced while old copies were removed.
+pub fn replaced_meanwhile(lost: &[String]) -> Failure {
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "emptied or replaced while old copies were removed: {}: the old copies of what is \
+             lacking there are not removed; run the carry again, and it looks for what only the old \
+             places have",
+            lost.join(", ")
+        ),
+    )
+}

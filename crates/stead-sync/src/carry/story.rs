@@ -38,6 +38,8 @@ pub struct Story {
     pub hosts: Option<Hosts>,
     /// What each new place held when it was last looked at as a whole.
     pub holdings: BTreeMap<String, Holding>,
+    /// Whether passes began again, and what had been done before was not compared since.
+    pub is_in_doubt: bool,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -96,6 +98,7 @@ impl Story {
                 self.holdings.insert(text(0)?, pairs()?);
             }
             "again" => {
+                self.is_in_doubt = true;
                 self.passed.clear();
                 self.begin_anew();
                 self.pass = None;
@@ -105,7 +108,9 @@ impl Story {
                 self.begin_anew();
             }
             "passed" => {
-                self.passed.insert((text(0)?, number(1)?));
+                let pass = text(0)?;
+                self.is_in_doubt &= !["verify", "check", "look"].contains(&&*pass);
+                self.passed.insert((pass, number(1)?));
             }
             "flight" => {
                 let items = (2..rest.len()).map(item).collect::<Option<_>>()?;
@@ -163,6 +168,7 @@ impl Story {
         lines.extend(self.hosts.iter().map(hosts_line));
         let holdings = self.holdings.iter();
         lines.extend(holdings.map(|(node, holding)| holding_line(node, holding)));
+        lines.extend(self.is_in_doubt.then(|| "again".to_owned()));
         lines.extend(
             self.passed
                 .iter()
