@@ -93,7 +93,7 @@ impl Pass<'_> {
     /// At the end of a node, removes the old copies of what applications have deleted at the new
     /// place, and those that are newer, where the limits allow that.
     pub(super) fn judge_aside(&self, node: &Node) -> Result {
-        let (Some(journal), Task::Remove { .. }) = (self.journal, self.task) else {
+        let (Some(journal), Task::Remove { reverse }) = (self.journal, self.task) else {
             return Ok(());
         };
         let story = journal.story();
@@ -108,9 +108,9 @@ impl Pass<'_> {
                 _ => journal.mend(&node.name, &item)?,
             }
         }
-        // what the new places lack was deleted there, unless they have lost it just now
-        if !by_keepers.is_empty() && self.task == (Task::Remove { reverse: false }) {
-            let lost = replaced(&self.protocol(), self.routes, journal)?;
+        // what the others lack was deleted there, unless they have lost it just now
+        if !by_keepers.is_empty() {
+            let lost = replaced(&self.protocol(), self.routes, reverse, journal)?;
             if !lost.is_empty() {
                 return Err(replaced_meanwhile(&lost));
             }

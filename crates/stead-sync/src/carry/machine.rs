@@ -359,29 +359,28 @@ impl<'a> Machine<'a> {
     ) -> Result<End> {
         let is_untouched = is_untouched(map, carry);
         'again: loop {
-            // old copies may be the only ones that are left
-            let looks = carry.state == State::New && journal.is_in_doubt();
             let tasks: &[Task] = match (carry.state, carry.reverse) {
                 _ if is_untouched => &[],
                 (State::Old, false) => &[Task::Count],
                 (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
                 (State::BothNewFirst, false) => &[Task::Check],
-                (State::New, _) if looks => &[
+                // what is to be removed may be all that is left
+                (State::New, _) if journal.is_in_doubt() => &[
                     Task::Look { reverse: false },
                     Task::Remove { reverse: false },
                 ],
+                (State::Old, true) if journal.is_in_doubt() => {
+                    &[Task::Look { reverse: true }, Task::Remove { reverse: true }]
+                }
                 (State::New, _) => &[Task::Remove { reverse: false }],
                 (State::Old, true) => &[Task::Remove { reverse: true }],
                 (State::BothOldFirst, true) => &[Task::Look { reverse: true }],
                 (State::BothNewFirst, true) => &[],
             };
             for task in tasks {
-                // not before the copies are there: their nodes were empty
-                let relies = matches!(
-                    task,
-                    Task::Verify | Task::Check | Task::Remove { reverse: false }
-                );
-                if relies && self.replaced(routes, journal)? {
+                // while items are copied, places that were empty are filled
+                let relies = !matches!(task, Task::Count | Task::Copy);
+                if relies && self.replaced(routes, carry.reverse, journal)? {
                     continue 'again;
                 }
                 if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
@@ -393,19 +392,19 @@ impl<'a> Machine<'a> {
                 }
                 journal.end_pass(task.word(), map.epoch())?;
             }
-            // what was compared must be there when hosts begin to read it
+            // what was compared must be there when hosts begin to rely on it
             let reads = matches!(carry.state, State::BothOldFirst | State::BothNewFirst);
-            if carry.reverse || !reads || !self.replaced(routes, journal)? {
+            if !reads || !self.replaced(routes, carry.reverse, journal)? {
                 return Ok(End::Done);
             }
         }
     }
 
-    /// Looks whether new places were emptied or replaced since the last look. Then all passes begin
-    /// again.
-    fn replaced(&mut self, routes: &Routes, journal: &Journal) -> Result<bool> {
+    /// Looks whether places that keep the data were emptied or replaced since the last look. Then all
+    /// passes begin again.
+    fn replaced(&mut self, routes: &Routes, reverse: bool, journal: &Journal) -> Result<bool> {
         let stop = AtomicBool::new(false);
-        let lost = replaced(&self.protocol(&stop), routes, journal)?;
+        let lost = replaced(&self.protocol(&stop), routes, reverse, journal)?;
         if lost.is_empty() {
             return Ok(false);
         }

@@ -164,14 +164,13 @@ pub fn lacking_since(node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// New places were emptied or replaced while old copies were removed.
+/// Places that keep the data were emptied or replaced while other copies were removed.
 pub fn replaced_meanwhile(lost: &[String]) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "emptied or replaced while old copies were removed: {}: the old copies of what is \
-             lacking there are not removed; run the carry again, and it looks for what only the old \
-             places have",
+            "emptied or replaced while other copies were removed: {}: the copies of what is lacking \
+             there are not removed; run the carry again, and it looks for what only they have",
             lost.join(", ")
         ),
     )

@@ -1,4 +1,5 @@
-//! Whether new places are still what copies were brought to.
+//! Whether the places that keep the data are still what they were: the new ones, and in reverse the
+//! old ones.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,17 @@ use super::protocol::Protocol;
 use super::route::Routes;
 use crate::exit::{Failure, Result, NO_INPUT};
 
-/// Looks which new places were emptied or replaced since the last look, and notes what they hold
-/// now. If there are any, the journal says that all passes begin again.
-pub fn replaced(protocol: &Protocol, routes: &Routes, journal: &Journal) -> Result<Vec<String>> {
+/// Looks which of these places were emptied or replaced since the last look, and notes what they
+/// hold now. If there are any, the journal says that all passes begin again.
+pub fn replaced(
+    protocol: &Protocol,
+    routes: &Routes,
+    reverse: bool,
+    journal: &Journal,
+) -> Result<Vec<String>> {
     let mut now = BTreeMap::new();
-    for number in routes.ends().1 {
+    let (old, new) = routes.ends();
+    for number in if reverse { old } else { new } {
         let node = &routes.nodes[number];
         let holding = protocol.retry(|| protocol.kind.holding(node));
         let holding = holding.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line))?;
