@@ -154,8 +154,9 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
-    /// What the files around the map say: another map of its cluster, or no history.
-    around: Option<String>,
+    /// What the files around the map say: another map of its cluster, or no history; `None` before
+    /// [`Change::look_around`].
+    pub around: Option<String>,
 }
 
 impl Change {

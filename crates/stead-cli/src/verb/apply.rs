@@ -42,7 +42,8 @@ Exit codes:
   64  wrong usage, or MAP is a symbolic link or a directory
   65  the map or the plan is damaged or of another cluster, or the map is not
       the newest of its history
-  66  the fleet or the directory of MAP is missing
+  66  the fleet or the directory of MAP is missing, or there is no map yet, and
+      --carry is given
   69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
@@ -114,10 +115,15 @@ impl Apply {
             if let Some(newest) = &newest {
                 understood(newest, &self.map)?;
             }
+            let is_first = newest.is_none();
             let mut change = Change::of(&self.fleet, newest, &self.pace, &self.begin)
                 .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
             change.look_around(&store);
+            if is_first {
+                self.begin
+                    .refuse_first(&self.map, change.around.as_deref())?;
+            }
             change
         };
         let store = self.why.on(store)?;

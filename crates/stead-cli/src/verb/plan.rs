@@ -9,7 +9,7 @@ use stead::Store;
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
 use crate::epochs::not_newest;
-use crate::exit::{note, Failure, Result, DATA};
+use crate::exit::{note, Failure, Result, DATA, USAGE};
 use crate::output::Out;
 
 /// Show what applying a fleet would change; write nothing
@@ -27,7 +27,7 @@ Exit codes:
   0   done
   64  wrong usage, or FILE is there and is no saved plan
   65  the map is damaged, of another cluster, or not the newest of its history
-  66  the fleet is missing
+  66  the fleet is missing, or there is no map yet, and --carry is given
   69  a carry is open
   74  reading or writing failed
   77  permission denied
@@ -58,6 +58,11 @@ impl Plan {
         if let (Some(old), Some(path)) = (&old, &self.map) {
             understood(old, path)?;
         }
+        if self.map.is_none() && self.begin.is_given() {
+            let problem = "--carry needs MAP, the map by which the data lives now; see --help";
+            return Err(Failure::new(USAGE, problem));
+        }
+        let is_first = old.is_none();
         let change = Change::of(&self.fleet, old, &self.pace, &self.begin);
         let mut change = match &self.map {
             Some(map) => change.map_err(|failure| failure.of_map(map))?,
@@ -67,6 +72,10 @@ impl Plan {
             // plans on copies of a map are common, and need no history
             if change.old.is_none() {
                 change.look_around(store);
+            }
+            if is_first {
+                let around = change.around.as_deref();
+                self.begin.refuse_first(store.path(), around)?;
             }
             // apply refuses these, too
             let refused = change.old.as_ref();

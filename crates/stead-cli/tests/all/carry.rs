@@ -330,8 +330,39 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
     // where no copy moves, there is nothing to carry
     let fresh = Place::new();
     fresh.write("two.toml", TWO);
+    fresh.good(&["apply", "two.toml", "m.map"]);
     fresh.good(&["apply", "two.toml", "m.map", "--carry"]);
     assert!(fresh.good(&["carry", "m.map"]).contains("no carry is open"));
+}
+
+#[test]
+fn a_carry_to_a_first_map_is_refused_as_a_slip_of_the_path() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    let before = place.contents();
+    let line = "m.map: no map is here, so there is no data to carry; correct the path, or leave \
+                --carry out to make a first map";
+    let verbs = [
+        &["apply", "two.toml", "m.map", "--carry"][..],
+        &["apply", "two.toml", "m.map", "--carry", "--json"],
+        &["plan", "two.toml", "m.map", "--carry"],
+        &["plan", "two.toml", "m.map", "--carry", "-o", "p.plan"],
+    ];
+    for verb in verbs {
+        place.run(verb).bad(66, &[&format!("{line}\n")]);
+    }
+    place.run(&["plan", "two.toml", "--carry"]).bad(
+        64,
+        &["--carry needs MAP, the map by which the data lives now"],
+    );
+    assert!(place.contents() == before, "they were refused");
+    // the right map is named where it stands beside
+    place.good(&["apply", "two.toml", "right.map"]);
+    let beside = "; right.map beside it is a map of m, at epoch 1: is the name m.map a slip?\n";
+    for verb in verbs {
+        place.run(verb).bad(66, &[line, beside]);
+    }
+    assert!(!place.file("m.map").exists() && !place.file("p.plan").exists());
 }
 
 #[test]
