@@ -9,15 +9,15 @@
 //! `lines` finds the records there. `picture` and `band` draw in text, and `pixels` makes a PNG of
 //! a picture of stead-plot. `down` and `loss` say what the failure of nodes costs. `draft`,
 //! `nodes_table`, `edit` and `rewrite` make and edit fleets, and `suggest` says what a wrong name
-//! may have meant. `carrying` puts a carry into words, and `planned`
-//! reads a saved plan. `checks` and `epochs`
+//! may have meant. `carrying` puts a carry into words, `journaled` reads the journal of `stead-sync
+//! carry`, and `planned` a saved plan. `checks` and `epochs`
 //! are what `check` and `history` print; `page` is the page of `report`.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying text | caps checks epochs explain guards loss | change | page | verb | usage
+//! exit picture progress lines edit | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled text | caps checks epochs explain guards loss | change | page | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -35,6 +35,7 @@ mod exit;
 mod explain;
 mod guards;
 mod input;
+mod journaled;
 mod lines;
 mod loss;
 mod nodes_table;

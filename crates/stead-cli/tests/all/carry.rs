@@ -131,6 +131,63 @@ fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
 }
 
 #[test]
+fn a_step_by_hand_is_refused_while_a_run_has_not_done_the_work_of_the_state() {
+    let place = opened();
+    let map_id = place.json(&["history", "m.map", "--json"])["map_id"].clone();
+    let from = place.json(&["carry", "m.map", "--json"])["carry"]["from_digest"].clone();
+    let (map_id, from) = (map_id.as_str().unwrap(), from.as_str().unwrap());
+    let mut journal = format!("00000000 begin {map_id} {from}\n");
+    let refused = |place: &Place, step: &str, epoch: u64, state: &str, pass: &str| {
+        let before = place.contents();
+        let line = format!(
+            "stead: m.map: m.map.carry is the journal of `stead-sync carry run`, which has not \
+             done all work of the state {state} (the pass {pass}); nothing was changed; let the \
+             run go on, or, if your own tools have done the work, remove the journal first\n"
+        );
+        place
+            .run(&["carry", "m.map", step, "--confirmed", &epoch.to_string()])
+            .bad(69, &[&line]);
+        assert!(place.contents() == before);
+    };
+    // nothing is copied in the first state
+    place.write("m.map.carry", &journal);
+    step(&place, "next");
+    for (epoch, name, state, pass) in [
+        (3, "next", "both_old_first", "verify"),
+        (4, "next", "both_new_first", "check"),
+        (5, "close", "new", "remove"),
+    ] {
+        // the pass of an earlier epoch says nothing, and neither does one before the last
+        journal += &format!("00000000 passed {pass} 2\n00000000 passed copy {epoch}\n");
+        place.write("m.map.carry", &journal);
+        refused(&place, name, epoch, state, pass);
+        journal += &format!("00000000 passed {pass} {epoch}\n");
+        place.write("m.map.carry", journal.clone() + "00000000 again\n");
+        refused(&place, name, epoch, state, pass);
+        place.write("m.map.carry", &journal);
+        step(&place, name);
+    }
+    // the journal of another carry, or none
+    let place = opened();
+    place.write("m.map.carry", format!("00000000 begin {map_id} {map_id}\n"));
+    step(&place, "next");
+    step(&place, "next");
+    place.write("m.map.carry", format!("00000000 begin {map_id} {from}\n"));
+    refused(&place, "next", 4, "both_new_first", "check");
+    // turning round is possible at any time; what was copied is removed before the end
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "next");
+    refused(&place, "close", 6, "old", "remove");
+    std::fs::remove_file(place.file("m.map.carry")).unwrap();
+    step(&place, "close");
+    // a carry that was turned round at once has copied nothing
+    let place = opened();
+    place.write("m.map.carry", format!("00000000 begin {map_id} {from}\n"));
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
+}
+
+#[test]
 fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
     let place = opened();
     let before = place.contents();
