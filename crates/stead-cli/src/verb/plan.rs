@@ -1,16 +1,20 @@
 //! `stead plan FLEET [MAP]`: what `apply` would do, without writing anything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use stead::guard::Guard;
+use stead::report::Report;
 use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
 use crate::carrying::Begin;
-use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
+use crate::change::{understood, Change, Pace, Show, SAVED_NOT_CARRIED, TO_BE_CARRIED};
 use crate::epochs::not_newest;
 use crate::exit::{note, Failure, Result, DATA, USAGE};
+use crate::guards::words;
 use crate::output::Out;
+use crate::text::wrapped;
 
 /// Show what applying a fleet would change; write nothing
 ///
@@ -96,9 +100,34 @@ impl Plan {
             SavedPlan::write(&change.new, output)?;
         }
         change.write(&report, &self.show, out)?;
-        match change.is_to_be_carried(&report) && !self.show.json() {
-            true => out.line(format_args!("\n{TO_BE_CARRIED}")),
-            false => Ok(()),
+        let last = last(&change, &report, self.output.as_deref());
+        match last.filter(|_| !self.show.json()) {
+            Some(line) => out.line(format_args!("\n{line}")),
+            None => Ok(()),
         }
+    }
+}
+
+/// Returns the last line: what is to be done about data that moves. A saved plan gets no carry when
+/// it is applied, and waits for its permission until then.
+fn last(change: &Change, report: &Report, saved: Option<&Path>) -> Option<String> {
+    let refused = change.refused_by();
+    let to_be_carried = change.is_to_be_carried(report);
+    match saved {
+        Some(file) if !refused.is_empty() => {
+            let to_carry = match refused.contains(&Guard::LeaveData) {
+                true => "; to carry the data, plan again with --carry",
+                false => "",
+            };
+            let line = format!(
+                "apply refuses {} without --allow {}{to_carry}",
+                file.display(),
+                words(&refused)
+            );
+            Some(wrapped(&line, "", "").join("\n"))
+        }
+        Some(_) if to_be_carried => Some(SAVED_NOT_CARRIED.to_owned()),
+        None if to_be_carried => Some(TO_BE_CARRIED.to_owned()),
+        _ => None,
     }
 }
