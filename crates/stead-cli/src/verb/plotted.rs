@@ -65,7 +65,9 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     let [path] = paths else {
         return Err(usage("--history draws the epochs of one map: name one"));
     };
-    let newest = open(path)?;
+    // a saved plan has no history
+    let newest = Map::open_uncached(path)?;
+    understood(&newest, path)?;
     let store = Store::new(path, KEEP);
     note_outdated(&store, &newest);
     let mut older: Vec<u64> = store.history()?;

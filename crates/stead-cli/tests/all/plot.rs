@@ -132,6 +132,8 @@ fn a_saved_plan_is_drawn_as_the_map_that_it_makes() {
         assert_eq!(run.code, Some(code), "{}", run.err);
         assert!(run.err.contains(said), "{}", run.err);
     }
+    dir.run(&["plot", "bands", "next.plan", "--history", "-o", "p.svg"])
+        .fails(65, &["next.plan", "a saved plan"]);
 }
 
 #[test]
