@@ -1,10 +1,13 @@
 //! A carry in words and in JSON, and the option that begins one.
 
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 use stead::carry::{self, Carry, State};
 use stead::Map;
 
+use crate::exit::{Failure, Result, NO_INPUT};
 use crate::input::hex;
 
 /// The option of the verbs that make a change.
@@ -20,6 +23,26 @@ impl Begin {
     /// Returns whether the option was given.
     pub fn is_given(&self) -> bool {
         self.carry
+    }
+
+    /// Fails for a first map: no data is there to be carried, so the path is likely a slip.
+    /// `beside` names a map that stands beside it.
+    pub fn refuse_first(&self, map: &Path, beside: Option<&str>) -> Result {
+        if !self.carry {
+            return Ok(());
+        }
+        let failure = Failure::new(
+            NO_INPUT,
+            format_args!(
+                "{}: no map is here, so there is no data to carry; correct the path, or leave \
+                 --carry out to make a first map",
+                map.display()
+            ),
+        );
+        Err(match beside {
+            Some(beside) => failure.and(beside),
+            None => failure,
+        })
     }
 
     /// Returns the map to publish: with a carry where the option is given and copies move.

@@ -38,6 +38,10 @@ const LOOKED_AT: usize = 32;
 pub const TO_BE_CARRIED: &str =
     "a map moves no data: a cache refills itself; to carry the rest, apply --carry";
 
+/// The same when the plan is saved.
+pub const SAVED_NOT_CARRIED: &str =
+    "a map moves no data: a cache refills itself; to carry the rest, plan --carry";
+
 /// What is said last when such a change was applied.
 pub const NOT_CARRIED: &str =
     "readers now look for moved data in its new places: copy it, or see apply --carry";
@@ -154,8 +158,9 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
-    /// What the files around the map say: another map of its cluster, or no history.
-    around: Option<String>,
+    /// What the files around the map say: another map of its cluster, or no history; `None` before
+    /// [`Change::look_around`].
+    pub around: Option<String>,
 }
 
 impl Change {
@@ -238,6 +243,12 @@ impl Change {
                 .retain(|finding| !allowed.lifts(finding.guard));
         }
         Ok(())
+    }
+
+    /// Returns the guards that found something, in the order in which they are shown.
+    pub fn refused_by(&self) -> Vec<Guard> {
+        let found = |guard: &Guard| self.findings.iter().any(|f| f.guard == *guard);
+        Guard::ALL.into_iter().filter(found).collect()
     }
 
     /// Looks at the files around the map, and notes what its author should know. A first map beside

@@ -87,6 +87,32 @@ impl Failure {
         Failure::new(code, format!("{what}: {error}"))
     }
 
+    /// Returns the failure of a change, with its error's words. Where the change needs a carry,
+    /// `carry` says how to begin one.
+    pub fn refused(error: Error, carry: &str) -> Failure {
+        let code = code(&error);
+        let line = match error {
+            // the same as the error's own words, with the options of the program
+            Error::Guarded {
+                file,
+                problem,
+                allow,
+            } => {
+                let carried = match allow.contains(Guard::LeaveData.word()) {
+                    true => format!("{carry}, or, "),
+                    false => String::new(),
+                };
+                format!(
+                    "{}: {problem}; nothing was changed; {carried}if you mean it, add --allow \
+                     {allow}",
+                    file.display()
+                )
+            }
+            error => error.to_string(),
+        };
+        Failure::new(code, line)
+    }
+
     /// Returns the same failure, with `place` before its message.
     pub fn at(mut self, place: &str) -> Failure {
         self.line = self.line.map(|line| format!("{place}: {line}"));
@@ -137,27 +163,7 @@ pub fn note(line: impl Display) {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        let code = code(&error);
-        let line = match error {
-            // the same as the error's own words, with the options of the program
-            Error::Guarded {
-                file,
-                problem,
-                allow,
-            } => {
-                let carried = match allow.contains(Guard::LeaveData.word()) {
-                    true => "begin a carry with --carry, or, ",
-                    false => "",
-                };
-                format!(
-                    "{}: {problem}; nothing was changed; {carried}if you mean it, add --allow \
-                     {allow}",
-                    file.display()
-                )
-            }
-            error => error.to_string(),
-        };
-        Failure::new(code, line)
+        Failure::refused(error, "begin a carry with --carry")
     }
 }
 

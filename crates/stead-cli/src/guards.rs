@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde::Serialize;
-use stead::guard::{needs, Finding, Need, Release};
+use stead::guard::{needs, Finding, Guard, Need, Release};
 use stead::{Allow, Map};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
@@ -12,7 +12,7 @@ use crate::exit::{Failure, Result, CONFLICT, REFUSED};
 pub struct Permit {
     /// Let a change pass that a guard refuses: drop-copies, leave-data, lose-domain, move,
     /// take-back, with commas between them
-    #[arg(long, value_name = "WORDS", value_parser = words, default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "WORDS", value_parser = allowed, default_value = "", hide_default_value = true)]
     allow: Allow,
     /// Publish only if the newest epoch is N; 0 means that there is no map yet
     #[arg(long, value_name = "N", value_parser = crate::input::whole)]
@@ -22,7 +22,7 @@ pub struct Permit {
     readers: Option<Release>,
 }
 
-fn words(text: &str) -> std::result::Result<Allow, String> {
+fn allowed(text: &str) -> std::result::Result<Allow, String> {
     Allow::parse(text).map_err(|error| error.to_string())
 }
 
@@ -72,6 +72,12 @@ impl Permit {
             )),
         }
     }
+}
+
+/// Returns the words that lift these guards, as `--allow` takes them.
+pub fn words(guards: &[Guard]) -> String {
+    let words: Vec<&str> = guards.iter().map(|guard| guard.word()).collect();
+    words.join(",")
 }
 
 /// A finding in JSON.

@@ -9,18 +9,20 @@
 //! `lines` finds the records there. `picture` and `band` draw in text, and `pixels` makes a PNG of
 //! a picture of stead-plot. `down` and `loss` say what the failure of nodes costs. `draft`,
 //! `nodes_table`, `edit` and `rewrite` make and edit fleets, and `suggest` says what a wrong name
-//! may have meant. `carrying` puts a carry into words. `checks` and `epochs` are what `check` and
-//! `history` print; `page` is the page of `report`.
+//! may have meant. `carrying` puts a carry into words, `journaled` reads the journal of `stead-sync
+//! carry`, and `planned` a saved plan. `back` is the command that goes back. `checks` and `epochs`
+//! are what `check` and `history` print; `page` is the page of `report`.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output records pixels | input nodes_table down primaries | carrying text | caps checks epochs explain guards loss | change | page | verb | usage
+//! exit picture progress lines edit | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled text | caps checks epochs explain guards loss | change | back page | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod back;
 mod band;
 mod caps;
 mod carrying;
@@ -34,6 +36,7 @@ mod exit;
 mod explain;
 mod guards;
 mod input;
+mod journaled;
 mod lines;
 mod loss;
 mod nodes_table;
@@ -41,6 +44,7 @@ mod output;
 mod page;
 mod picture;
 mod pixels;
+mod planned;
 mod primaries;
 mod progress;
 mod records;

@@ -9,7 +9,7 @@ use stead::Map;
 use crate::exit::Result;
 use crate::output::{Out, BAD, GOOD};
 use crate::picture::{listed, part, Glyphs};
-use crate::text::Table;
+use crate::text::{count, Table};
 
 /// The columns of a bar.
 const BAR: usize = 20;
@@ -196,7 +196,8 @@ impl<'a> Loss<'a> {
         table.write(out)?;
         if more > 0 {
             out.line(format_args!(
-                "and {more} more nodes, whose reads grow less; --all lists them"
+                "and {}, whose reads grow less; --all lists them",
+                count(more, "more node")
             ))?;
         }
         Ok(())

@@ -76,7 +76,10 @@ pub fn write(map: &Map, out: &mut Out) -> Result {
         legend.push((text, 2 + name.chars().count()));
     }
     if others > 0 {
-        let text = format!("{OTHER} {others} others");
+        let text = match others {
+            1 => format!("{OTHER} 1 other"),
+            _ => format!("{OTHER} {others} others"),
+        };
         let width = text.len();
         legend.push((text, width));
     }

@@ -140,24 +140,25 @@ fn list(flows: &[Flow], copies: u32, all: bool, out: &mut Out) -> Result {
         _ => part(points, copies),
     };
     // nodes that give and get the same, as far as it is shown, stand together: one row for them
-    let sums: Vec<(String, [u128; 2])> = sums
+    let sums: Vec<(String, usize, [u128; 2])> = sums
         .chunk_by(|(_, one), (_, other)| !all && one.map(of) == other.map(of))
         .map(|same| {
             let (name, amounts) = same[0];
             match same.len() {
-                1 => (name.to_owned(), amounts),
-                n => (format!("{name} and {} more", n - 1), amounts),
+                1 => (name.to_owned(), 1, amounts),
+                n => (format!("{name} and {} more", n - 1), n, amounts),
             }
         })
         .collect();
     let shown = shown(sums.len(), most);
     let mut table = Table::new(&["node", "gives", "gets"], &[1, 2]);
-    for (name, [gives, gets]) in &sums[..shown] {
+    for (name, _, [gives, gets]) in &sums[..shown] {
         table.row([name.clone(), of(*gives), of(*gets)]);
     }
     table.write(out)?;
-    if let Some((_, largest)) = sums.get(shown) {
-        let (more, most) = (sums.len() - shown, of(largest[0].max(largest[1])));
+    if let Some((_, _, largest)) = sums.get(shown) {
+        let more: usize = sums[shown..].iter().map(|(_, nodes, _)| nodes).sum();
+        let most = of(largest[0].max(largest[1]));
         out.line(format_args!(
             "and {more} more like these, of at most {most} each: --all"
         ))?;

@@ -66,7 +66,8 @@ fn write_part(label: &str, mut lines: Vec<String>, all: bool, out: &mut Out) -> 
     };
     if more > 0 {
         lines.truncate(LINES);
-        lines.push(format!("and {more} more like these: --all"));
+        let lines_left = count(more, "more line");
+        lines.push(format!("and {lines_left} like these: --all"));
     }
     let mut label = format!("{label:LABEL$}");
     for line in lines {

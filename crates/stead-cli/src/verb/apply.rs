@@ -5,15 +5,17 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stead::guard::LastMove;
+use stead::guard::{Guard, LastMove};
 use stead::store::{Planned, SavedPlan, KEEP};
 use stead::{Error, Map, Store};
 
+use crate::back;
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::output::Out;
+use crate::text::wrapped;
 
 /// Make the first map of a fleet, or update the map to the fleet
 ///
@@ -42,7 +44,8 @@ Exit codes:
   64  wrong usage, or MAP is a symbolic link or a directory
   65  the map or the plan is damaged or of another cluster, or the map is not
       the newest of its history
-  66  the fleet or the directory of MAP is missing
+  66  the fleet or the directory of MAP is missing, or there is no map yet, and
+      --carry is given
   69  a guard refuses the change, or a carry is open; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
@@ -102,7 +105,8 @@ impl Apply {
         // checked even when there is nothing to publish: otherwise a symbolic link would be found
         // only on the day of a change
         store.refuse_symlink()?;
-        let change = if is_plan(&self.fleet)? {
+        let is_plan = is_plan(&self.fleet)?;
+        let change = if is_plan {
             match self.planned(&store, out)? {
                 Some(change) => change,
                 None => return Ok(()),
@@ -114,19 +118,35 @@ impl Apply {
             if let Some(newest) = &newest {
                 understood(newest, &self.map)?;
             }
+            let is_first = newest.is_none();
             let mut change = Change::of(&self.fleet, newest, &self.pace, &self.begin)
                 .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
             change.look_around(&store);
+            if is_first {
+                self.begin
+                    .refuse_first(&self.map, change.around.as_deref())?;
+            }
             change
         };
         let store = self.why.on(store)?;
         let late = match self.begin.is_given() && !change.needed && !self.show.json() {
-            true => too_late(&store, &change.new),
-            false => None,
+            true => self.too_late(&store, &change.new)?,
+            false => Vec::new(),
         };
-        publish(&store, change, &self.permit, &self.show, NOT_CARRIED, out)?;
-        late.map_or(Ok(()), |line| out.line(line))
+        let told = match is_plan {
+            true => Told {
+                to_carry: format!(
+                    "plan again with a carry, `stead plan --carry FLEET {} -o {}`",
+                    self.map.display(),
+                    self.fleet.display()
+                ),
+                not_carried: NOT_CARRIED,
+            },
+            false => Told::of(NOT_CARRIED),
+        };
+        publish(&store, change, &self.permit, &self.show, &told, out)?;
+        late.iter().try_for_each(|line| out.line(line))
     }
 
     /// Returns the change of a saved plan. When it was carried out already, says so and returns
@@ -173,18 +193,37 @@ impl Apply {
         change.progress = store.progress(&change.new);
         Ok(Some(change))
     }
-}
 
-/// Returns a line if the last change moved data without a carry: one that is asked for now comes
-/// too late.
-fn too_late(store: &Store, newest: &Map) -> Option<String> {
-    let LastMove { epoch, before, .. } = uncarried(store, newest)?;
-    (epoch == newest.epoch()).then(|| {
-        format!(
-            "epoch {epoch} moved data without a carry; `stead rollback` goes back to epoch \
-             {before}, and then apply --carry begins one"
-        )
-    })
+    /// Says, if the last change moved data without a carry, that one which is asked for now comes
+    /// too late, and how to begin again.
+    fn too_late(&self, store: &Store, newest: &Map) -> Result<Vec<String>> {
+        let last = uncarried(store, newest).filter(|last| last.epoch == newest.epoch());
+        let Some(LastMove { epoch, before, .. }) = last else {
+            return Ok(Vec::new());
+        };
+        // what apply will be asked for when the map is again as it was
+        let old = store.open_epoch(before)?;
+        let mut again = Change::of(&self.fleet, Some(old), &self.pace, &self.begin)?;
+        again.judge(store)?;
+        let mut refused = again.refused_by();
+        if !refused.contains(&Guard::TakeBack) {
+            // the rollback is the epoch that is taken back
+            refused.insert(0, Guard::TakeBack);
+        }
+        let text = format!(
+            "epoch {epoch} moved data without a carry. If the data is still where epoch {before} \
+             had it, go back, and apply with a carry then"
+        );
+        let apply = format!(
+            "stead apply {} {} --carry{}",
+            self.fleet.display(),
+            self.map.display(),
+            back::allowing(&refused)
+        );
+        let commands = [back::rollback(store, newest, before, "", None), apply];
+        let commands = commands.map(|command| format!("  {command}"));
+        Ok(wrapped(&text, "", "").into_iter().chain(commands).collect())
+    }
 }
 
 /// Returns the last change that moved data, if it was not carried.
@@ -217,14 +256,31 @@ fn is_plan(path: &Path) -> Result<bool> {
     Ok(SavedPlan::is_one(&start))
 }
 
-/// Publishes a change if it is needed and permitted, and reports it. Where data moves and no carry
-/// was asked for, `not_carried` is the last line.
+/// What is said of a change in which data moves without a carry.
+pub struct Told {
+    /// How to begin one, where a guard refuses the change.
+    to_carry: String,
+    /// The last line of the change that was made.
+    not_carried: &'static str,
+}
+
+impl Told {
+    /// Returns what is said by a command that can begin a carry itself.
+    pub fn of(not_carried: &'static str) -> Told {
+        Told {
+            to_carry: "begin a carry with --carry".to_owned(),
+            not_carried,
+        }
+    }
+}
+
+/// Publishes a change if it is needed and permitted, and reports it.
 pub fn publish(
     store: &Store,
     mut change: Change,
     permit: &Permit,
     show: &Show,
-    not_carried: &str,
+    told: &Told,
     out: &mut Out,
 ) -> Result {
     permit.check_readers(&change.new, &store.path().display().to_string())?;
@@ -232,13 +288,15 @@ pub fn publish(
     let report = change.report(show)?;
     if change.needed {
         let store = store.clone().allowing(store.allow().with(permit.allow()));
-        store.publish(change.old.as_ref(), &change.new)?;
+        store
+            .publish(change.old.as_ref(), &change.new)
+            .map_err(|error| Failure::refused(error, &told.to_carry))?;
     }
     let to_be_carried = change.moves_data(&report) && !show.json();
     let written = change
         .write(&report, show, out)
         .and_then(|()| match to_be_carried {
-            true => out.line(format_args!("\n{not_carried}")),
+            true => out.line(format_args!("\n{}", told.not_carried)),
             false => Ok(()),
         })
         .and_then(|()| out.flush());

@@ -1,6 +1,6 @@
 //! `stead carry MAP [STEP]`: takes a carry on by hand.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use super::apply::Why;
 use crate::carrying::{in_words, meaning, state, CarryJson};
 use crate::change::understood;
 use crate::exit::{Failure, Result, USAGE};
+use crate::journaled;
 use crate::output::Out;
 use crate::text::wrapped;
 
@@ -25,7 +26,8 @@ use crate::text::wrapped;
 /// Before next and close, every host must have the present epoch, and must have ended what it began
 /// under an older one: only then are hosts at most one state apart. This program does not know the
 /// hosts, so --confirmed says which epoch they have. `stead-sync carry` does all this, and copies
-/// the data, by itself.
+/// the data, by itself: where it has begun (its journal is MAP.carry), next and close wait until it
+/// has done the work of the state.
 #[derive(Args)]
 #[command(after_help = "\
 Example: add a node, and copy the data before it is read there
@@ -44,6 +46,8 @@ Exit codes:
   65  the map is damaged or not the newest of its history, or the history lacks
       the map where the data was
   66  the map is missing
+  69  a run of stead-sync carry has not done the work of the present state;
+      nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
@@ -104,6 +108,7 @@ impl Carry {
         };
         if step != StepArg::Reverse && before.carry().is_some() {
             self.confirm(before.epoch())?;
+            journaled::refuse_unfinished(&before, &self.map)?;
         }
         let after = self.why.on(store)?.carry(&before, step.step())?;
         let written = self
@@ -170,11 +175,12 @@ impl Carry {
         }
         let [hosts, then] = meaning(&carry);
         let mut told = vec![format!("{hosts}; {then}")];
-        let journal = format!("{}.carry", self.map.display());
-        if Path::new(&journal).exists() {
+        let journal = journaled::path(&self.map);
+        if journal.exists() {
             told.push(format!(
-                "{journal} is the journal of `stead-sync carry`: leave the steps to its run, which \
-                 knows what is copied"
+                "{} is the journal of `stead-sync carry`: leave the steps to its run, which \
+                 knows what is copied",
+                journal.display()
             ));
         }
         let lines = told.iter().flat_map(|text| wrapped(text, "  ", "  "));

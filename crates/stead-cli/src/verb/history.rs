@@ -113,13 +113,18 @@ fn write(epochs: &[Epoch], out: &mut Out) -> Result {
             &who(epoch),
             &epoch.moved_in_words(),
         );
+        let at = start.chars().count();
         // an error is written whole: it says what to do
         let rest = match (&epoch.error, &epoch.change) {
-            (Some(error), _) => error.clone(),
-            (None, Some(change)) => cut(change, columns().saturating_sub(start.chars().count())),
-            (None, None) => "-".to_owned(),
+            (Some(error), _) => vec![error.clone()],
+            (None, Some(change)) => within(change, columns().saturating_sub(at)),
+            (None, None) => vec!["-".to_owned()],
         };
-        out.line(format_args!("{start}{rest}"))?;
+        let indent = " ".repeat(at);
+        let starts = std::iter::once(&start).chain(std::iter::repeat(&indent));
+        for (start, line) in starts.zip(rest) {
+            out.line(format_args!("{start}{line}"))?;
+        }
         if let Some(note) = &epoch.note {
             let indent = " ".repeat(of_epoch + 2);
             for line in wrapped(&visible(note), columns().saturating_sub(of_epoch + 2)) {
@@ -130,13 +135,14 @@ fn write(epochs: &[Epoch], out: &mut Out) -> Result {
     Ok(())
 }
 
-/// Cuts a text that is longer than `most` characters, at least after 20.
-fn cut(text: &str, most: usize) -> String {
-    let (text, most) = (visible(text), most.max(20));
-    if text.chars().count() <= most {
-        return text;
-    }
-    text.chars().take(most - 3).chain("...".chars()).collect()
+/// Breaks a text into lines of at most `most` characters, but of 20 at least. A longer word is cut.
+fn within(text: &str, most: usize) -> Vec<String> {
+    let most = most.max(20);
+    let cut = |line: String| match line.chars().count() <= most {
+        true => line,
+        false => line.chars().take(most - 3).chain("...".chars()).collect(),
+    };
+    wrapped(&visible(text), most).into_iter().map(cut).collect()
 }
 
 /// Breaks a text at spaces into lines of at most `most` characters, where its words allow it.

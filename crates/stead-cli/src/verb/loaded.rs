@@ -10,7 +10,7 @@ use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{joined, over, wrapped, Table};
+use crate::text::{count, joined, over, wrapped, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
@@ -206,7 +206,10 @@ impl<'a> Loaded<'a> {
         bars.write(out)?;
         match self.loads.domains.len().saturating_sub(listed) {
             0 => Ok(()),
-            left => out.line(format!("and {left} more domains; --all shows them")),
+            left => out.line(format!(
+                "and {}; --all shows them",
+                count(left, "more domain")
+            )),
         }
     }
 

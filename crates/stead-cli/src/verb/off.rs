@@ -138,8 +138,12 @@ impl<'a> Off<'a> {
             ))?;
             let epoch = map.epoch();
             match moved {
-                Some(Moved { carried: true, .. }) => out.line(format_args!(
-                    "epoch {epoch} or a later one; a carry has moved its data"
+                Some(Moved {
+                    epoch: begun,
+                    carried: true,
+                }) => out.line(format_args!(
+                    "epoch {epoch} or a later one; a carry of its last keys began in epoch \
+                     {begun}, and is closed"
                 ))?,
                 _ => out.line(format_args!(
                     "epoch {epoch} or a later one, and its data is copied"

@@ -1,16 +1,20 @@
 //! `stead plan FLEET [MAP]`: what `apply` would do, without writing anything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use stead::guard::Guard;
+use stead::report::Report;
 use stead::store::{SavedPlan, KEEP};
 use stead::Store;
 
 use crate::carrying::Begin;
-use crate::change::{understood, Change, Pace, Show, TO_BE_CARRIED};
+use crate::change::{understood, Change, Pace, Show, SAVED_NOT_CARRIED, TO_BE_CARRIED};
 use crate::epochs::not_newest;
-use crate::exit::{note, Failure, Result, DATA};
+use crate::exit::{note, Failure, Result, DATA, USAGE};
+use crate::guards::words;
 use crate::output::Out;
+use crate::text::wrapped;
 
 /// Show what applying a fleet would change; write nothing
 ///
@@ -27,7 +31,7 @@ Exit codes:
   0   done
   64  wrong usage, or FILE is there and is no saved plan
   65  the map is damaged, of another cluster, or not the newest of its history
-  66  the fleet is missing
+  66  the fleet is missing, or there is no map yet, and --carry is given
   69  a carry is open
   74  reading or writing failed
   77  permission denied
@@ -58,6 +62,11 @@ impl Plan {
         if let (Some(old), Some(path)) = (&old, &self.map) {
             understood(old, path)?;
         }
+        if self.map.is_none() && self.begin.is_given() {
+            let problem = "--carry needs MAP, the map by which the data lives now; see --help";
+            return Err(Failure::new(USAGE, problem));
+        }
+        let is_first = old.is_none();
         let change = Change::of(&self.fleet, old, &self.pace, &self.begin);
         let mut change = match &self.map {
             Some(map) => change.map_err(|failure| failure.of_map(map))?,
@@ -67,6 +76,10 @@ impl Plan {
             // plans on copies of a map are common, and need no history
             if change.old.is_none() {
                 change.look_around(store);
+            }
+            if is_first {
+                let around = change.around.as_deref();
+                self.begin.refuse_first(store.path(), around)?;
             }
             // apply refuses these, too
             let refused = change.old.as_ref();
@@ -87,9 +100,34 @@ impl Plan {
             SavedPlan::write(&change.new, output)?;
         }
         change.write(&report, &self.show, out)?;
-        match change.is_to_be_carried(&report) && !self.show.json() {
-            true => out.line(format_args!("\n{TO_BE_CARRIED}")),
-            false => Ok(()),
+        let last = last(&change, &report, self.output.as_deref());
+        match last.filter(|_| !self.show.json()) {
+            Some(line) => out.line(format_args!("\n{line}")),
+            None => Ok(()),
         }
+    }
+}
+
+/// Returns the last line: what is to be done about data that moves. A saved plan gets no carry when
+/// it is applied, and waits for its permission until then.
+fn last(change: &Change, report: &Report, saved: Option<&Path>) -> Option<String> {
+    let refused = change.refused_by();
+    let to_be_carried = change.is_to_be_carried(report);
+    match saved {
+        Some(file) if !refused.is_empty() => {
+            let to_carry = match refused.contains(&Guard::LeaveData) {
+                true => "; to carry the data, plan again with --carry",
+                false => "",
+            };
+            let line = format!(
+                "apply refuses {} without --allow {}{to_carry}",
+                file.display(),
+                words(&refused)
+            );
+            Some(wrapped(&line, "", "").join("\n"))
+        }
+        Some(_) if to_be_carried => Some(SAVED_NOT_CARRIED.to_owned()),
+        None if to_be_carried => Some(TO_BE_CARRIED.to_owned()),
+        _ => None,
     }
 }

@@ -18,7 +18,8 @@ use crate::rewrite;
 ///
 /// The ending of FILE says which: .svg or .png. Pictures are the same on every machine, need no
 /// fonts, and can be told apart without colours. More than 24 nodes are drawn in groups: by when
-/// they came, by their outermost fault domain, or by name.
+/// they came, by their outermost fault domain, or by name. A plan that `stead plan -o` saved stands
+/// for the map that it makes.
 #[derive(Args)]
 #[command(
     disable_help_subcommand = true,
@@ -27,13 +28,15 @@ use crate::rewrite;
 Examples:
   stead plot bands members.map --history -o history.svg
   stead plot moves members.map -o last-change.png
+  stead plot moves members.map next.plan -o next-change.svg
   stead plot distribution members.map names.txt -o names.svg
   stead plot bands --scenario figure-7 --system riak -o growth.svg
 
 Exit codes:
   0   done
   64  wrong usage, such as a FILE that ends neither in .svg nor in .png
-  65  a map is damaged or of another cluster, or a line of the log is wrong
+  65  a map or a plan is damaged or of another cluster, the plan was made on
+      another epoch than OLD, or a line of the log is wrong
   66  a file is missing
   74  reading or writing failed
   77  permission denied
@@ -131,7 +134,8 @@ struct Distribution {
 /// What goes from which node to which between two epochs
 #[derive(Args)]
 struct Moves {
-    /// The old and the new map file, or one map, which is compared with the epoch before it
+    /// The old and the new map file, or one map, which is compared with the epoch before it. NEW
+    /// may be a saved plan
     #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
     maps: Vec<PathBuf>,
     #[command(flatten)]

@@ -21,8 +21,9 @@ use super::locate::FoldArg;
 use super::{ring, simulate};
 use crate::change::understood;
 use crate::epochs::note_outdated;
-use crate::exit::{Failure, Result, FLEET, NO_INPUT, USAGE};
+use crate::exit::{note as say, Failure, Result, FLEET, NO_INPUT, USAGE};
 use crate::input;
+use crate::planned;
 use crate::progress;
 use crate::suggest::hint;
 use crate::text::count;
@@ -32,8 +33,9 @@ pub fn usage(problem: &str) -> Failure {
     Failure::new(USAGE, format!("{problem}; see --help"))
 }
 
+/// Opens a map, or the new map of a saved plan.
 fn open(path: &Path) -> Result<Map> {
-    let map = Map::open_uncached(path)?;
+    let map = planned::open(path)?;
     understood(&map, path)?;
     Ok(map)
 }
@@ -63,7 +65,9 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     let [path] = paths else {
         return Err(usage("--history draws the epochs of one map: name one"));
     };
-    let newest = open(path)?;
+    // a saved plan has no history
+    let newest = Map::open_uncached(path)?;
+    understood(&newest, path)?;
     let store = Store::new(path, KEEP);
     note_outdated(&store, &newest);
     let mut older: Vec<u64> = store.history()?;
@@ -285,12 +289,21 @@ pub fn names(map: &Path, names: &Path, fold: Fold, options: &Options) -> Result<
     Ok(stead_plot::distribution(&of, options))
 }
 
-/// Draws what moves between two maps, or to a map from the epoch before it.
+/// Draws what moves between two maps, to the map of a saved plan from the map that it was made on,
+/// or to a map from the epoch before it.
 pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
     let (old, new) = match paths {
-        [old, new] => (open(old)?, open(new)?),
+        [old, new] => two(old, new)?,
         [path, ..] => {
             let new = open(path)?;
+            if planned::saved(path)?.is_some() {
+                let problem = format!(
+                    "{plan}: is a saved plan, which does not have the map before it; name both: \
+                     `stead plot moves MAP {plan}`",
+                    plan = path.display()
+                );
+                return Err(Failure::new(USAGE, problem));
+            }
             let store = Store::new(path, KEEP);
             note_outdated(&store, &new);
             let before = store.history()?;
@@ -313,6 +326,26 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
             .collect();
         Failure::from(error).at(&names.join(", "))
     })
+}
+
+/// Opens an old and a new map. Says so when they come in the other order: the picture does not
+/// show it.
+fn two(before: &Path, after: &Path) -> Result<(Map, Map)> {
+    let (old, new) = (open(before)?, open(after)?);
+    if planned::saved(after)?.is_some() {
+        planned::made_on(&new, &old, [before, after])?;
+    }
+    if old.map_id() == new.map_id() && old.epoch() > new.epoch() {
+        say(format_args!(
+            "{} is epoch {}, and {} is the older epoch {}: the picture shows the way back; the old \
+             map comes first",
+            before.display(),
+            old.epoch(),
+            after.display(),
+            new.epoch()
+        ));
+    }
+    Ok((old, new))
 }
 
 /// Draws the fault domains of a map.

@@ -8,16 +8,17 @@ use clap::Args;
 use stead::load::{Loads, Reads};
 use stead::path::Fold;
 use stead::report::{Ask, Report as Facts};
-use stead::store::{SavedPlan, KEEP};
+use stead::store::KEEP;
 use stead::{Error, Map, Store};
 
 use super::load;
 use super::locate::FoldArg;
 use crate::change::{understood, Change};
 use crate::epochs::{damaged_epoch, epochs, note_outdated};
-use crate::exit::{Failure, Result, DATA, USAGE};
+use crate::exit::{Failure, Result, USAGE};
 use crate::output::Out;
 use crate::page;
+use crate::planned::{made_on, saved};
 use crate::rewrite;
 
 /// Write a page that shows a map, or a change, in a browser
@@ -197,47 +198,6 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         &outdated,
     );
     Ok(page?)
-}
-
-/// Checks that a plan was made on this map: from another epoch it would look like another change.
-fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
-    let is_other = plan.name() != old.name() || plan.map_id() != old.map_id();
-    // another cluster is told of later
-    if is_other || plan.parent() == old.digest() {
-        return Ok(());
-    }
-    let before = plan.epoch().saturating_sub(1);
-    if plan.digest() == old.digest() {
-        return Err(Failure::new(
-            DATA,
-            format_args!(
-                "{}: {map} is the map of this plan already, so nothing is left to show; if the \
-                 plan was carried out, name the epoch before, {map}.history/{before}",
-                file.display(),
-                map = map.display()
-            ),
-        ));
-    }
-    Err(Failure::new(
-        DATA,
-        format_args!(
-            "{}: the plan was made on epoch {before}, and {map} is epoch {}: name that epoch, such \
-             as {map}.history/{before}, or plan again",
-            file.display(),
-            old.epoch(),
-            map = map.display()
-        ),
-    ))
-}
-
-/// Returns the map of a saved plan; `None` if the file is none.
-fn saved(path: &Path) -> Result<Option<Map>> {
-    let mut start = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    match read {
-        Ok(()) if SavedPlan::is_one(&start) => Ok(Some(SavedPlan::read(path)?.new)),
-        _ => Ok(None), // what is wrong with the file is known when it is opened as a map
-    }
 }
 
 /// Returns the name of a file without its directories, which are nobody's business.

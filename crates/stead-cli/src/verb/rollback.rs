@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use stead::carry::State;
 use stead::guard::{Guard, LastMove};
 use stead::plan::Amounts;
 use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
-use super::apply::{publish, uncarried, Why};
-use crate::carrying::Begin;
+use super::apply::{publish, uncarried, Told, Why};
+use crate::back;
+use crate::carrying::{state, Begin};
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED_BACK, TO_BE_CARRIED_BACK};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
@@ -96,6 +98,10 @@ impl Rollback {
             true => looks_elsewhere(&store, &change),
             false => Vec::new(),
         };
+        let states = match self.show.json() {
+            true => Vec::new(),
+            false => in_a_carry(&store, self.epoch, &change),
+        };
         if self.dry_run {
             change.judge(&store)?;
             let report = change.report(&self.show)?;
@@ -104,10 +110,13 @@ impl Rollback {
                 out.line(format_args!("\n{TO_BE_CARRIED_BACK}"))?;
             }
         } else {
-            let said = NOT_CARRIED_BACK;
-            publish(&store, change, &self.permit, &self.show, said, out)?;
+            let told = Told::of(NOT_CARRIED_BACK);
+            publish(&store, change, &self.permit, &self.show, &told, out)?;
         }
-        late.iter().try_for_each(|line| out.line(line))?;
+        states
+            .iter()
+            .chain(&late)
+            .try_for_each(|line| out.line(line))?;
         // only a dry run has lines here, so that a failure to write them means nothing for the map
         if !both.is_empty() && needed {
             out.line("")?;
@@ -177,8 +186,43 @@ fn looks_elsewhere(store: &Store, change: &Change) -> Vec<String> {
         "epoch {epoch} moved data without a carry. If the data is still where epoch {before} had \
          it, this carry looks for it at the wrong places: then reverse it, close it, and go back by"
     );
-    let map = store.path().display();
-    let command = format!("  stead rollback {map} {before} --exact --allow leave-data");
+    let old = change.old.as_ref().unwrap_or(&change.new);
+    // the carry that was reversed is then the last change
+    let command = back::rollback(store, old, before, "", Some(Guard::LeaveData));
     let lines = wrapped(&text, "", "").into_iter();
-    lines.chain([command]).collect()
+    lines.chain([format!("  {command}")]).collect()
+}
+
+/// Says, if the epoch is a state of a carry, which epoch has the places from before the carry. Such
+/// an epoch has the new map in it, whichever places hosts read in that state.
+fn in_a_carry(store: &Store, epoch: u64, change: &Change) -> Vec<String> {
+    let asked = store.open_epoch(epoch).ok();
+    let Some(carry) = asked.and_then(|map| map.carry()) else {
+        return Vec::new();
+    };
+    let from = store.open_epoch(carry.from_epoch).ok();
+    let Some(from) = from.filter(|from| from.digest() == carry.from_digest) else {
+        return Vec::new();
+    };
+    let reads_new = matches!(carry.state, State::BothNewFirst | State::New);
+    if change.needed && reads_new {
+        return Vec::new();
+    }
+    let (state, before) = (state(&carry), carry.from_epoch);
+    let text = format!(
+        "epoch {epoch} is in the state {state} of the carry from epoch {before}, and has the \
+         places to which that carry brought the data. Those from before the carry are in epoch \
+         {before}"
+    );
+    let (text, command) = match change.needed {
+        true => (text, None),
+        false if from.same(&change.new) => (text, None),
+        false => (
+            format!("{text}: to go back to them"),
+            Some(back::rollback(store, &change.new, before, " --carry", None)),
+        ),
+    };
+    let command = command.map(|command| format!("  {command}"));
+    let lines = wrapped(&text, "", "").into_iter();
+    lines.chain(command).collect()
 }

@@ -320,8 +320,8 @@ fn pins(map: &Map, profile: &Profile, shown: &Shown, most: usize, out: &mut Out)
     }
     out.line("")?;
     table.write(out)?;
-    rest(shown.policies.len(), most, "policies", out)?;
-    rest(shown.pins.len(), most, "pins", out)
+    rest(shown.policies.len(), most, ["policy", "policies"], out)?;
+    rest(shown.pins.len(), most, ["pin", "pins"], out)
 }
 
 fn partners(shown: &Shown, most: usize, out: &mut Out) -> Result {
@@ -336,13 +336,14 @@ fn partners(shown: &Shown, most: usize, out: &mut Out) -> Result {
     }
     out.line("")?;
     table.write(out)?;
-    rest(shown.partners.len(), most, "partners", out)
+    rest(shown.partners.len(), most, ["partner", "partners"], out)
 }
 
-/// Says how many things of a list were not written.
-fn rest(all: usize, most: usize, what: &str, out: &mut Out) -> Result {
+/// Says how many things of a list were not written. They are named as one and as several.
+fn rest(all: usize, most: usize, [one, several]: [&str; 2], out: &mut Out) -> Result {
     match all.saturating_sub(most) {
         0 => Ok(()),
-        more => out.line(format_args!("and {more} more {what}; --all lists them")),
+        1 => out.line(format_args!("and 1 more {one}; --all lists it")),
+        more => out.line(format_args!("and {more} more {several}; --all lists them")),
     }
 }

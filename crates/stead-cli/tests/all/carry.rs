@@ -95,6 +95,40 @@ fn a_forgotten_carry_is_refused_after_one_that_was_carried() {
 }
 
 #[test]
+fn a_saved_plan_without_a_carry_is_told_to_be_planned_again() {
+    let place = opened();
+    for name in ["next", "next", "next", "close"] {
+        step(&place, name);
+    }
+    place.write("four.toml", THREE.replace("]\n", ", {name = 'd'}]\n"));
+    // a saved plan begins no carry when it is applied: both commands say that before and after
+    let saved = place.good(&["plan", "four.toml", "m.map", "-o", "p.plan"]);
+    let last = "\napply refuses p.plan without --allow leave-data; to carry the data, plan again\n\
+                with --carry\n";
+    assert!(saved.ends_with(last), "{saved}");
+    place.run(&["apply", "p.plan", "m.map"]).bad(
+        69,
+        &[
+            "25.00 % of all copies without a carry",
+            "; nothing was changed; plan again with a carry, `stead plan --carry FLEET m.map -o \
+             p.plan`, or, if you mean it, add --allow leave-data\n",
+        ],
+    );
+    // as it says
+    let again = ["plan", "--carry", "four.toml", "m.map", "-o", "p.plan"];
+    let saved = place.good(&again);
+    assert!(
+        !saved.contains("leave-data") && !saved.contains("refuses"),
+        "{saved}"
+    );
+    let done = place.good(&["apply", "p.plan", "m.map"]);
+    assert!(
+        done.contains("a carry begins (old, from epoch 6)"),
+        "{done}"
+    );
+}
+
+#[test]
 fn a_carry_after_a_change_without_one_is_told_where_it_looks_for_data() {
     let place = Place::new();
     place.write("two.toml", TWO);
@@ -115,6 +149,122 @@ fn a_carry_after_a_change_without_one_is_told_where_it_looks_for_data() {
     place.good(&back);
 }
 
+/// Runs the commands of these lines that are indented, and returns them.
+fn run_commands(place: &Place, said: &str) -> Vec<String> {
+    let commands = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("  stead "));
+    let run = |command: &str| {
+        place.good(&command.split(' ').collect::<Vec<_>>());
+        command.to_owned()
+    };
+    commands.map(run).collect()
+}
+
+/// Two fleets, of which the second has a zone more, in zones.toml and more.toml; zones.toml is
+/// applied.
+fn zoned() -> Place {
+    let place = Place::new();
+    let node = |name: &str| format!("{{name = '{name}1', labels = {{zone = '{name}'}}}}, ");
+    let fleet = |zones: [&str; 3]| {
+        let nodes = zones.map(|zone| node(zone) + &node(zone).replace('1', "2"));
+        format!(
+            "name = 'm'\nspread = ['zone']\nnode = [{}]\n",
+            nodes.concat()
+        )
+    };
+    let three = fleet(["a", "b", "c"]);
+    place.write("more.toml", &three);
+    place.write(
+        "zones.toml",
+        three.split("{name = 'c1'").next().unwrap().to_owned() + "]\n",
+    );
+    place.good(&["apply", "zones.toml", "m.map"]);
+    place
+}
+
+#[test]
+fn commands_to_go_back_have_the_words_that_the_guards_ask_for() {
+    // a carry that is asked for too late
+    let place = zoned();
+    place.good(&["apply", "more.toml", "m.map"]);
+    let said = place.good(&["apply", "more.toml", "m.map", "--carry"]);
+    let ran = run_commands(&place, &said);
+    let back = "rollback m.map 1 --exact --allow lose-domain";
+    let again = "apply more.toml m.map --carry --allow take-back";
+    assert_eq!(ran, [back, again], "{said}");
+    assert!(place
+        .good(&["carry", "m.map"])
+        .contains("carry old, from epoch 3"));
+    // a carry back that looks at the wrong places
+    let place = zoned();
+    place.good(&["apply", "more.toml", "m.map"]);
+    let carried = [
+        "rollback",
+        "m.map",
+        "1",
+        "--carry",
+        "--allow",
+        "lose-domain",
+    ];
+    let said = place.good(&carried);
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
+    let back = "rollback m.map 1 --exact --allow lose-domain,leave-data";
+    assert_eq!(run_commands(&place, &said), [back], "{said}");
+}
+
+#[test]
+fn going_back_to_a_state_of_a_carry_names_the_epoch_with_the_old_places() {
+    let place = zoned();
+    place.good(&["apply", "more.toml", "m.map", "--carry"]);
+    for name in ["next", "next", "next", "close"] {
+        step(&place, name);
+    }
+    for (epoch, state) in [(2, "old"), (3, "both_old_first"), (5, "new")] {
+        for more in [&["--exact"][..], &["--exact", "--dry-run"], &["--least"]] {
+            let epoch = &epoch.to_string();
+            let said = place.good(&[&["rollback", "m.map", epoch][..], more].concat());
+            let told = format!(
+                "epoch {epoch} is in the state {state} of the carry from epoch 1, and has the \
+                 places to which that carry brought the data. Those from before the carry are in \
+                 epoch 1: to go back to them\n"
+            );
+            assert!(said.contains("nothing to do, epoch 6"), "{said}");
+            let one_line = said.replace('\n', " ");
+            assert!(one_line.contains(told.trim_end()), "{said}");
+        }
+        let json = place.good(&["rollback", "m.map", &epoch.to_string(), "--exact", "--json"]);
+        assert!(!json.contains("in the state"), "{json}");
+    }
+    // after another change, the state has the new places, too
+    let more = std::fs::read_to_string(place.file("more.toml")).unwrap();
+    place.write("four.toml", more.replace("'b2'", "'b3'"));
+    place.good(&["apply", "four.toml", "m.map", "--allow", "leave-data"]);
+    let said = place.good(&["rollback", "m.map", "3", "--exact", "--dry-run"]);
+    let one_line = said.replace('\n', " ");
+    assert!(
+        one_line.contains("from before the carry are in epoch 1  "),
+        "{said}"
+    );
+    assert!(!said.contains("stead rollback"), "{said}");
+    let said = place.good(&["rollback", "m.map", "5", "--exact", "--dry-run"]);
+    assert!(!said.contains("in the state"), "{said}");
+    let back = ["rollback", "m.map", "6", "--exact", "--allow", "leave-data"];
+    place.good(&back);
+    let said = place.good(&["rollback", "m.map", "3", "--exact"]);
+    let back = "rollback m.map 1 --exact --carry --allow lose-domain";
+    assert_eq!(run_commands(&place, &said), [back]);
+    // of a carry that is closed when it was reversed, the old places are the present ones
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
+    let said = place.good(&["rollback", "m.map", "9", "--exact", "--dry-run"]);
+    assert!(
+        said.contains("epoch 9 is in the state old of the carry from epoch 8"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
     let place = opened();
@@ -128,6 +278,63 @@ fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
         let said = place.good(words);
         assert!(said.contains(told), "{said}");
     }
+}
+
+#[test]
+fn a_step_by_hand_is_refused_while_a_run_has_not_done_the_work_of_the_state() {
+    let place = opened();
+    let map_id = place.json(&["history", "m.map", "--json"])["map_id"].clone();
+    let from = place.json(&["carry", "m.map", "--json"])["carry"]["from_digest"].clone();
+    let (map_id, from) = (map_id.as_str().unwrap(), from.as_str().unwrap());
+    let mut journal = format!("00000000 begin {map_id} {from}\n");
+    let refused = |place: &Place, step: &str, epoch: u64, state: &str, pass: &str| {
+        let before = place.contents();
+        let line = format!(
+            "stead: m.map: m.map.carry is the journal of `stead-sync carry run`, which has not \
+             done all work of the state {state} (the pass {pass}); nothing was changed; let the \
+             run go on, or, if your own tools have done the work, remove the journal first\n"
+        );
+        place
+            .run(&["carry", "m.map", step, "--confirmed", &epoch.to_string()])
+            .bad(69, &[&line]);
+        assert!(place.contents() == before);
+    };
+    // nothing is copied in the first state
+    place.write("m.map.carry", &journal);
+    step(&place, "next");
+    for (epoch, name, state, pass) in [
+        (3, "next", "both_old_first", "verify"),
+        (4, "next", "both_new_first", "check"),
+        (5, "close", "new", "remove"),
+    ] {
+        // the pass of an earlier epoch says nothing, and neither does one before the last
+        journal += &format!("00000000 passed {pass} 2\n00000000 passed copy {epoch}\n");
+        place.write("m.map.carry", &journal);
+        refused(&place, name, epoch, state, pass);
+        journal += &format!("00000000 passed {pass} {epoch}\n");
+        place.write("m.map.carry", journal.clone() + "00000000 again\n");
+        refused(&place, name, epoch, state, pass);
+        place.write("m.map.carry", &journal);
+        step(&place, name);
+    }
+    // the journal of another carry, or none
+    let place = opened();
+    place.write("m.map.carry", format!("00000000 begin {map_id} {map_id}\n"));
+    step(&place, "next");
+    step(&place, "next");
+    place.write("m.map.carry", format!("00000000 begin {map_id} {from}\n"));
+    refused(&place, "next", 4, "both_new_first", "check");
+    // turning round is possible at any time; what was copied is removed before the end
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "next");
+    refused(&place, "close", 6, "old", "remove");
+    std::fs::remove_file(place.file("m.map.carry")).unwrap();
+    step(&place, "close");
+    // a carry that was turned round at once has copied nothing
+    let place = opened();
+    place.write("m.map.carry", format!("00000000 begin {map_id} {from}\n"));
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
 }
 
 #[test]
@@ -219,7 +426,10 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
     step(&place, "close");
     let said = place.good(&["check", "m.map", "--off", "b"]);
     assert!(
-        said.ends_with("or a later one; a carry has moved its data\n"),
+        // what happened by hand in between is known to nobody here
+        said.ends_with(
+            "epoch 6 or a later one; a carry of its last keys began in epoch 2, and is closed\n"
+        ),
         "{said}"
     );
     let json = place.good(&["check", "m.map", "--off", "b", "--json"]);
@@ -327,8 +537,39 @@ fn a_plan_says_that_data_is_to_be_carried_and_may_begin_the_carry() {
     // where no copy moves, there is nothing to carry
     let fresh = Place::new();
     fresh.write("two.toml", TWO);
+    fresh.good(&["apply", "two.toml", "m.map"]);
     fresh.good(&["apply", "two.toml", "m.map", "--carry"]);
     assert!(fresh.good(&["carry", "m.map"]).contains("no carry is open"));
+}
+
+#[test]
+fn a_carry_to_a_first_map_is_refused_as_a_slip_of_the_path() {
+    let place = Place::new();
+    place.write("two.toml", TWO);
+    let before = place.contents();
+    let line = "m.map: no map is here, so there is no data to carry; correct the path, or leave \
+                --carry out to make a first map";
+    let verbs = [
+        &["apply", "two.toml", "m.map", "--carry"][..],
+        &["apply", "two.toml", "m.map", "--carry", "--json"],
+        &["plan", "two.toml", "m.map", "--carry"],
+        &["plan", "two.toml", "m.map", "--carry", "-o", "p.plan"],
+    ];
+    for verb in verbs {
+        place.run(verb).bad(66, &[&format!("{line}\n")]);
+    }
+    place.run(&["plan", "two.toml", "--carry"]).bad(
+        64,
+        &["--carry needs MAP, the map by which the data lives now"],
+    );
+    assert!(place.contents() == before, "they were refused");
+    // the right map is named where it stands beside
+    place.good(&["apply", "two.toml", "right.map"]);
+    let beside = "; right.map beside it is a map of m, at epoch 1: is the name m.map a slip?\n";
+    for verb in verbs {
+        place.run(verb).bad(66, &[line, beside]);
+    }
+    assert!(!place.file("m.map").exists() && !place.file("p.plan").exists());
 }
 
 #[test]

@@ -235,8 +235,9 @@ fn a_change_that_moves_data_without_a_carry_is_told_however_it_is_made() {
     assert!(said.ends_with("copy it, or see apply --carry\n"), "{said}");
     // a carry that is asked for now comes too late
     let said = place.good(&["apply", "next.toml", "m.map", "--carry"]);
-    let hint = "\nepoch 2 moved data without a carry; `stead rollback` goes back to epoch 1, and \
-                then apply --carry begins one\n";
+    let hint = "\nepoch 2 moved data without a carry. If the data is still where epoch 1 had it,\n\
+                go back, and apply with a carry then\n  stead rollback m.map 1 --exact\n  \
+                stead apply next.toml m.map --carry --allow take-back\n";
     assert!(said.ends_with(hint), "{said}");
     let said = place.good(&["apply", "next.toml", "m.map"]);
     assert!(!said.contains("without a carry"), "{said}");

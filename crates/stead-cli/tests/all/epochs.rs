@@ -129,16 +129,22 @@ fn the_history_tells_when_who_what_and_why_within_80_columns() {
         &["rollback", "m.map", "1", "--note", "n3 was too slow"],
     );
     let text = as_anna(&dir, &["history", "m.map"]);
+    let indent = " ".repeat(46);
     assert_eq!(
         text,
-        "m: epoch 3 is current (*)\n\
+        format!(
+            "m: epoch 3 is current (*)\n\
          epoch  time (UTC)        who           moved  change\n    \
              1  2026-11-22 21:09  anna@ops1    0.00 %  first map, 3 nodes\n    \
-             2  2026-11-22 21:09  anna@ops1   33.33 %  +n3, +n4, n1 1 -> 2, labels of ...\n       \
+             2  2026-11-22 21:09  anna@ops1   33.33 %  +n3, +n4, n1 1 -> 2, labels of 3\n{indent}\
+                nodes, spread none -> zone\n       \
                 room for Black Friday, ticket 4711; the two new ones stand in the old\n       \
                 rack of the mail servers\n  \
-           * 3  2026-11-22 21:09  anna@ops1   33.33 %  back to epoch 1: -n3, -n4, n1 2...\n       \
+           * 3  2026-11-22 21:09  anna@ops1   33.33 %  back to epoch 1: -n3, -n4, n1 2 ->\n{indent}\
+                1, labels of 3 nodes, spread zone\n{indent}\
+                -> none\n       \
                 n3 was too slow\n"
+        )
     );
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     let json = dir.run(&["history", "m.map", "--json"]).json();
@@ -164,6 +170,26 @@ fn the_history_tells_when_who_what_and_why_within_80_columns() {
         .fails(64, &["the note has a control character"]);
     let line = std::fs::read_to_string(dir.path("m.map.history/log")).unwrap();
     assert_eq!(line, "\u{0}torn");
+}
+
+#[test]
+fn the_history_tells_how_a_carry_ended_within_80_columns() {
+    let dir = Dir::new();
+    dir.write("f.toml", weighted([1, 1, 1, 0, 0], ""));
+    as_anna(&dir, &["apply", "f.toml", "m.map"]);
+    let more = "[[node]]\nname = \"photos-7\"\n[[node]]\nname = \"photos-8\"\n";
+    dir.write("f.toml", weighted([1, 1, 1, 0, 0], more));
+    as_anna(&dir, &["apply", "f.toml", "m.map", "--carry"]);
+    as_anna(&dir, &["carry", "m.map", "reverse"]);
+    as_anna(&dir, &["carry", "m.map", "close", "--confirmed", "3"]);
+    let text = as_anna(&dir, &["history", "m.map"]);
+    let of_last = text.split("* 4").nth(1).unwrap();
+    let words: Vec<&str> = of_last.split_whitespace().collect();
+    assert!(
+        words.ends_with(&["carry:", "closed", "(reversed)"]),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
 }
 
 #[test]

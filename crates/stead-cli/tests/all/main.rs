@@ -14,6 +14,7 @@ mod epochs;
 mod failing_calls;
 mod guards;
 mod keys;
+mod limits;
 mod load;
 mod looks;
 mod manual;

@@ -87,6 +87,66 @@ fn epochs_of_a_map_that_is_not_the_newest_are_drawn_with_a_note() {
 }
 
 #[test]
+fn a_saved_plan_is_drawn_as_the_map_that_it_makes() {
+    let dir = maps();
+    dir.write(
+        "fleet.toml",
+        THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
+    );
+    dir.run(&["plan", "fleet.toml", "m.map", "-o", "next.plan"])
+        .ok();
+    let kinds: [&[&str]; 5] = [
+        &["moves", "m.map", "NEW"],
+        &["shares", "NEW", "--before", "m.map"],
+        &["bands", "m.map", "NEW"],
+        &["domains", "NEW"],
+        &["ring", "NEW"],
+    ];
+    let plot = |kind: &[&str], new: &str| {
+        let of = |word: &&str| if *word == "NEW" { new } else { word }.to_owned();
+        let kind: Vec<String> = kind.iter().map(of).collect();
+        let kind: Vec<&str> = kind.iter().map(String::as_str).collect();
+        let run = dir.run(&[&["plot"], &kind[..], &["-o", "-"]].concat()).ok();
+        run.text().to_owned()
+    };
+    let planned = kinds.map(|kind| plot(kind, "next.plan"));
+    std::fs::copy(dir.path("m.map"), dir.path("old.map")).unwrap();
+    dir.run(&["apply", "next.plan", "m.map"]).ok();
+    std::fs::rename(dir.path("m.map"), dir.path("new.map")).unwrap();
+    std::fs::rename(dir.path("old.map"), dir.path("m.map")).unwrap();
+    assert_eq!(kinds.map(|kind| plot(kind, "new.map")), planned);
+    for (code, arguments, said) in [
+        (
+            64,
+            &["next.plan"][..],
+            "next.plan: is a saved plan, which does not have the map before it; name both: `stead \
+             plot moves MAP next.plan`\n",
+        ),
+        (
+            65,
+            &["m.map.history/1", "next.plan"],
+            "next.plan: the plan was made on epoch 2, and m.map.history/1 is epoch 1",
+        ),
+    ] {
+        let run = dir.run(&[&["plot", "moves"], arguments, &["-o", "p.svg"]].concat());
+        assert_eq!(run.code, Some(code), "{}", run.err);
+        assert!(run.err.contains(said), "{}", run.err);
+    }
+    dir.run(&["plot", "bands", "next.plan", "--history", "-o", "p.svg"])
+        .fails(65, &["next.plan", "a saved plan"]);
+}
+
+#[test]
+fn maps_in_the_wrong_order_are_drawn_with_a_note() {
+    let dir = maps();
+    let arguments = ["plot", "moves", "m.map", "m.map.history/1", "-o", "p.svg"];
+    let run = dir.run(&arguments);
+    let note = "stead: m.map is epoch 2, and m.map.history/1 is the older epoch 1: the picture \
+                shows the way back; the old map comes first\n";
+    assert_eq!((run.code, run.err.as_str()), (Some(0), note));
+}
+
+#[test]
 fn a_png_has_text_without_fonts_of_the_system() {
     let dir = maps();
     let plot = |title: &str| {

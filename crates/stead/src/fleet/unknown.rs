@@ -29,11 +29,11 @@ pub(super) fn unknown_key(key: &str, place: &str, known: &[&str], json: bool) ->
         "unknown key `{}` in {place}; known keys: {}{}",
         shown(key),
         known.join(", "),
-        advice(key, known, json).unwrap_or_default()
+        advice(key, place, known, json).unwrap_or_default()
     )
 }
 
-fn advice(key: &str, known: &[&str], json: bool) -> Option<String> {
+fn advice(key: &str, place: &str, known: &[&str], json: bool) -> Option<String> {
     if known == TOP_KEYS {
         return match key {
             "nodes" | "server" | "servers" if json => Some("; write the nodes as `node`"),
@@ -47,8 +47,12 @@ fn advice(key: &str, known: &[&str], json: bool) -> Option<String> {
     }
     if TOP_KEYS.contains(&key) {
         // the most common case in TOML: a key of the fleet below the header of a table
-        return (!json)
-            .then(|| "; keys of the fleet itself must come before the first [[...]]".to_owned());
+        return (!json).then(|| match place.starts_with("[[") {
+            true => "; keys of the fleet itself must come before the first [[...]]".to_owned(),
+            false => format!(
+                "; what stands below the line {place} belongs to {place}, so move `{key}` above it"
+            ),
+        });
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let own = known == NODE_KEYS && key.bytes().all(plain) && !resembles_one_of(key, known);

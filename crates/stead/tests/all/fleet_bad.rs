@@ -143,6 +143,19 @@ const TOML: &[Bad] = &[
         "unknown key `replicas` in [[node]]; known keys: name, weight, labels, attributes, formerly; keys of the \
          fleet itself must come before the first [[...]]",
     ),
+    (
+        "name = 'm'\n[guard]\ncarry = true\nnode = [{name = 'a'}]\n",
+        4,
+        "unknown key `node` in [guard]; known keys: move, carry, first_map; what stands below the \
+         line [guard] belongs to [guard], so move `node` above it",
+    ),
+    (
+        "[guard]\ncarry = true\nname = 'm'\nNODE",
+        3,
+        "unknown key `name` in [guard]; known keys: move, carry, first_map; what stands below the \
+         line [guard] belongs to [guard], so move `name` above it",
+    ),
+    ("name = 'm'\n[guard]\nmoves = '5%'\nNODE", 3, "unknown key `moves` in [guard]; known keys: move, carry, first_map"),
     ("name = 'm'\nNODE\nweight = 1.0000001", 5, "weight 1.0000001 has 7 places; at most 6 are \
         exact here"),
     ("name = 'm'\nNODE\nweight = 1000000.000001", 5, "weight 1000000.000001 is above 1000000, the \

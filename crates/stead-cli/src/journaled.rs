@@ -1,0 +1,99 @@
+//! What the journal of `stead-sync carry run`, beside a map, says about a step that somebody takes
+//! by hand.
+//!
+//! Only words of its lines are looked for, behind their checksums: `begin MAP-ID FROM-DIGEST` names
+//! the carry, and `passed PASS EPOCH` says that a pass is done. A journal that is not whole says
+//! less, so the step is refused rather than taken.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use stead::carry::{Carry, State};
+use stead::{Error, Map};
+
+use crate::exit::{Failure, Result, REFUSED};
+use crate::input::hex;
+
+/// Returns where the journal of a map is, unless the file of the carry says another place.
+pub fn path(map: &Path) -> PathBuf {
+    let mut name = map.as_os_str().to_owned();
+    name.push(".carry");
+    name.into()
+}
+
+/// Fails if a run of `stead-sync carry` has begun the carry that is open in a map, and has not done
+/// the work of the present state.
+pub fn refuse_unfinished(map: &Map, file: &Path) -> Result {
+    let Some((carry, pass)) = map
+        .carry()
+        .and_then(|carry| Some((carry, work(map, &carry)?)))
+    else {
+        return Ok(());
+    };
+    let journal = path(file);
+    let Some(story) = Story::read(&journal)? else {
+        return Ok(());
+    };
+    let name = format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest));
+    if story.carry != name || story.passed.contains(&format!("{pass} {}", map.epoch())) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        REFUSED,
+        format_args!(
+            "{}: {} is the journal of `stead-sync carry run`, which has not done all work of the \
+             state {} (the pass {pass}); nothing was changed; let the run go on, or, if your own \
+             tools have done the work, remove the journal first",
+            file.display(),
+            journal.display(),
+            carry.state.word()
+        ),
+    ))
+}
+
+/// Returns the pass without which the next step would lose data or leave copies behind, if a state
+/// has one.
+fn work(map: &Map, carry: &Carry) -> Option<&'static str> {
+    match (carry.state, carry.reverse) {
+        (State::BothOldFirst, false) => Some("verify"),
+        (State::BothNewFirst, false) => Some("check"),
+        (State::New, _) => Some("remove"),
+        // a carry that was turned round in its first state has copied nothing
+        (State::Old, true) if map.epoch() > carry.from_epoch + 2 => Some("remove"),
+        _ => None,
+    }
+}
+
+/// What a journal says.
+#[derive(Default)]
+struct Story {
+    /// the carry that it is about
+    carry: String,
+    /// the passes that are done, with the epochs that they were done in
+    passed: BTreeSet<String>,
+}
+
+impl Story {
+    /// Reads a journal; `None` when there is none.
+    fn read(path: &Path) -> Result<Option<Story>> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(|error| Error::io("open", path, error))?,
+        };
+        let mut story = Story::default();
+        for line in BufReader::new(file).split(b'\n') {
+            let line = line.map_err(|error| Error::io("read", path, error))?;
+            // eight digits and a space
+            let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default());
+            match line.split_once(' ') {
+                Some(("begin", carry)) => story.carry = carry.to_owned(),
+                Some(("passed", pass)) => _ = story.passed.insert(pass.to_owned()),
+                None if line == "again" => story.passed.clear(),
+                _ => {}
+            }
+        }
+        Ok(Some(story))
+    }
+}

@@ -1,0 +1,59 @@
+//! A saved plan in the place of a map: the map that it will make.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use stead::store::SavedPlan;
+use stead::Map;
+
+use crate::exit::{Failure, Result, DATA};
+
+/// Opens a map, or the new map of a saved plan.
+pub fn open(path: &Path) -> Result<Map> {
+    match saved(path)? {
+        Some(map) => Ok(map),
+        None => Ok(Map::open_uncached(path)?),
+    }
+}
+
+/// Checks that a plan was made on this map: from another epoch it would look like another change.
+pub fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
+    let is_other = plan.name() != old.name() || plan.map_id() != old.map_id();
+    // another cluster is told of later
+    if is_other || plan.parent() == old.digest() {
+        return Ok(());
+    }
+    let before = plan.epoch().saturating_sub(1);
+    if plan.digest() == old.digest() {
+        return Err(Failure::new(
+            DATA,
+            format_args!(
+                "{}: {map} is the map of this plan already, so nothing is left to show; if the \
+                 plan was carried out, name the epoch before, {map}.history/{before}",
+                file.display(),
+                map = map.display()
+            ),
+        ));
+    }
+    Err(Failure::new(
+        DATA,
+        format_args!(
+            "{}: the plan was made on epoch {before}, and {map} is epoch {}: name that epoch, such \
+             as {map}.history/{before}, or plan again",
+            file.display(),
+            old.epoch(),
+            map = map.display()
+        ),
+    ))
+}
+
+/// Returns the map of a saved plan; `None` if the file is none.
+pub fn saved(path: &Path) -> Result<Option<Map>> {
+    let mut start = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    match read {
+        Ok(()) if SavedPlan::is_one(&start) => Ok(Some(SavedPlan::read(path)?.new)),
+        _ => Ok(None), // what is wrong with the file is known when it is opened as a map
+    }
+}
