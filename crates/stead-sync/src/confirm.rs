@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::hub::{hex, Head, Host};
+use crate::hub::{hex, short, Head, Host};
+
+/// How many hosts a message names.
+const NAMED: usize = 5;
 
 /// The state of a host. The worst state comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -98,6 +101,45 @@ pub fn lacking<'a>(hosts: &'a [Host], head: Option<&Head>, epoch: u64) -> Vec<&'
         (epoch..=newest).contains(&report.epoch) && !line.is_fork(host)
     };
     hosts.iter().filter(|host| !has(host)).collect()
+}
+
+/// Says how many hosts lack an epoch, and names some of them with what they have.
+pub fn told_lacking(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> String {
+    let line = Line::of(head);
+    let one = |host: &&Host| {
+        let report = &host.report;
+        let silent = if report.watched && !host.alive {
+            ", silent"
+        } else {
+            ""
+        };
+        let which = match line.other(host) {
+            Some((theirs, ours)) => {
+                let (theirs, ours) = (short(&theirs), short(&ours));
+                format!(
+                    "another epoch {}: {theirs}, and the hub has {ours}",
+                    report.epoch
+                )
+            }
+            None if report.epoch == 0 => "no epoch".to_owned(),
+            None if head.is_none_or(|head| report.epoch > head.epoch) => {
+                format!("epoch {}, which the hub does not have", report.epoch)
+            }
+            None => format!("epoch {}", report.epoch),
+        };
+        format!("{} ({which}{silent})", report.host)
+    };
+    let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
+    let more = match lacking.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} of {all} {} epoch {epoch}: {}{more}",
+        lacking.len(),
+        if all == 1 { "host lacks" } else { "hosts lack" },
+        named.join(", ")
+    )
 }
 
 #[cfg(test)]

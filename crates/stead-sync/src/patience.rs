@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::confirm::{lacking, Line};
+use crate::confirm::{lacking, told_lacking};
 use crate::contact::Contact;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
-use crate::hub::{short, Head, Host, Hub};
+use crate::hub::Hub;
 use crate::open::shared;
 use crate::watch::say;
 
@@ -14,9 +14,6 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How long hosts may take to register with the first map of a hub: some look once a second.
 const FIRST: Duration = Duration::from_secs(5);
-
-/// How many hosts a message names.
-const NAMED: usize = 5;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +82,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
-                    (told(&lacking, all, head.as_ref(), patience.epoch), LOOK)
+                    (
+                        told_lacking(&lacking, all, head.as_ref(), patience.epoch),
+                        LOOK,
+                    )
                 }
             }
             Err(failure) if failure.is_contact() => {
@@ -124,42 +124,4 @@ pub fn hosts_have(count: usize) -> String {
         1 => "1 host has".to_owned(),
         count => format!("{count} hosts have"),
     }
-}
-
-fn told(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> String {
-    let line = Line::of(head);
-    let one = |host: &&Host| {
-        let report = &host.report;
-        let silent = if report.watched && !host.alive {
-            ", silent"
-        } else {
-            ""
-        };
-        let which = match line.other(host) {
-            Some((theirs, ours)) => {
-                let (theirs, ours) = (short(&theirs), short(&ours));
-                format!(
-                    "another epoch {}: {theirs}, and the hub has {ours}",
-                    report.epoch
-                )
-            }
-            None if report.epoch == 0 => "no epoch".to_owned(),
-            None if head.is_none_or(|head| report.epoch > head.epoch) => {
-                format!("epoch {}, which the hub does not have", report.epoch)
-            }
-            None => format!("epoch {}", report.epoch),
-        };
-        format!("{} ({which}{silent})", report.host)
-    };
-    let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
-    let more = match lacking.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "{} of {all} {} epoch {epoch}: {}{more}",
-        lacking.len(),
-        if all == 1 { "host lacks" } else { "hosts lack" },
-        named.join(", ")
-    )
 }

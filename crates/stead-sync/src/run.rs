@@ -16,7 +16,7 @@ use crate::carry::files::agent::serve;
 use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
-use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
+use crate::exit::{Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
 use crate::interrupted::say_how_to_go_on;
@@ -28,6 +28,7 @@ use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
 use crate::push::{check_identity, followed_by, push, Allowed, Pushed};
 use crate::status;
+use crate::turns::told;
 use crate::watch;
 
 /// How many epochs etcd keeps: a large map is stored whole each time.
@@ -61,6 +62,7 @@ fn run_push(task: &Push) -> Result {
     let allowed = Allowed {
         fork: task.allow.contains(&AllowPush::Fork),
         first: task.allow.contains(&AllowPush::First),
+        skip: task.allow.contains(&AllowPush::Skip),
     };
     let (map, pushed) = push(&*hub, to, &task.url, &task.map, allowed, keep)?;
     let epoch = map.epoch();
@@ -92,6 +94,15 @@ fn run_push(task: &Push) -> Result {
             head.epoch
         )),
         Pushed::Already(_) => out(&format!("{name}: the hub has epoch {epoch} already\n")),
+        Pushed::OnTheWay(newest) => Err(Failure::new(
+            CONFLICT,
+            format_args!(
+                "{name}: pushed {} of {newest}, since hosts must not skip a state of the carry: \
+                 push again when all hosts have confirmed it (`stead-sync wait {} --epoch {epoch}`)",
+                told(&map),
+                task.url
+            ),
+        )),
     }
 }
 

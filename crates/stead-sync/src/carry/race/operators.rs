@@ -167,7 +167,10 @@ impl Operator {
     }
 
     fn push(&self, fork: bool, counts: &mut Counts) {
-        let allowed = Allowed { fork, first: false };
+        let allowed = Allowed {
+            fork,
+            ..Allowed::default()
+        };
         let path = self.store.path();
         match push(&self.hub, &self.hub, "the hub", path, allowed, KEEP) {
             Ok(_) => *counts.entry("pushed").or_default() += 1,
