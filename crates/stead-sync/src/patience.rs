@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::confirm::{lacking, told_lacking};
+use crate::confirm::{followers, lacking, told_lacking};
 use crate::contact::Contact;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
 use crate::hub::Hub;
@@ -24,13 +24,13 @@ pub struct Patience {
     pub grace: Duration,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// Whether a carrier waits. A carrier is registered as a host, and does not count itself. It
-    /// goes on where no other host follows the hub. For everybody else, that is a failure.
+    /// Whether a carrier waits. It goes on where no host follows the hub. For everybody else, that
+    /// is a failure.
     pub by_carrier: bool,
 }
 
 /// Waits until every registered host has confirmed the epoch, without interruption for the grace.
-/// Returns how many hosts there are. Goes on while the hub is away.
+/// Returns how many hosts there are, without carriers. Goes on while the hub is away.
 ///
 /// Errors: `NOT_YET` when the time is up; `NO_INPUT` when no host is registered; those of the hub
 /// that do not pass by themselves.
@@ -46,10 +46,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
         let (line, pause) = match found {
             Ok((head, hosts)) => {
                 contact.find().iter().for_each(|line| say(line));
-                let all = hosts.len().saturating_sub(usize::from(patience.by_carrier));
+                let all = followers(&hosts);
                 let is_first = head.as_ref().is_some_and(|head| head.epoch == 1);
                 let may_come = is_first && began.elapsed() < FIRST;
-                if hosts.is_empty() && !patience.by_carrier && !may_come {
+                if all == 0 && !patience.by_carrier && !may_come {
                     return Err(Failure::new(
                         NO_INPUT,
                         format_args!(
@@ -61,12 +61,12 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     ));
                 }
                 let lacking = lacking(&hosts, head.as_ref(), patience.epoch);
-                if hosts.is_empty() && may_come {
+                if all == 0 && may_come && !patience.by_carrier {
                     (String::new(), LOOK)
                 } else if lacking.is_empty() {
                     let since = *since.get_or_insert(now);
                     if now.duration_since(since) >= patience.grace {
-                        return Ok(hosts.len());
+                        return Ok(all);
                     }
                     (
                         format!(
@@ -83,7 +83,7 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                 } else {
                     since = None;
                     (
-                        told_lacking(&lacking, all, head.as_ref(), patience.epoch),
+                        told_lacking(&lacking, &hosts, head.as_ref(), patience.epoch),
                         LOOK,
                     )
                 }

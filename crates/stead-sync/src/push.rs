@@ -5,8 +5,9 @@ use std::path::Path;
 use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, Link, KEEP};
 use stead::{Map, Store};
 
+use crate::confirm::followers;
 use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
-use crate::hub::{hex, Head, Hub, Shared, Turn};
+use crate::hub::{hex, Head, Host, Hub, Shared, Turn};
 use crate::turns::Next;
 
 /// How often a push tries again while others push what it descends from.
@@ -142,7 +143,7 @@ fn attempt(
                 format_args!(
                     "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
                      nothing was changed: correct the URL, or push with --allow first",
-                    followed_by(hosts.len()),
+                    followed_by(&hosts),
                     map.epoch()
                 ),
             ));
@@ -177,8 +178,8 @@ fn attempt(
 }
 
 /// Says how many hosts follow a hub: `no host follows`.
-pub fn followed_by(hosts: usize) -> String {
-    match hosts {
+pub fn followed_by(hosts: &[Host]) -> String {
+    match followers(hosts) {
         0 => "no host follows".to_owned(),
         1 => "1 host follows".to_owned(),
         hosts => format!("{hosts} hosts follow"),

@@ -77,8 +77,7 @@ impl Next {
     pub fn lacking(&self, hosts: &[Host], head: &Head) -> Option<String> {
         let after = self.after.as_ref()?;
         let lacking = lacking(hosts, Some(head), after.epoch());
-        (!lacking.is_empty())
-            .then(|| told_lacking(&lacking, hosts.len(), Some(head), after.epoch()))
+        (!lacking.is_empty()).then(|| told_lacking(&lacking, hosts, Some(head), after.epoch()))
     }
 }
 
@@ -417,6 +416,10 @@ mod tests {
 
         fn beat(&self, report: &Report) -> Result<bool> {
             self.0.hub.beat(report)
+        }
+
+        fn leave(&self, report: &Report) -> Result {
+            self.0.hub.leave(report)
         }
 
         fn forget(&self, host: &str) -> Result<bool> {

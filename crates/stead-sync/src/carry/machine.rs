@@ -310,8 +310,7 @@ impl<'a> Machine<'a> {
                 checked => break checked.map(|()| hosts)?,
             }
         };
-        // one of them is this process
-        let hosts = match hosts.saturating_sub(1) {
+        let hosts = match hosts {
             0 => "no host is registered, so nobody has".to_owned(),
             hosts => hosts_have(hosts),
         };
