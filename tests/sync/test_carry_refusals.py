@@ -55,6 +55,7 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
     gone = site.sync("forget", site.url, "web1")
     assert gone.returncode == 0
     assert "web1 is not registered, and the open carry does not wait" in gone.stdout
+    assert "any more; registered are web2, carry." in gone.stdout
     done = carry.run()
     assert (done.returncode, carry.state()) == (0, None), done.stderr
     carry.judge()

@@ -273,6 +273,36 @@ def test_an_old_map_that_is_put_back_under_a_watch_is_told(site, record_property
     assert host.said().count("somebody else") == told
 
 
+def test_the_map_of_another_cluster_says_how_to_mend_it(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    site.wait_state("web1", "current", epoch=1)
+    other = site.place / "other.map"
+    (site.place / "other.toml").write_text("name = 'other'\nnode = [{ name = 'x' }]\n")
+    made = site.run("stead", "apply", site.place / "other.toml", other)
+    assert made.returncode == 0, made.stderr
+    shutil.copy(other, site.place / "copied")
+    (site.place / "copied").replace(host.map)
+    row = site.wait_state("web1", "problem")
+    told = "if the hub is the right one, remove this file, and the hub's map takes its"
+    assert 'the hub has the map "members"' in row["problem"], row
+    assert told in row["problem"] and str(host.map) in row["problem"]
+    host.wait_said(
+        f"{told} place; otherwise give this watch another URL; epoch 1 stays"
+    )
+    # it is not replaced by itself, and not confirmed
+    assert host.map.read_bytes() == other.read_bytes()
+    late = site.sync("wait", site.url, "--timeout", "1")
+    assert late.returncode == 1, late
+    host.map.unlink()
+    site.wait_state("web1", "current", epoch=1)
+    assert host.map.read_bytes() == anna.bytes()
+    host.wait_said("all is well again: epoch 1 is in place")
+
+
 def test_a_map_that_is_damaged_under_a_watch_is_replaced(site, record_property):
     anna, host = followed(site, "a", "b")
     draft, repaired = host.directory / "draft", 0

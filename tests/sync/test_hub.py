@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 
 import pytest
 import units
@@ -133,7 +134,9 @@ def test_who_has_what_and_who_is_waited_for(site):
     assert late.returncode == 1
     assert "1 of 3 hosts lack epoch 2: web3 (epoch 1" in late.stderr, late.stderr
     # a host that is down is waited for until somebody forgets it
-    assert site.sync("forget", site.url, "web9").returncode == 66
+    unknown = site.sync("forget", site.url, "web9")
+    told = "web9: no host has this name; registered are web1, web2, web3\n"
+    assert unknown.returncode == 66 and told in unknown.stderr, unknown
     assert site.sync("forget", site.url, "web3").returncode == 0
     done = site.sync("wait", site.url, "--epoch", "2", "--grace", "1")
     assert (done.returncode, done.stdout) == (0, "2 hosts have confirmed epoch 2\n")
@@ -144,6 +147,42 @@ def test_who_has_what_and_who_is_waited_for(site):
     site.sync("forget", site.url, "web1")
     hosts[0].wait_said("forgotten")
     site.wait_state("web1", "current", epoch=2)
+
+
+def test_a_watch_that_ends_says_so(site):
+    anna = site.operator()
+    anna.apply("a")
+    anna.push()
+    host = site.host("web1")
+    host.wait(1)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        site.wait_state("web1", "current", alive=True, epoch=1)
+        process = host.process
+        host.stop(number)
+        # it ends by the signal, as without a handler
+        assert process.returncode == -number
+        row = site.status()["web1"]
+        assert (row["state"], row["alive"], row["epoch"]) == ("silent", False, 1)
+        assert row["age"] < 60
+        table = site.sync("status", site.url).stdout
+        assert " s ago " in table and " now " not in table, table
+        assert "1 host: 1 silent" in table
+        # it confirmed the epoch, and still has it
+        assert site.sync("wait", site.url, "--timeout", "9").returncode == 0
+        host.start()
+    # the control: one that is killed counts as alive until it is missed
+    site.wait_state("web1", "current", alive=True, epoch=1)
+    host.stop()
+    assert site.status()["web1"]["alive"]
+
+
+def test_a_watch_ends_although_the_hub_is_away(programs, place):
+    with Site(programs, place, "etcd://127.0.0.1:1/m") as site:
+        host = site.host("web1")
+        host.wait_said("no contact with the hub")
+        process = host.process
+        host.stop(signal.SIGTERM)
+        assert process.returncode == -signal.SIGTERM
 
 
 def test_a_wait_ends_when_the_last_host_has_confirmed(site):

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::hub::{hex, Head, Host};
+use crate::hub::{hex, short, Head, Host};
+
+/// How many hosts a message names.
+const NAMED: usize = 5;
 
 /// The state of a host. The worst state comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -100,6 +103,69 @@ pub fn lacking<'a>(hosts: &'a [Host], head: Option<&Head>, epoch: u64) -> Vec<&'
     hosts.iter().filter(|host| !has(host)).collect()
 }
 
+/// Returns how many hosts follow a hub. A carrier is registered, and follows no map.
+pub fn followers(hosts: &[Host]) -> usize {
+    let is_host = |host: &&Host| !host.report.is_carrier();
+    hosts.iter().filter(is_host).count()
+}
+
+/// Names registered hosts, for a name that none of them has: `; registered are web3, web1`. Those
+/// that are most like it come first.
+pub fn told_registered(given: &str, hosts: &[Host]) -> String {
+    let mut names: Vec<&str> = hosts.iter().map(|host| host.report.host.as_str()).collect();
+    names.sort_by_key(|name| strsim::damerau_levenshtein(given, name));
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED);
+    match names.is_empty() {
+        true => "; no host is registered".to_owned(),
+        false => format!("; registered are {}{more}", names.join(", ")),
+    }
+}
+
+/// Says how many hosts lack an epoch, and names some of them with what they have.
+pub fn told_lacking(lacking: &[&Host], hosts: &[Host], head: Option<&Head>, epoch: u64) -> String {
+    let line = Line::of(head);
+    let carriers = lacking.iter().filter(|host| host.report.is_carrier());
+    let all = followers(hosts) + carriers.count();
+    let one = |host: &&Host| {
+        let report = &host.report;
+        let silent = if report.watched && !host.alive {
+            ", silent"
+        } else {
+            ""
+        };
+        let which = match line.other(host) {
+            Some((theirs, ours)) => {
+                let (theirs, ours) = (short(&theirs), short(&ours));
+                format!(
+                    "another epoch {}: {theirs}, and the hub has {ours}",
+                    report.epoch
+                )
+            }
+            None if report.epoch == 0 => "no epoch".to_owned(),
+            None if head.is_none_or(|head| report.epoch > head.epoch) => {
+                format!("epoch {}, which the hub does not have", report.epoch)
+            }
+            None => format!("epoch {}", report.epoch),
+        };
+        format!("{} ({which}{silent})", report.host)
+    };
+    let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
+    let more = match lacking.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{} of {all} {} epoch {epoch}: {}{more}",
+        lacking.len(),
+        if all == 1 { "host lacks" } else { "hosts lack" },
+        named.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +212,29 @@ mod tests {
             log: vec![entry(6), entry(7), beside],
             version: 1,
         }
+    }
+
+    #[test]
+    fn a_carrier_is_counted_apart_and_the_nearest_names_come_first() {
+        let named = |name: &str| Host {
+            report: Report::new(name, "i", None),
+            alive: true,
+            age: None,
+        };
+        let names = ["carry.ops1", "db1", "web1", "web2", "web3", "web4"];
+        let hosts: Vec<Host> = names.iter().map(|name| named(name)).collect();
+        assert_eq!(followers(&hosts), 5);
+        let told = told_registered("web33", &hosts);
+        let known = "; registered are web3, web1, web2, web4, db1 and 1 more";
+        assert_eq!(told, known);
+        assert_eq!(told_registered("web33", &[]), "; no host is registered");
+        let told = |lacking: &[&Host]| told_lacking(lacking, &hosts, None, 3);
+        assert!(told(&[&hosts[1]]).starts_with("1 of 5 hosts lack epoch 3: db1 ("));
+        let both = told(&[&hosts[0], &hosts[1]]);
+        assert!(
+            both.starts_with("2 of 6 hosts lack epoch 3: carry.ops1 ("),
+            "{both}"
+        );
     }
 
     #[test]

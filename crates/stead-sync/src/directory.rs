@@ -149,7 +149,7 @@ impl Directory {
             )
         })?;
         Ok(Some(There {
-            alive: report.watched && age < ALIVE,
+            alive: report.watched && !report.ended && age < ALIVE,
             report,
             age,
         }))
@@ -338,6 +338,19 @@ impl Shared for Directory {
         Ok(true)
     }
 
+    fn leave(&self, report: &Report) -> Result {
+        let path = self.hosts_dir().join(&report.host);
+        let there = self.read(&path)?;
+        let is_ours = there.is_some_and(|there| there.report.instance == report.instance);
+        match is_ours {
+            true => self.write(&Report {
+                ended: true,
+                ..report.clone()
+            }),
+            false => Ok(()),
+        }
+    }
+
     fn forget(&self, host: &str) -> Result<bool> {
         self.check_directory()?;
         let path = self.hosts_dir().join(host);
@@ -409,6 +422,29 @@ mod tests {
         assert!(!begun(|_| {}));
         assert!(begun(|dir| fs::write(dir.join("m.map"), "").unwrap()));
         assert!(begun(|dir| fs::create_dir(dir.join("m.map.hosts")).unwrap()));
+    }
+
+    #[test]
+    fn a_watch_that_has_said_goodbye_is_not_alive() {
+        let dir = tempfile::tempdir().unwrap();
+        let hub = Directory::new(&dir.path().join("m.map"));
+        let ours = Report::new("web1", "ours", None);
+        let alive = || hub.hosts().unwrap()[0].alive;
+        hub.report(&ours, true).unwrap();
+        // another machine cannot say it
+        hub.leave(&Report::new("web1", "theirs", None)).unwrap();
+        assert!(alive());
+        let there = hub.hosts().unwrap().remove(0).report;
+        hub.leave(&there).unwrap();
+        assert!(!alive());
+        assert!(hub.hosts().unwrap()[0].report.watched);
+        // it may be another machine now, at once
+        hub.report(&Report::new("web1", "theirs", None), true)
+            .unwrap();
+        assert!(alive());
+        // a host that nobody knows leaves nothing behind
+        hub.leave(&Report::new("web2", "i", None)).unwrap();
+        assert_eq!(hub.hosts().unwrap().len(), 1);
     }
 
     #[test]

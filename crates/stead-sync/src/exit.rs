@@ -25,7 +25,7 @@ pub const REFUSED: u8 = 69;
 pub const INTERNAL: u8 = 70;
 /// Reading or writing failed.
 pub const IO: u8 = 74;
-/// Another operator was first.
+/// Another operator was first. Or a push waits for hosts, which must not skip a state of a carry.
 pub const CONFLICT: u8 = 75;
 /// The map is in place, but its directory could not be synced.
 pub const UNCERTAIN: u8 = 76;
@@ -49,7 +49,8 @@ Exit codes:
       epoch than 1 for a hub without a map
   70  a fault in stead-sync itself: please report it
   74  reading or writing failed
-  75  another operator was first; nothing was changed
+  75  another operator was first, or another process watches this map file; or
+      push: hosts must confirm a state of a carry before the next one
   76  the map is in place, but syncing the disk failed
   77  permission denied, by the hub or by the system
   141 the reader of the output has gone";

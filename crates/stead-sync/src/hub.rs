@@ -122,6 +122,10 @@ pub trait Shared {
     /// was forgotten.
     fn beat(&self, report: &Report) -> Result<bool>;
 
+    /// Says that the watch of this report ends: from now on the host does not count as alive. Does
+    /// nothing where another machine reports by its name.
+    fn leave(&self, report: &Report) -> Result;
+
     /// Removes a host. Returns whether there was one.
     fn forget(&self, host: &str) -> Result<bool>;
 

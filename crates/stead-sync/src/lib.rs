@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | alone place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull push status | open | watch | interrupted patience | carry | run
+//! exit report | alone place here hub contact command metrics inotify | access instance confirm | line | directory etcd web pull turns status | push open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -61,6 +61,7 @@ pub mod push;
 pub mod report;
 pub mod run;
 pub mod status;
+pub mod turns;
 pub mod watch;
 pub mod web;
 

@@ -24,7 +24,7 @@ pub enum Task {
     ///
     /// The map must descend from the hub's newest map, which may change meanwhile: of two operators
     /// one wins, and the other is told who was first. A map that a registered host cannot read is
-    /// refused.
+    /// refused. Where a carry was stepped by hand, each push brings the next state.
     Push(Push),
     /// Install the newest map of a hub here, with its history
     ///
@@ -66,7 +66,8 @@ Exit codes:
   68  the hub cannot be reached
   69  a registered host cannot read the map, or the hub has no map and the
       epoch is a later one than 1
-  75  another operator was first; nothing was changed
+  75  another operator was first; or hosts must confirm a state of a carry
+      before the next one: push again then
   77  permission denied")]
 pub struct Push {
     /// The map file
@@ -74,8 +75,8 @@ pub struct Push {
     /// The hub: etcd://HOST,HOST/PREFIX/NAME, etcds://... or file:///DIRECTORY/MAP
     pub url: String,
     /// Push a map that would be refused: `fork` allows one of which the hub's newest map is no
-    /// ancestor, `first` a later epoch than 1 to a hub without a map; separate several words by
-    /// commas
+    /// ancestor, `first` a later epoch than 1 to a hub without a map, `skip` one by which hosts
+    /// skip states of a carry; separate several words by commas
     #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',')]
     pub allow: Vec<AllowPush>,
     /// How many epochs the hub keeps [default: 8 in etcd, 32 in a directory]
@@ -93,6 +94,8 @@ pub enum AllowPush {
     Fork,
     /// Begin at a hub without a map with a later epoch than 1.
     First,
+    /// Let hosts skip states of a carry.
+    Skip,
 }
 
 /// What a pull may do.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::confirm::{lacking, Line};
+use crate::confirm::{followers, lacking, told_lacking};
 use crate::contact::Contact;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
-use crate::hub::{short, Head, Host, Hub};
+use crate::hub::Hub;
 use crate::open::shared;
 use crate::watch::say;
 
@@ -14,9 +14,6 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How long hosts may take to register with the first map of a hub: some look once a second.
 const FIRST: Duration = Duration::from_secs(5);
-
-/// How many hosts a message names.
-const NAMED: usize = 5;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +24,13 @@ pub struct Patience {
     pub grace: Duration,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// Whether a carrier waits. A carrier is registered as a host, and does not count itself. It
-    /// goes on where no other host follows the hub. For everybody else, that is a failure.
+    /// Whether a carrier waits. It goes on where no host follows the hub. For everybody else, that
+    /// is a failure.
     pub by_carrier: bool,
 }
 
 /// Waits until every registered host has confirmed the epoch, without interruption for the grace.
-/// Returns how many hosts there are. Goes on while the hub is away.
+/// Returns how many hosts there are, without carriers. Goes on while the hub is away.
 ///
 /// Errors: `NOT_YET` when the time is up; `NO_INPUT` when no host is registered; those of the hub
 /// that do not pass by themselves.
@@ -49,10 +46,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
         let (line, pause) = match found {
             Ok((head, hosts)) => {
                 contact.find().iter().for_each(|line| say(line));
-                let all = hosts.len().saturating_sub(usize::from(patience.by_carrier));
+                let all = followers(&hosts);
                 let is_first = head.as_ref().is_some_and(|head| head.epoch == 1);
                 let may_come = is_first && began.elapsed() < FIRST;
-                if hosts.is_empty() && !patience.by_carrier && !may_come {
+                if all == 0 && !patience.by_carrier && !may_come {
                     return Err(Failure::new(
                         NO_INPUT,
                         format_args!(
@@ -64,12 +61,12 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     ));
                 }
                 let lacking = lacking(&hosts, head.as_ref(), patience.epoch);
-                if hosts.is_empty() && may_come {
+                if all == 0 && may_come && !patience.by_carrier {
                     (String::new(), LOOK)
                 } else if lacking.is_empty() {
                     let since = *since.get_or_insert(now);
                     if now.duration_since(since) >= patience.grace {
-                        return Ok(hosts.len());
+                        return Ok(all);
                     }
                     (
                         format!(
@@ -85,7 +82,10 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
-                    (told(&lacking, all, head.as_ref(), patience.epoch), LOOK)
+                    (
+                        told_lacking(&lacking, &hosts, head.as_ref(), patience.epoch),
+                        LOOK,
+                    )
                 }
             }
             Err(failure) if failure.is_contact() => {
@@ -124,42 +124,4 @@ pub fn hosts_have(count: usize) -> String {
         1 => "1 host has".to_owned(),
         count => format!("{count} hosts have"),
     }
-}
-
-fn told(lacking: &[&Host], all: usize, head: Option<&Head>, epoch: u64) -> String {
-    let line = Line::of(head);
-    let one = |host: &&Host| {
-        let report = &host.report;
-        let silent = if report.watched && !host.alive {
-            ", silent"
-        } else {
-            ""
-        };
-        let which = match line.other(host) {
-            Some((theirs, ours)) => {
-                let (theirs, ours) = (short(&theirs), short(&ours));
-                format!(
-                    "another epoch {}: {theirs}, and the hub has {ours}",
-                    report.epoch
-                )
-            }
-            None if report.epoch == 0 => "no epoch".to_owned(),
-            None if head.is_none_or(|head| report.epoch > head.epoch) => {
-                format!("epoch {}, which the hub does not have", report.epoch)
-            }
-            None => format!("epoch {}", report.epoch),
-        };
-        format!("{} ({which}{silent})", report.host)
-    };
-    let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
-    let more = match lacking.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "{} of {all} {} epoch {epoch}: {}{more}",
-        lacking.len(),
-        if all == 1 { "host lacks" } else { "hosts lack" },
-        named.join(", ")
-    )
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, Link, KEEP};
 use stead::{Map, Store};
 
+use crate::confirm::followers;
 use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
-use crate::hub::{hex, Head, Hub, Shared, Turn};
+use crate::hub::{hex, Head, Host, Hub, Shared, Turn};
+use crate::turns::Next;
 
 /// How often a push tries again while others push what it descends from.
 const TRIES: usize = 8;
@@ -18,6 +20,9 @@ pub enum Pushed {
     Done(Option<Head>),
     /// The hub had this very map already.
     Already(Head),
+    /// An epoch on the way is the hub's newest now: the map here has this later epoch, and hosts
+    /// must not skip the states of a carry in between.
+    OnTheWay(u64),
 }
 
 /// What a push may do that is refused otherwise.
@@ -27,14 +32,26 @@ pub struct Allowed {
     pub fork: bool,
     /// Begin at a hub without a map with a later epoch than 1.
     pub first: bool,
+    /// Let hosts skip states of a carry.
+    pub skip: bool,
+}
+
+/// How a single attempt ended.
+enum Attempt {
+    Pushed(Pushed),
+    /// Hosts have not confirmed the hub's map, after which the next state comes; the text names
+    /// them.
+    Lacking(String),
 }
 
 /// Pushes the map at `path` to the hub, whose URL is for messages. The hub keeps the newest `keep`
-/// epochs, and while a carry is open the map where the data was.
+/// epochs, and while a carry is open the map where the data was. Returns the map that the hub has
+/// now: where the map here is several states of a carry ahead, the next one ([`Next`]).
 ///
-/// Errors: `CONFLICT` when the hub has another map that is not an ancestor; `REFUSED` when a
-/// registered host cannot read the map, or when the hub has no map and the epoch is a later one;
-/// `DATA` when the hub is that of another map.
+/// Errors: `CONFLICT` when the hub has another map that is not an ancestor, or when hosts have not
+/// confirmed the state of a carry before the next one; `REFUSED` when a registered host cannot read
+/// the map, or when the hub has no map and the epoch is a later one; `DATA` when the hub is that of
+/// another map.
 pub fn push(
     hub: &dyn Hub,
     shared: &dyn Shared,
@@ -43,6 +60,47 @@ pub fn push(
     allowed: Allowed,
     keep: usize,
 ) -> Result<(Map, Pushed)> {
+    match attempt(hub, shared, url, path, allowed, keep)? {
+        (map, Attempt::Pushed(pushed)) => Ok((map, pushed)),
+        (map, Attempt::Lacking(hosts)) => Err(Failure::new(
+            CONFLICT,
+            format_args!(
+                "{hosts}, which the hub has; nothing was changed: the hosts would skip a state of \
+                 the carry, so push again when all have confirmed it (`stead-sync wait {url} \
+                 --epoch {}`), or forget a host that is gone for good",
+                map.epoch()
+            ),
+        )),
+    }
+}
+
+/// Pushes the map at `path` as [`push`] does, and each state of a carry before it in its turn.
+/// `wait` gets each map that all hosts must confirm before the next one comes.
+pub fn push_in_turn(
+    hub: &dyn Hub,
+    shared: &dyn Shared,
+    url: &str,
+    path: &Path,
+    keep: usize,
+    mut wait: impl FnMut(&Map) -> Result,
+) -> Result<(Map, Pushed)> {
+    loop {
+        match attempt(hub, shared, url, path, Allowed::default(), keep)? {
+            (map, Attempt::Pushed(Pushed::OnTheWay(_)) | Attempt::Lacking(_)) => wait(&map)?,
+            (map, Attempt::Pushed(pushed)) => return Ok((map, pushed)),
+        }
+    }
+}
+
+/// Pushes once. Returns the map that the hub has now, or that hosts lack.
+fn attempt(
+    hub: &dyn Hub,
+    shared: &dyn Shared,
+    url: &str,
+    path: &Path,
+    allowed: Allowed,
+    keep: usize,
+) -> Result<(Map, Attempt)> {
     let fork = allowed.fork;
     let store = Store::new(path, KEEP);
     let map = Map::open_uncached(path)?;
@@ -59,15 +117,24 @@ pub fn push(
     let mut last = None;
     for _ in 0..TRIES {
         let head = hub.head()?;
+        let mut next = Next::NEWEST;
         if let Some(head) = &head {
             let is_same = (head.epoch, head.digest) == (map.epoch(), map.digest());
             // a map that is damaged at the hub is written again
             if is_same && matches!(hub.map(head, head.epoch), Ok(Some(_))) {
-                return Ok((map, Pushed::Already(head.clone())));
+                return Ok((map, Attempt::Pushed(Pushed::Already(head.clone()))));
             }
             check_identity(hub, head, &map)?;
+            let line = check_line(head, &map, &store);
+            if !is_same && line.is_ok() && !allowed.skip {
+                next = Next::after(hub, head, &map, &store)?;
+            }
             if !fork {
-                check_line(head, &map, &store)?;
+                line?;
+            }
+            if let Some(told) = next.lacking(&hosts, head) {
+                let after = next.after.unwrap_or(map);
+                return Ok((after, Attempt::Lacking(told)));
             }
         }
         if head.is_none() && map.epoch() > 1 && !allowed.first {
@@ -76,23 +143,31 @@ pub fn push(
                 format_args!(
                     "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
                      nothing was changed: correct the URL, or push with --allow first",
-                    followed_by(hosts.len()),
+                    followed_by(&hosts),
                     map.epoch()
                 ),
             ));
         }
-        let older = older(head.as_ref(), &map, &store, keep);
-        check_origin(head.as_ref(), &map, &older)?;
-        let log = story(&map, &older, &store)?;
+        let pushed = next.on_the_way.as_ref().unwrap_or(&map);
+        let older = older(head.as_ref(), pushed, &store, keep);
+        check_origin(head.as_ref(), pushed, &older)?;
+        let log = story(pushed, &older, &store)?;
         let arrival = Arrival {
-            map: &map,
+            map: pushed,
             older: &older,
             log: &log,
         };
         let accept = Accept { back: fork, fork };
-        match shared.push(head.as_ref(), arrival, accept, keep)? {
-            Turn::Done => return Ok((map, Pushed::Done(head))),
-            Turn::Lost => last = hub.head()?,
+        match (
+            shared.push(head.as_ref(), arrival, accept, keep)?,
+            next.on_the_way,
+        ) {
+            (Turn::Done, None) => return Ok((map, Attempt::Pushed(Pushed::Done(head)))),
+            (Turn::Done, Some(pushed)) => {
+                let on_the_way = Pushed::OnTheWay(map.epoch());
+                return Ok((pushed, Attempt::Pushed(on_the_way)));
+            }
+            (Turn::Lost, _) => last = hub.head()?,
         }
     }
     let told = last.map_or("another map".to_owned(), |head| head.told());
@@ -103,8 +178,8 @@ pub fn push(
 }
 
 /// Says how many hosts follow a hub: `no host follows`.
-pub fn followed_by(hosts: usize) -> String {
-    match hosts {
+pub fn followed_by(hosts: &[Host]) -> String {
+    match followers(hosts) {
         0 => "no host follows".to_owned(),
         1 => "1 host follows".to_owned(),
         hosts => format!("{hosts} hosts follow"),

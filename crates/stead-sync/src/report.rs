@@ -7,6 +7,9 @@ use stead::Map;
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What the names begin with that carriers report by.
+pub const CARRIER: &str = "carry.";
+
 /// What a host says. It is JSON, at the key or in the file of the host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Report {
@@ -31,6 +34,9 @@ pub struct Report {
     pub time: u64,
     /// Whether a watch reports, rather than single pulls.
     pub watched: bool,
+    /// Whether that watch has said that it ends.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ended: bool,
     /// Why the host does not take or confirm the newest map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -51,8 +57,14 @@ impl Report {
             features: readable(),
             time: 0,
             watched: false,
+            ended: false,
             problem: None,
         }
+    }
+
+    /// Returns whether a carrier reports. It is waited for like a host, and reads by no map.
+    pub fn is_carrier(&self) -> bool {
+        self.host.starts_with(CARRIER)
     }
 
     /// Returns the report, as of a time.
@@ -89,6 +101,10 @@ impl Report {
             lacking.since
         ))
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 #[cfg(test)]

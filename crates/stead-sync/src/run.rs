@@ -16,10 +16,11 @@ use crate::carry::files::agent::serve;
 use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
-use crate::exit::{Failure, Result, IO, NOT_YET, NO_INPUT, PIPE};
+use crate::confirm::{followers, told_registered};
+use crate::exit::{Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
-use crate::interrupted::say_how_to_go_on;
+use crate::interrupted::{say_goodbye, say_how_to_go_on};
 use crate::line::{
     AllowPull, AllowPush, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch,
 };
@@ -28,6 +29,7 @@ use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
 use crate::push::{check_identity, followed_by, push, Allowed, Pushed};
 use crate::status;
+use crate::turns::told;
 use crate::watch;
 
 /// How many epochs etcd keeps: a large map is stored whole each time.
@@ -61,6 +63,7 @@ fn run_push(task: &Push) -> Result {
     let allowed = Allowed {
         fork: task.allow.contains(&AllowPush::Fork),
         first: task.allow.contains(&AllowPush::First),
+        skip: task.allow.contains(&AllowPush::Skip),
     };
     let (map, pushed) = push(&*hub, to, &task.url, &task.map, allowed, keep)?;
     let epoch = map.epoch();
@@ -68,11 +71,11 @@ fn run_push(task: &Push) -> Result {
     let digest = hex(&map.digest());
     match pushed {
         Pushed::Done(None) => {
-            let hosts = to.hosts().map_or(0, |hosts| hosts.len());
-            let yet = if hosts == 0 { " yet" } else { "" };
+            let hosts = to.hosts().unwrap_or_default();
+            let yet = if followers(&hosts) == 0 { " yet" } else { "" };
             out(&format!(
                 "{name}: epoch {epoch} is the hub's first map; {} this hub{yet}\n",
-                followed_by(hosts)
+                followed_by(&hosts)
             ))
         }
         Pushed::Done(Some(head)) if head.digest == map.digest() => out(&format!(
@@ -92,6 +95,15 @@ fn run_push(task: &Push) -> Result {
             head.epoch
         )),
         Pushed::Already(_) => out(&format!("{name}: the hub has epoch {epoch} already\n")),
+        Pushed::OnTheWay(newest) => Err(Failure::new(
+            CONFLICT,
+            format_args!(
+                "{name}: pushed {} of {newest}, since hosts must not skip a state of the carry: \
+                 push again when all hosts have confirmed it (`stead-sync wait {} --epoch {epoch}`)",
+                told(&map),
+                task.url
+            ),
+        )),
     }
 }
 
@@ -167,7 +179,10 @@ fn run_watch(task: Watch) -> Result {
         exec_limit: Duration::from_secs(task.exec_limit),
         metrics: task.metrics,
     };
-    watch::Watch::new(hub, options)?.run()
+    let access = task.access;
+    let watch = watch::Watch::new(hub, options.clone())?;
+    say_goodbye(&options, &access)?;
+    watch.run()
 }
 
 fn run_status(task: &Status) -> Result {
@@ -229,14 +244,18 @@ fn run_forget(task: &Forget) -> Result {
     if let Some(epoch) = carried {
         shared.give_up(&host, epoch)?;
     }
-    match (shared.forget(&host)?, carried) {
-        (true, _) => out(&format!("{host} is forgotten\n")),
-        (false, Some(_)) => out(&format!(
-            "{host} is not registered, and the open carry does not wait for it any more\n"
+    if shared.forget(&host)? {
+        return out(&format!("{host} is forgotten\n"));
+    }
+    let told = told_registered(&host, &shared.hosts()?);
+    match carried {
+        // the hub may have lost it
+        Some(_) => out(&format!(
+            "{host} is not registered, and the open carry does not wait for it any more{told}\n"
         )),
-        (false, None) => Err(Failure::new(
+        None => Err(Failure::new(
             NO_INPUT,
-            format_args!("{host}: no host has this name; `stead-sync status` lists them"),
+            format_args!("{host}: no host has this name{told}"),
         )),
     }
 }

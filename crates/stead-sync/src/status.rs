@@ -43,6 +43,8 @@ struct Row<'a> {
     /// whether the clock of the host is ahead, so that the age is not known
     #[serde(skip)]
     is_ahead: bool,
+    #[serde(skip)]
+    is_carrier: bool,
     version: &'a str,
     readers: &'a str,
     problem: Option<&'a str>,
@@ -62,6 +64,7 @@ impl<'a> Status<'a> {
             watched: host.report.watched,
             age: host.age.unwrap_or(now.saturating_sub(host.report.time)),
             is_ahead: host.age.is_none() && host.report.time > now + AHEAD,
+            is_carrier: host.report.is_carrier(),
             version: &host.report.version,
             readers: &host.report.readers,
             problem: host.report.problem.as_deref(),
@@ -95,23 +98,20 @@ impl<'a> Status<'a> {
             text += "no host is registered\n";
             return text;
         }
-        let mut counts = Vec::new();
-        for state in [
-            State::Problem,
-            State::Fork,
-            State::Behind,
-            State::Ahead,
-            State::Silent,
-            State::Current,
-        ] {
-            let n = self.hosts.iter().filter(|row| row.state == state).count();
-            if n > 0 {
-                counts.push(format!("{n} {}", state.word()));
+        let (hosts, carriers): (Vec<&Row>, Vec<&Row>) =
+            self.hosts.iter().partition(|row| !row.is_carrier);
+        let _ = writeln!(
+            text,
+            "{}{}\n",
+            match hosts.is_empty() {
+                true => "no host is registered".to_owned(),
+                false => counted("host", &hosts),
+            },
+            match carriers.is_empty() {
+                true => String::new(),
+                false => format!("; {}", counted("carrier", &carriers)),
             }
-        }
-        let n = self.hosts.len();
-        let s = if n == 1 { "" } else { "s" };
-        let _ = writeln!(text, "{n} host{s}: {}\n", counts.join(", "));
+        );
         let shown: Vec<String> = self.hosts.iter().map(|row| shortened(row.host)).collect();
         let name = shown.iter().map(|host| host.chars().count()).max();
         let name = name.unwrap_or(0).max(4);
@@ -141,6 +141,27 @@ impl<'a> Status<'a> {
         }
         text
     }
+}
+
+/// Says how many there are, and how many of them in each state: `2 hosts: 1 behind, 1 current`.
+fn counted(what: &str, rows: &[&Row]) -> String {
+    let mut counts = Vec::new();
+    for state in [
+        State::Problem,
+        State::Fork,
+        State::Behind,
+        State::Ahead,
+        State::Silent,
+        State::Current,
+    ] {
+        let n = rows.iter().filter(|row| row.state == state).count();
+        if n > 0 {
+            counts.push(format!("{n} {}", state.word()));
+        }
+    }
+    let n = rows.len();
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}: {}", counts.join(", "))
 }
 
 /// Says when a host was heard of: `now`, or how long ago.
@@ -250,6 +271,18 @@ mod tests {
         assert!(wrong(99_000, None).contains("unknown"));
         assert!(wrong(99_000, Some(70)).contains("70 s ago"));
         assert!(wrong(9030, None).contains("0 s ago"));
+        // a carrier is waited for, and is no host that follows
+        let hosts = [
+            host("web1", 7, true, None),
+            host("carry.ops1", 6, false, None),
+            host("carry.ops2", 7, false, None),
+        ];
+        let told = Status::of("etcd://h/m", Some(&head), &hosts, 9000).table(Some(&head));
+        let counts = "\n1 host: 1 current; 2 carriers: 1 behind, 1 silent\n";
+        assert!(told.contains(counts), "{told}");
+        let told = Status::of("etcd://h/m", Some(&head), &hosts[2..], 9000).table(Some(&head));
+        let counts = "\nno host is registered; 1 carrier: 1 silent\n";
+        assert!(told.contains(counts), "{told}");
         let json = serde_json::to_value(&status).unwrap();
         assert_eq!(json["hosts"][0]["state"], "problem");
     }

@@ -28,6 +28,7 @@ use crate::hub::{hex, short, Head, Hub};
 use crate::instance;
 use crate::metrics::{Figures, MetricsFile};
 use crate::pull::pull_head;
+use crate::push::check_identity;
 use crate::report::Report;
 
 /// How often a host says that it is alive. A report and an installation do not wait for it.
@@ -455,8 +456,11 @@ impl Watch {
             Err(failure) if failure.is_contact() => Err(failure),
             // somebody publishes here right now
             Err(failure) if failure.code == CONFLICT => Err(failure),
-            Err(failure) => {
+            Err(mut failure) => {
                 self.figures.refused += 1;
+                if let Some(line) = self.told_other(&head) {
+                    failure.line = line;
+                }
                 let line = match self.figures.epoch {
                     0 if self.broken.is_some() && failure.code == DATA => format!(
                         "{}; the history here does not have it either: remove the file, and the \
@@ -475,6 +479,18 @@ impl Watch {
                 Ok(())
             }
         }
+    }
+
+    /// Says what to do about a map of another cluster than the hub's, if there is one here.
+    fn told_other(&self, head: &Head) -> Option<String> {
+        let here = self.here.store().current().ok()??;
+        let failure = check_identity(&*self.hub, head, &here).err()?;
+        let what = failure.line.split_once("; nothing")?.0;
+        Some(format!(
+            "{}: {what}; if the hub is the right one, remove this file, and the hub's map takes its \
+             place; otherwise give this watch another URL",
+            self.options.map.display()
+        ))
     }
 
     /// Whether the map in place is this one.

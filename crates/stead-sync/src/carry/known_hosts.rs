@@ -15,15 +15,15 @@ use crate::hub::Shared;
 /// How many hosts the message names.
 const NAMED: usize = 5;
 
-/// What the names begin with that carriers report by.
-pub const CARRIER: &str = "carry.";
+pub use crate::report::CARRIER;
 
 /// Checks after a wait that every known host is still registered, and notes those that are.
 ///
 /// Errors: `REFUSED` when the hub lacks a host that nobody has forgotten.
 pub fn check(shared: &dyn Shared, url: &str, journal: &Journal, epoch: u64) -> Result {
-    let hosts = shared.hosts()?.into_iter().map(|host| host.report.host);
-    let names: BTreeSet<String> = hosts.filter(|host| !host.starts_with(CARRIER)).collect();
+    let hosts = shared.hosts()?.into_iter().map(|host| host.report);
+    let hosts = hosts.filter(|report| !report.is_carrier());
+    let names: BTreeSet<String> = hosts.map(|report| report.host).collect();
     let known = journal.hosts();
     if let Some(known) = &known {
         let mut missing: Vec<&String> = known.names.difference(&names).collect();

@@ -49,7 +49,7 @@ use crate::instance;
 use crate::open::shared;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
-use crate::push::{push, Allowed};
+use crate::push::{push, push_in_turn, Allowed};
 use crate::report::Report as HostReport;
 use crate::watch::{say, seconds};
 
@@ -263,14 +263,13 @@ impl<'a> Machine<'a> {
     /// Pushes the map. Returns whether it is the hub's newest; otherwise the one here is newer now.
     fn push(&self, map: &Map) -> Result<bool> {
         let Settings { url, map: file, .. } = self.settings;
-        match push(
-            self.hub,
-            self.shared,
-            url,
-            file,
-            Allowed::default(),
-            KEEP_HUB,
-        ) {
+        // a map that was stepped by hand may be several states ahead of the hub
+        let wait = |map: &Map| {
+            self.confirm(map)?;
+            let patience = self.patience(map);
+            (self.wait)(self.hub, url, patience).map(drop)
+        };
+        match push_in_turn(self.hub, self.shared, url, file, KEEP_HUB, wait) {
             Ok((pushed, _)) => Ok(pushed.digest() == map.digest()),
             Err(failure) if failure.code == CONFLICT => {
                 // somebody else has taken a step, or this is a fork
@@ -306,12 +305,7 @@ impl<'a> Machine<'a> {
     /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
     /// and that the hub has lost since.
     fn wait(&self, map: &Map, carry: &Carry, journal: &Journal) -> Result {
-        let patience = Patience {
-            epoch: map.epoch(),
-            grace: self.settings.grace(),
-            timeout: None,
-            by_carrier: true,
-        };
+        let patience = self.patience(map);
         let url = &self.settings.url;
         let hosts = loop {
             let hosts = (self.wait)(self.hub, url, patience)?;
@@ -321,8 +315,7 @@ impl<'a> Machine<'a> {
                 checked => break checked.map(|()| hosts)?,
             }
         };
-        // one of them is this process
-        let hosts = match hosts.saturating_sub(1) {
+        let hosts = match hosts {
             0 => "no host is registered, so nobody has".to_owned(),
             hosts => hosts_have(hosts),
         };
@@ -332,6 +325,16 @@ impl<'a> Machine<'a> {
             map.epoch()
         ));
         Ok(())
+    }
+
+    /// Says how the hosts are waited for that must confirm a map.
+    fn patience(&self, map: &Map) -> Patience {
+        Patience {
+            epoch: map.epoch(),
+            grace: self.settings.grace(),
+            timeout: None,
+            by_carrier: true,
+        }
     }
 
     fn routes(&self, map: &Map, carry: &Carry) -> Result<Routes> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use stead::Store;
 
 use super::files::{Files, FilesOptions};
 use super::kind::Kind;
@@ -107,8 +108,12 @@ impl Settings {
     ///
     /// Errors: the line and what is wrong with it.
     pub fn read(file: &Path) -> Result<Settings> {
-        let text = fs::read_to_string(file)
+        let bytes = fs::read(file)
             .map_err(|e| Failure::io(format_args!("cannot read {}", file.display()), &e))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let what = no_text(file, error.as_bytes(), error.utf8_error().valid_up_to());
+            Failure::new(USAGE, format_args!("{}{what}", file.display()))
+        })?;
         let mut settings = Settings::parse(&text)
             .map_err(|line| Failure::new(USAGE, format_args!("{}{line}", file.display())))?;
         let directory = file.parent().unwrap_or(Path::new(""));
@@ -121,12 +126,9 @@ impl Settings {
     fn parse(text: &str) -> std::result::Result<Settings, String> {
         let settings: Settings = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.as_bytes()[..start]
-                .iter()
-                .filter(|b| **b == b'\n')
-                .count()
-                + 1;
+            let line = line_at(text.as_bytes(), start);
             let what = of_another_type(text, error.span(), error.message())
+                .or_else(|| without_quotes(text, line, error.message()))
                 .unwrap_or_else(|| error.message().replace('\n', ", "));
             format!(":{line}: {what}")
         })?;
@@ -228,6 +230,66 @@ impl Settings {
     }
 }
 
+/// Returns the number of the line at an offset.
+fn line_at(text: &[u8], offset: usize) -> usize {
+    let before = text[..offset].iter();
+    before.filter(|b| **b == b'\n').count() + 1
+}
+
+/// Says what a file is that has no text beyond an offset.
+fn no_text(file: &Path, bytes: &[u8], offset: usize) -> String {
+    let is_binary = bytes.contains(&0);
+    match Store::peek(file) {
+        Ok(_) => ": this is a stead map, and no file of a carry; give the file in TOML that \
+                  describes the carry, and names the map"
+            .to_owned(),
+        Err(_) if is_binary => ": this is a binary file, and no file of a carry; give the file in \
+                                TOML that describes the carry"
+            .to_owned(),
+        Err(_) => format!(
+            ":{}: this is no text in UTF-8; write it in UTF-8",
+            line_at(bytes, offset)
+        ),
+    }
+}
+
+/// Says what to write for a value that TOML does not know, such as `2s` or `m.map`: what is wrong
+/// with the same value in quotes, or that it must have quotes. `None` for other mistakes.
+fn without_quotes(text: &str, number: usize, message: &str) -> Option<String> {
+    // how the parser calls `2s`, `two` and `no`
+    let called = ["invalid boolean", "invalid float", "invalid integer"];
+    let is_this = message.contains("must be quoted")
+        || called.iter().any(|called| message.starts_with(called));
+    if !is_this {
+        return None;
+    }
+    let line = text.lines().nth(number - 1)?;
+    let (before, value) = line.split_once('=')?;
+    let key = before.trim().rsplit('.').next()?;
+    let value = value.split('#').next()?.trim();
+    // something like `[{ table = members }]` is for the parser to explain
+    if value.contains(['"', '\'', '[', '{', ',']) {
+        return None;
+    }
+    let quoted = format!("{before}= \"{value}\"");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[number - 1] = &quoted;
+    let lines = lines.join("\n");
+    let what = toml::from_str::<Settings>(&lines).err().and_then(|error| {
+        let start = error.span()?.start.min(lines.len());
+        let is_here = line_at(lines.as_bytes(), start) == number;
+        let what = of_another_type(&lines, error.span(), error.message()).filter(|_| is_here)?;
+        Some(what.rsplit_once("; write ")?.1.to_owned())
+    });
+    let what = what.unwrap_or_else(|| "a text in quotes".to_owned());
+    let is = match value.len() {
+        0 => "has no value".to_owned(),
+        1..=40 => format!("is {value}"),
+        _ => "is no value".to_owned(),
+    };
+    Some(format!("{key} {is}; write {what}"))
+}
+
 /// The settings that are times.
 const SECONDS: [&str; 2] = ["grace", "seconds"];
 
@@ -242,10 +304,11 @@ fn of_another_type(text: &str, span: Option<Range<usize>>, message: &str) -> Opt
     let key = before.trim_end().rsplit(|c| !is_of_key(c)).next()?;
     let key = Some(key).filter(|key| !key.is_empty())?;
     let value = text.get(span)?;
+    let seconds = format!("a whole number of seconds, as in {key} = 60");
     let what = match expected {
         "u64" | "u32" if value.starts_with('-') => "a whole number from 0",
         "u64" | "u32" if message.starts_with("invalid value:") => "a smaller whole number",
-        "u64" | "u32" if SECONDS.contains(&key) => "a whole number of seconds, without quotes",
+        "u64" | "u32" if SECONDS.contains(&key) => &seconds,
         "u64" | "u32" => "a whole number, without quotes",
         "a boolean" => "true or false, without quotes",
         "a string" | "path string" => "a text in quotes",
@@ -331,6 +394,29 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_no_text_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("carry.toml");
+        let read = |bytes: &[u8]| {
+            fs::write(&file, bytes).unwrap();
+            let failure = Settings::read(&file).unwrap_err();
+            assert_eq!(failure.code, USAGE);
+            failure.line
+        };
+        let fleet = stead::Fleet::parse("name = 'm'\nnode = [{name = 'a'}]", "fleet").unwrap();
+        let map = stead::build(&fleet, None).unwrap();
+        let line = read(map.bytes());
+        assert!(line.contains("carry.toml: this is a stead map"), "{line}");
+        let line = read(b"\x7fELF\0\xff\xfe");
+        assert!(line.contains("carry.toml: this is a binary file"), "{line}");
+        let line = read(b"map = 'm'\nurl = 'caf\xe9'\n");
+        assert!(
+            line.contains("carry.toml:2: this is no text in UTF-8"),
+            "{line}"
+        );
+    }
+
+    #[test]
     fn a_mistake_is_told_with_its_line() {
         for (text, part) in [
             (
@@ -352,11 +438,43 @@ mod tests {
             ("map = 1".to_owned(), ":1: map is 1; write a text in quotes"),
             (
                 "map = 'm'\nurl = 'u'\ngrace = \"2\"\n".to_owned(),
-                ":3: grace is \"2\"; write a whole number of seconds, without quotes",
+                ":3: grace is \"2\"; write a whole number of seconds, as in grace = 60",
             ),
             (
                 "map = 'm'\nurl = 'u'\ngrace = 2.5\n".to_owned(),
-                ":3: grace is 2.5; write a whole number of seconds, without quotes",
+                ":3: grace is 2.5; write a whole number of seconds, as in grace = 60",
+            ),
+            (
+                "map = 'm'\ngrace = 2s # of a request\n".to_owned(),
+                ":2: grace is 2s; write a whole number of seconds, as in grace = 60",
+            ),
+            (
+                "map = 'm'\ngrace = two\n".to_owned(),
+                ":2: grace is two; write a whole number of seconds, as in grace = 60",
+            ),
+            (
+                "map = 'm'\ngrace =\n".to_owned(),
+                ":2: grace has no value; write a whole number of seconds, as in grace = 60",
+            ),
+            (
+                "map = m.map\n".to_owned(),
+                ":1: map is m.map; write a text in quotes",
+            ),
+            (
+                format!("url = file:///x/m.map\n{FILES}"),
+                ":1: url is file:///x/m.map; write a text in quotes",
+            ),
+            (
+                format!("{GOOD}{FILES}owner = no\n"),
+                ":7: owner is no; write true or false, without quotes",
+            ),
+            (
+                format!("{GOOD}lost = nas5\n{FILES}"),
+                ":4: lost is nas5; write a list in square brackets",
+            ),
+            (
+                format!("{GOOD}{FILES}[limits]\nworkers = four\n"),
+                ":8: workers is four; write a whole number, without quotes",
             ),
             (
                 format!("{GOOD}{FILES}[limits]\nworkers = '4'\n"),

@@ -8,7 +8,7 @@ use serde_json::json;
 use stead::store::{Accept, Arrival};
 use stead::Map;
 
-use super::calls::{exists, found, number, put, range, unchanged, Calls, Pair};
+use super::calls::{delete, exists, found, number, put, range, unchanged, Calls, Pair};
 use super::keys::Keys;
 use super::record::{digest, Record};
 use super::stream::Stream;
@@ -285,12 +285,26 @@ impl Shared for Etcd {
         Ok(is_known)
     }
 
+    fn leave(&self, report: &Report) -> Result {
+        let (host, alive) = (self.keys.host(&report.host), self.keys.alive(&report.host));
+        let there = self.calls.range(&alive, false, true)?;
+        let is_ours = |pair: &&Pair| pair.value == report.instance.as_bytes();
+        let Some(pair) = there.pairs.first().filter(is_ours) else {
+            return Ok(());
+        };
+        let report = Report {
+            ended: true,
+            ..report.clone()
+        };
+        let value = serde_json::to_vec(&report).unwrap_or_default();
+        let compare = [unchanged(&alive, pair.changed), exists(&host)];
+        let then = [delete(&alive, false), put(&host, &value, None)];
+        self.calls.transaction(&compare, &then).map(drop)
+    }
+
     fn forget(&self, host: &str) -> Result<bool> {
         let key = self.keys.host(host);
-        let gone = [
-            super::calls::delete(&key, false),
-            super::calls::delete(&self.keys.alive(host), false),
-        ];
+        let gone = [delete(&key, false), delete(&self.keys.alive(host), false)];
         let (was_there, _) = self.calls.transaction(&[exists(&key)], &gone)?;
         Ok(was_there)
     }

@@ -79,6 +79,10 @@ impl Shared for HookedHub {
         self.turn().beat(report)
     }
 
+    fn leave(&self, report: &Report) -> Result {
+        self.turn().leave(report)
+    }
+
     fn forget(&self, host: &str) -> Result<bool> {
         self.turn().forget(host)
     }

@@ -20,7 +20,7 @@ use super::nodes::{Hooked, Nodes};
 use super::{Broken, Random};
 use crate::carry::machine::{reverse, Machine};
 use crate::carry::settings::Settings;
-use crate::confirm::lacking;
+use crate::confirm::{followers, lacking};
 use crate::directory::Directory;
 use crate::exit::{Failure, Result, CONFLICT, USAGE};
 use crate::hub::Shared;
@@ -167,7 +167,10 @@ impl Operator {
     }
 
     fn push(&self, fork: bool, counts: &mut Counts) {
-        let allowed = Allowed { fork, first: false };
+        let allowed = Allowed {
+            fork,
+            ..Allowed::default()
+        };
         let path = self.store.path();
         match push(&self.hub, &self.hub, "the hub", path, allowed, KEEP) {
             Ok(_) => *counts.entry("pushed").or_default() += 1,
@@ -302,7 +305,7 @@ fn carry(
         let head = hub.head()?;
         let hosts = hub.shared().map_or(Ok(Vec::new()), Shared::hosts)?;
         if broken == Broken::NoWait || lacking(&hosts, head.as_ref(), patience.epoch).is_empty() {
-            return Ok(hosts.len());
+            return Ok(followers(&hosts));
         }
     });
     machine.run().1

@@ -1,0 +1,97 @@
+"""A carry that is stepped by hand: hosts see each state, however late the map is pushed."""
+
+import re
+
+from carry_site import Carry, local
+
+KEYS = [f"key{n:03}" for n in range(120)]
+NEW = ("a", "b", "c", "d")
+
+
+def step(carry, *steps):
+    """Takes steps with the program `stead`."""
+    for word in steps:
+        epoch = int.from_bytes(carry.anna.bytes()[48:56], "little")
+        command = ["carry", carry.anna.map, word, "--confirmed", epoch]
+        done = carry.site.run("stead", *command)
+        assert done.returncode == 0, done.stderr
+
+
+def installed(host):
+    """The epochs that a host has had, in order; the newest is in place and told."""
+    host.wait_said(f"installed epoch {host.epoch()} ")
+    return [int(n) for n in re.findall(r"installed epoch (\d+)", host.said())]
+
+
+def test_hosts_see_each_state_of_a_carry_that_was_stepped_by_hand(site):
+    carry = Carry(site, KEYS)
+    hosts = [site.host(f"web{n}") for n in (1, 2)]
+    for host in hosts:
+        host.wait(1)
+        site.wait_state(host.name, "current", epoch=1)
+    carry.begin(*NEW)
+    step(carry, "next", "next", "next", "close")
+    states = ["old", "both_old_first", "both_new_first", "new"]
+    for epoch, state in enumerate(states, 2):
+        done = carry.anna.push()
+        told = f"members: pushed epoch {epoch} ({state}) of 6, since hosts must not"
+        assert done.returncode == 75 and told in done.stderr, done
+        assert done.stderr.count("\n") == 1 and done.stdout == ""
+        assert f"`stead-sync wait {site.url} --epoch {epoch}`" in done.stderr
+        if state == "both_old_first":
+            # a host that lacks the state is waited for, and named
+            hosts[1].stop()
+            site.change_report("web2", lambda report: report.update(epoch=2))
+            before = site.status()
+            done = carry.anna.push()
+            told = "1 of 2 hosts lack epoch 3: web2 (epoch 2"
+            assert done.returncode == 75 and told in done.stderr, done
+            assert [row["epoch"] for row in before.values()] == [2, 3]
+            hosts[1].start()
+        waited = site.sync("wait", site.url, "--epoch", epoch, "--timeout", "60")
+        assert waited.returncode == 0, waited.stderr
+    done = carry.anna.push()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "members: epoch 6 is the hub's newest, after epoch 5\n"
+    for host in hosts:
+        host.wait(6)
+        assert installed(host) == [1, 2, 3, 4, 5, 6]
+
+
+def test_who_means_it_may_skip_states(site):
+    carry = Carry(site, KEYS)
+    host = site.host("web1")
+    host.wait(1)
+    carry.begin(*NEW)
+    step(carry, "next", "next", "next")
+    done = carry.anna.push("--allow", "skip")
+    assert (done.returncode, done.stderr) == (0, "")
+    host.wait(5)
+    assert installed(host) == [1, 5]
+
+
+def test_a_carrier_that_takes_over_brings_each_state(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.start()
+        carry.begin(*NEW)
+        step(carry, "next")
+        # the hub is two epochs behind, and hosts work
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        for host in site.hosts:
+            host.wait(6)
+            assert installed(host) == [1, 2, 3, 4, 5, 6]
+        carry.stop()
+        carry.judge()
+        # closed by hand before anybody had the state new
+        carry.begin("a", "b", "d")
+        done = carry.run("--until", "both_new_first")
+        assert done.returncode == 0, done.stderr
+        step(carry, "next", "close")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        for host in site.hosts:
+            host.wait(11)
+            assert installed(host)[6:] == [7, 8, 9, 10, 11]
