@@ -110,7 +110,7 @@ pub fn meaning(carry: &Carry) -> [&'static str; 2] {
         ],
         (State::BothOldFirst, true) => [
             "hosts write both places, and read the old one first",
-            "nothing is to be done before the next step",
+            "look for what only the new places have, which is removed after the next step",
         ],
         (State::Old, true) => [
             "hosts read and write the old places",

@@ -342,14 +342,20 @@ impl Change {
     fn notices(&self) -> Vec<String> {
         let told = self.new.carry().map(|carry| {
             let [hosts, _] = carrying::meaning(&carry);
-            let what = match self.old.as_ref().is_some_and(|old| old.carry().is_none()) {
-                true => "a carry begins",
-                false => "a carry is open",
+            let begins = self.old.as_ref().is_some_and(|old| old.carry().is_none());
+            let what = if begins {
+                "a carry begins"
+            } else {
+                "a carry is open"
             };
-            format!("{what} ({}): {hosts}", carrying::in_words(&carry))
+            let line = format!("{what} ({}): {hosts}", carrying::in_words(&carry));
+            let by_a_map =
+                "programs open a Pair for this; one that opens a Map asks the new places";
+            [Some(line), begins.then(|| by_a_map.to_owned())]
         });
         let shut_out = guards::shut_out(self.old.as_ref(), &self.new);
-        told.into_iter().chain(shut_out).collect()
+        let told = told.into_iter().flatten().flatten();
+        told.chain(shut_out).collect()
     }
 
     /// Returns what the verdict finds in the new map.

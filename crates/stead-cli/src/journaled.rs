@@ -58,6 +58,7 @@ pub fn refuse_unfinished(map: &Map, file: &Path) -> Result {
 fn work(map: &Map, carry: &Carry) -> Option<&'static str> {
     match (carry.state, carry.reverse) {
         (State::BothOldFirst, false) => Some("verify"),
+        (State::BothOldFirst, true) => Some("look"),
         (State::BothNewFirst, false) => Some("check"),
         (State::New, _) => Some("remove"),
         // a carry that was turned round in its first state has copied nothing
