@@ -47,7 +47,13 @@ mod tests {
         assert_eq!(hint("xyz"), "; known are db1, db2, web-cache");
         assert_eq!(super::hint("a", [].into_iter()), "");
         let many: Vec<String> = (0..20).map(|i| format!("node-{i:02}")).collect();
-        let hint = super::hint("x", many.iter().map(String::as_str));
-        assert!(hint.ends_with("node-07 and 12 more"), "{hint}");
+        for (number, end) in [
+            (8, "node-07"),
+            (9, "node-07 and 1 more"),
+            (20, "07 and 12 more"),
+        ] {
+            let hint = super::hint("x", many[..number].iter().map(String::as_str));
+            assert!(hint.ends_with(end), "{hint}");
+        }
     }
 }

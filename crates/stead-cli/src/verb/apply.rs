@@ -131,7 +131,7 @@ impl Apply {
         };
         let store = self.why.on(store)?;
         let late = match self.begin.is_given() && !change.needed && !self.show.json() {
-            true => self.too_late(&store, &change.new)?,
+            true => self.too_late(&store, &change.new),
             false => Vec::new(),
         };
         let told = match is_plan {
@@ -196,16 +196,20 @@ impl Apply {
 
     /// Says, if the last change moved data without a carry, that one which is asked for now comes
     /// too late, and how to begin again.
-    fn too_late(&self, store: &Store, newest: &Map) -> Result<Vec<String>> {
+    fn too_late(&self, store: &Store, newest: &Map) -> Vec<String> {
         let last = uncarried(store, newest).filter(|last| last.epoch == newest.epoch());
         let Some(LastMove { epoch, before, .. }) = last else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
-        // what apply will be asked for when the map is again as it was
-        let old = store.open_epoch(before)?;
-        let mut again = Change::of(&self.fleet, Some(old), &self.pace, &self.begin)?;
-        again.judge(store)?;
-        let mut refused = again.refused_by();
+        // what apply will be asked for when the map is again as it was; this run has nothing to do
+        // and does not fail for it
+        let again = || {
+            let old = store.open_epoch(before)?;
+            let mut again = Change::of(&self.fleet, Some(old), &self.pace, &self.begin)?;
+            again.judge(store)?;
+            Ok::<_, Failure>(again.refused_by())
+        };
+        let mut refused = again().unwrap_or_default();
         if !refused.contains(&Guard::TakeBack) {
             // the rollback is the epoch that is taken back
             refused.insert(0, Guard::TakeBack);
@@ -222,7 +226,7 @@ impl Apply {
         );
         let commands = [back::rollback(store, newest, before, "", None), apply];
         let commands = commands.map(|command| format!("  {command}"));
-        Ok(wrapped(&text, "", "").into_iter().chain(commands).collect())
+        wrapped(&text, "", "").into_iter().chain(commands).collect()
     }
 }
 

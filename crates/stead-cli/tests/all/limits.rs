@@ -237,3 +237,100 @@ fn nodes_that_give_and_get_copies() {
         assert_eq!(listed + left, kinds * 6 + 1, "{screen}");
     }
 }
+
+#[test]
+fn violations_of_a_map() {
+    let (mut at_the_limit, mut beyond) = (0, 0);
+    for buckets in 8..26 {
+        // one bucket has two nodes, so all others lack one
+        let servers = (0..buckets).fold(String::new(), |mut text, bucket| {
+            let second = if bucket == 0 { ",n1" } else { "" };
+            let _ = writeln!(text, "{bucket} n{}{second}", bucket % 4);
+            text
+        });
+        let place = Place::new();
+        place.write("servers", servers);
+        let modulo = format!("modulo={buckets}");
+        let ring = ["ring", "explicit", "servers", "--set", &modulo];
+        place.good(&[&ring[..], &["-o", "m.map", "--fleet", "f.toml"]].concat());
+        let ran = place.run(&["check", "m.map", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+        let all = json["listed"].as_array().unwrap();
+        let all = all.iter().filter(|one| one["check"] != "fleet").count();
+        let screen = String::from_utf8(place.run(&["check", "m.map"]).out).unwrap();
+        let said = match all {
+            ..=20 => String::new(),
+            _ => format!("and {} more; --json lists up to 10000", all - 20),
+        };
+        assert_eq!(more(&screen), said, "{screen}");
+        at_the_limit += usize::from(all == 20);
+        beyond += usize::from(all == 21);
+    }
+    assert_eq!((at_the_limit, beyond), (1, 1), "the limit was not met");
+}
+
+#[test]
+fn epochs_and_nodes_that_are_taken_back() {
+    for (epochs, said) in [
+        (3, None),
+        (4, Some("; and 1 more")),
+        (6, Some("; and 3 more")),
+    ] {
+        let place = map(&nodes([1; 2]));
+        for number in 3..epochs + 3 {
+            place.write("f.toml", nodes(vec![1; number]));
+            place.good(&["apply", "f.toml", "m.map"]);
+        }
+        place.write("f.toml", nodes([1; 2]));
+        let error = place.run(&["apply", "f.toml", "m.map"]).error;
+        assert_eq!(error.matches("takes back epoch").count(), 3, "{error}");
+        assert!(said.is_none_or(|said| error.contains(said)), "{error}");
+        assert_eq!(error.contains(" more"), said.is_some(), "{error}");
+    }
+    for (came, said) in [
+        (4, None),
+        (5, Some("; and 1 more")),
+        (7, Some("; and 3 more")),
+    ] {
+        let place = map(&nodes([1; 2]));
+        place.write("f.toml", nodes(vec![1; 2 + came]));
+        place.good(&["apply", "f.toml", "m.map"]);
+        place.write("f.toml", nodes([1; 2]));
+        let error = place.run(&["apply", "f.toml", "m.map"]).error;
+        assert_eq!(error.matches(", added there").count(), 4, "{error}");
+        assert!(said.is_none_or(|said| error.contains(said)), "{error}");
+        assert_eq!(error.contains(" more"), said.is_some(), "{error}");
+    }
+}
+
+#[test]
+fn pins_and_nodes_on_a_page() {
+    let page = |fleet: &str| {
+        let place = map(fleet);
+        place.good(&["report", "m.map", "-o", "-"])
+    };
+    for (pins, said) in [
+        (500, ""),
+        (501, "and 1 more; <code>stead show"),
+        (503, "and 3 more; <code>stead show"),
+    ] {
+        let page = page(&by_hand(pins, 0, 0));
+        assert!(page.contains(said));
+        assert_eq!(page.contains(" more; <code>stead show"), !said.is_empty());
+    }
+    for (all, said) in [
+        (24, ""),
+        (25, "and 1 smaller node:"),
+        (27, "and 3 smaller nodes:"),
+    ] {
+        let page = page(&nodes(vec![1; all]));
+        assert!(page.contains(said));
+        assert_eq!(page.contains(" smaller node"), !said.is_empty());
+    }
+    // those who answer in the place of a node that fails: three are named
+    for (all, said) in [(4, ""), (5, " and 1 more node"), (7, " and 3 more nodes")] {
+        let page = page(&nodes(vec![1; all]));
+        assert!(page.contains(said));
+        assert_eq!(page.contains(" more node"), !said.is_empty());
+    }
+}

@@ -44,3 +44,31 @@ pub(super) fn listed(names: Vec<String>) -> String {
 pub(super) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        for (number, end) in [
+            (1, "n0"),
+            (3, "n0, n1, n2"),
+            (4, "n0, n1, n2 and 1 more"),
+            (6, "n0, n1, n2 and 3 more"),
+        ] {
+            let names = (0..number).map(|number| format!("n{number}")).collect();
+            assert_eq!(listed(names), end);
+        }
+        for (number, more) in [
+            (3, None),
+            (4, Some("1 more node like these")),
+            (5, Some("2 more nodes like these")),
+        ] {
+            let mut texts = Texts::default();
+            (0..number).for_each(|number| texts.add(|| format!("text {number}")));
+            let all = texts.in_all("more node");
+            assert_eq!(all.get(3).map(String::as_str), more, "{all:?}");
+        }
+    }
+}
