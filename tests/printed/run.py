@@ -159,6 +159,12 @@ KNOWN = [
     ("docs/carry.md", "Try it on one machine", "", RUN),
     (
         "docs/carry.md",
+        "Steps by hand",
+        "",
+        "it needs hosts and a hub; tests/sync/test_steps.py takes these steps",
+    ),
+    (
+        "docs/carry.md",
         "How an item is copied",
         "# with absent =",
         "it needs a carry that has stopped, and items that are lost",

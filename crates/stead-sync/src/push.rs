@@ -67,7 +67,7 @@ pub fn push(
             format_args!(
                 "{hosts}, which the hub has; nothing was changed: the hosts would skip a state of \
                  the carry, so push again when all have confirmed it (`stead-sync wait {url} \
-                 --epoch {}`), or forget a host that is gone for good",
+                 --epoch {} --grace SECONDS`), or forget a host that is gone for good",
                 map.epoch()
             ),
         )),

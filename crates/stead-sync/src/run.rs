@@ -99,7 +99,8 @@ fn run_push(task: &Push) -> Result {
             CONFLICT,
             format_args!(
                 "{name}: pushed {} of {newest}, since hosts must not skip a state of the carry: \
-                 push again when all hosts have confirmed it (`stead-sync wait {} --epoch {epoch}`)",
+                 push again when all hosts have confirmed it (`stead-sync wait {} --epoch {epoch} \
+                 --grace SECONDS`)",
                 told(&map),
                 task.url
             ),

@@ -13,6 +13,7 @@
 //! further state only when every registered host has confirmed the hub's epoch.
 
 use stead::carry::{Carry, State};
+use stead::store::Link;
 use stead::{Map, Store};
 
 use crate::confirm::{lacking, told_lacking};
@@ -40,13 +41,12 @@ impl Next {
     /// Errors: `CONFLICT` when the history lacks epochs in between, and a carry is open in what is
     /// there.
     pub fn after(hub: &dyn Hub, head: &Head, map: &Map, store: &Store) -> Result<Next> {
-        let Some((first, mut later)) = line(hub, head, map, store)? else {
+        let Some((first, later)) = line(hub, head, map, store)? else {
             return Ok(Next::NEWEST);
         };
-        let (mut at, mut best) = (0, (0, None));
-        let mut before = first.carry();
-        for (i, next) in later.iter().map(Some).chain([None]).enumerate() {
-            let now = next.unwrap_or(map).carry();
+        let (mut at, mut before) = (0, first.carry());
+        let mut best = (0, Link::of(map));
+        for (link, now) in later.into_iter().chain([(Link::of(map), map.carry())]) {
             if first.carry().is_some() && now.is_some_and(|now| !is_same(first.carry(), now)) {
                 // the next carry begins when this one is closed at the hosts
                 break;
@@ -54,12 +54,17 @@ impl Next {
             at += place(now) - place(before) + turn(before, now);
             before = now;
             if (-1..=1).contains(&at) {
-                best = (at, Some(i));
+                best = (at, link);
             }
         }
-        let (moved, best) = best;
-        let chosen = best.unwrap_or(0);
-        let on_the_way = (chosen < later.len()).then(|| later.swap_remove(chosen));
+        let (moved, link) = best;
+        let on_the_way = match link == Link::of(map) {
+            true => None,
+            false => Some(store.open_epoch(link.epoch)?),
+        };
+        if on_the_way.as_ref().is_some_and(|map| Link::of(map) != link) {
+            return Err(unknown(link.epoch, head));
+        }
         let then = on_the_way.as_ref().unwrap_or(map).carry();
         // to go back needs no word of the hosts: they had that state a moment ago
         let turns_round = moved <= 0
@@ -115,24 +120,29 @@ fn is_same(first: Option<Carry>, now: Carry) -> bool {
     first.is_some_and(|first| first.from_digest == now.from_digest)
 }
 
+/// An epoch, and the carry that is open in it. The maps themselves may need too much memory.
+type Epoch = (Link, Option<Carry>);
+
 /// Returns the map of the head, and the epochs between it and the map here, oldest first. `None`
 /// when some of them are kept no longer and no carry is known of.
-fn line(hub: &dyn Hub, head: &Head, map: &Map, store: &Store) -> Result<Option<(Map, Vec<Map>)>> {
+fn line(hub: &dyn Hub, head: &Head, map: &Map, store: &Store) -> Result<Option<(Map, Vec<Epoch>)>> {
     let (mut at, mut parent) = (map.epoch(), map.parent());
-    let mut later: Vec<Map> = Vec::new();
+    let mut later: Vec<Epoch> = Vec::new();
     while at > head.epoch + 1 {
         at -= 1;
         let kept = store.open_epoch(at).ok();
         let Some(kept) = kept.filter(|kept| kept.digest() == parent) else {
             let first = hub.map(head, head.epoch).ok().flatten();
-            let mut known = later.iter().chain([map]).chain(&first);
-            if known.any(|map| map.carry().is_some()) {
+            let mut known = later.iter().filter_map(|(_, carry)| *carry);
+            if known.next().or(map.carry()).is_some()
+                || first.is_some_and(|map| map.carry().is_some())
+            {
                 return Err(unknown(at, head));
             }
             return Ok(None);
         };
         parent = kept.parent();
-        later.push(kept);
+        later.push((Link::of(&kept), kept.carry()));
     }
     later.reverse();
     let kept = store.open_epoch(head.epoch).ok();
