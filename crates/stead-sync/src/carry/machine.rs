@@ -403,8 +403,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Looks whether places that keep the data were emptied or replaced since the last look. Then all
-    /// passes begin again.
+    /// Looks whether places that keep the data were emptied or replaced since the last look. Then
+    /// all passes begin again.
     fn replaced(&mut self, routes: &Routes, reverse: bool, journal: &Journal) -> Result<bool> {
         let stop = AtomicBool::new(false);
         let lost = replaced(&self.protocol(&stop), routes, reverse, journal)?;

@@ -9,9 +9,9 @@ use super::refusals::{only_new, only_new_in_reverse, written_later};
 use crate::exit::Result;
 
 impl Pass<'_> {
-    /// Removes items that only their new place has, within the limit: they may be what is left of an
-    /// earlier time, or the only copies. Items that a server may forget have no limit. While nothing
-    /// may be changed, such an item is `Absent`.
+    /// Removes items that only their new place has, within the limit: they may be what is left of
+    /// an earlier time, or the only copies. Items that a server may forget have no limit. While
+    /// nothing may be changed, such an item is `Absent`.
     pub(super) fn strays(
         &self,
         from: &Node,
@@ -81,9 +81,9 @@ impl Pass<'_> {
     }
 
     /// Checks that a value at a new place may be replaced. Hosts write the old place first, so a
-    /// value that was written later at the new place alone is that of a program that does not follow
-    /// the carry, or of a time in which hosts read the new place. Where nobody knows the times, only
-    /// a change without a carry makes such a time likely.
+    /// value that was written later at the new place alone is that of a program that does not
+    /// follow the carry, or of a time in which hosts read the new place. Where nobody knows the
+    /// times, only a change without a carry makes such a time likely.
     fn may_replace(&self, from: &Node, to: &Node, item: &Item) -> Done {
         if self.kind.may_forget(item) {
             return Ok(());

@@ -55,8 +55,8 @@ pub enum Task {
     /// Compares, and changes nothing.
     Check,
     /// Looks for what only the old places have, after a new place was emptied or replaced while
-    /// hosts read it, and changes nothing; in reverse for what only the new places have, before they
-    /// are given up.
+    /// hosts read it, and changes nothing; in reverse for what only the new places have, before
+    /// they are given up.
     Look {
         /// Whether the carry is being reversed.
         reverse: bool,

@@ -212,8 +212,8 @@ impl Protocol<'_> {
         })
     }
 
-    /// Compares items at two nodes until `decide` returns something, which it must at the last look.
-    /// All that are open are looked at again together, so the pauses are not longer for many.
+    /// Compares items at two nodes until `decide` returns something, which it must at the last
+    /// look. All that are open are looked at again together, so the pauses are not longer for many.
     fn look_again<T>(
         &self,
         first: &Node,

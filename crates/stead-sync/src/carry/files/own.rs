@@ -10,8 +10,8 @@
 //!
 //! # Roots that were emptied
 //!
-//! The file `mark` has a text of its own in each root. A root that was emptied, or is on a new disk,
-//! has none, or another one.
+//! The file `mark` has a text of its own in each root. A root that was emptied, or is on a new
+//! disk, has none, or another one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
