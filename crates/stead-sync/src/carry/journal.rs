@@ -38,7 +38,7 @@ use super::about::{begins_again, About};
 use super::kind::{Holding, Item, Moment};
 use super::story::{about_line, holding_line, hosts_line, written, Hosts, Mark, Story};
 use super::word::escaped;
-use crate::exit::{Failure, Result, CONFLICT, DATA};
+use crate::exit::{Failure, Result, CONFLICT, DATA, USAGE};
 
 /// The bytes of a line around its words: 8 digits, a space and a newline.
 const FRAME: usize = 10;
@@ -76,6 +76,7 @@ impl Journal {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
+        refuse_odd(&file, path)?;
         let end = Instant::now() + PATIENCE;
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() > end {
@@ -115,11 +116,15 @@ impl Journal {
 
     /// Reads a journal that another process may be writing; `None` when there is none.
     pub fn peek(path: &Path) -> Result<Option<Story>> {
-        match fs::read(path) {
-            Ok(bytes) => read(&bytes, path).map(|(story, _)| Some(story)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::io(format_args!("{}", path.display()), &error)),
-        }
+        let failed = |e: io::Error| Failure::io(format_args!("{}", path.display()), &e);
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(failed)?,
+        };
+        refuse_odd(&file, path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        read(&bytes, path).map(|(story, _)| Some(story))
     }
 
     /// Whether a process carries by this journal now, on this machine.
@@ -384,6 +389,21 @@ impl Journal {
     }
 }
 
+/// Refuses what is no regular file: reading a device may have no end.
+fn refuse_odd(file: &File, path: &Path) -> Result {
+    let kind = file.metadata().map(|meta| meta.is_file());
+    match kind.map_err(|e| Failure::io(format_args!("{}", path.display()), &e))? {
+        true => Ok(()),
+        false => Err(Failure::new(
+            USAGE,
+            format_args!(
+                "{}: the journal must be a regular file; correct `journal` in the file of the carry",
+                path.display()
+            ),
+        )),
+    }
+}
+
 /// Reads a journal. Returns what it knows, and how many bytes are whole lines.
 fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
     let (mut story, mut good) = (Story::default(), 0);
@@ -572,6 +592,17 @@ mod tests {
         journal.set_aside("b", &one).unwrap();
         journal.set_newer("b", &other).unwrap();
         journal.end_node("c").unwrap();
+    }
+
+    #[test]
+    fn a_device_is_no_journal() {
+        let path = Path::new("/dev/full");
+        let failures = [Journal::open(path, "1 2").err(), Journal::peek(path).err()];
+        for failure in failures {
+            let failure = failure.unwrap();
+            assert_eq!(failure.code, USAGE);
+            assert!(failure.line.contains("a regular file"), "{}", failure.line);
+        }
     }
 
     #[test]
