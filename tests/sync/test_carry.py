@@ -754,6 +754,92 @@ def test_a_new_place_that_is_emptied_between_two_runs_is_filled_again(
         carry.judge()
 
 
+def emptied(carry, node):
+    """Gives a node a new disk."""
+    shutil.rmtree(carry.roots / node)
+    carry.make_roots([node])
+
+
+def names(carry):
+    """The names of all files, wherever they are."""
+    return set(carry.copies())
+
+
+def test_an_old_place_that_is_emptied_ends_the_run_and_nothing_is_removed(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_old_first").returncode == 0
+        emptied(carry, "a")
+        left = names(carry)
+        told = "emptied or replaced since the carry began: node a: its root; nothing"
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (66, "both_old_first"), done
+            assert told in done.stderr and "name it in lost" in done.stderr
+            # and nobody goes back to where nothing is
+            done = site.sync("carry", "reverse", carry.file)
+            assert (done.returncode, carry.state()) == (69, "both_old_first"), done
+            assert "items are only at their new places" in done.stderr, done.stderr
+        assert names(carry) == left
+        carry.write_file(top='lost = ["a"]')
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        assert names(carry) == left
+        for key in left:
+            carry.ledger.values[key] = f"{key} first"
+        for key in set(KEYS) - left:
+            carry.ledger.values[key] = None
+        carry.judge()
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_in_flight_is_not_removed_when_its_old_place_is_emptied(
+    programs, place, end
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        # slow enough to be ended in the middle of a batch
+        carry.write_file(limits="items_per_second = 20\nworkers = 1")
+        running = carry.start_run()
+        copied = carry.roots / "d"
+        wait_for(lambda: len(list(copied.glob("*/key*"))) > 5, "copies")
+        running.send_signal(end)
+        running.communicate()
+        for node in "abc":
+            emptied(carry, node)
+        left = names(carry)
+        assert len(left) > 5
+        carry.write_file()
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (66, "both_old_first"), done
+        assert names(carry) == left
+        carry.write_file(limits="empty = 3")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+        assert names(carry) == left
+
+
+def test_a_run_goes_on_with_a_step_that_is_taken_by_hand(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        carry.write_file(limits="items_per_second = 20\nworkers = 1")
+        running = carry.start_run()
+        wait_for(lambda: any((carry.roots / "d").glob("*/key*")), "copies")
+        step = ["stead", "carry", carry.anna.map, "reverse"]
+        assert site.run(*step).returncode == 0
+        _, said = running.communicate(timeout=60)
+        assert (running.returncode, carry.state()) == (0, None), said
+        carry.judge()
+
+
 def test_a_new_place_that_is_emptied_in_the_last_state_keeps_the_old_copies(
     programs, place
 ):
@@ -773,7 +859,7 @@ def test_a_new_place_that_is_emptied_in_the_last_state_keeps_the_old_copies(
         for _ in range(2):
             done = carry.run()
             assert (done.returncode, carry.state()) == (69, "new"), done
-            assert "while hosts read it: no old copy is removed" in done.stderr
+            assert "since d was emptied or replaced while hosts read it" in done.stderr
             now = carry.copies()
             assert all(set(before[key]) - set(now[key]) == {"d"} for key in there)
         # an application has deleted one meanwhile; the others are copied, as the message says

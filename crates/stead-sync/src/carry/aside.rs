@@ -82,7 +82,13 @@ impl Pass<'_> {
         let count = journal.set_aside(&node.name, item)?;
         match self.task {
             Task::Check if count > self.limits.absent => Err(lacking(node, item)),
-            Task::Look { .. } if count > self.limits.absent => Err(lacking_since(node, item)),
+            Task::Look { .. } if count > self.limits.absent => {
+                let doubted = self.routes.doubted.iter();
+                let names = doubted
+                    .map(|n| &*self.routes.nodes[*n].name)
+                    .collect::<Vec<_>>();
+                Err(lacking_since(&names.join(", "), node, item))
+            }
             Task::Remove { .. } if count > self.limits.deleted => {
                 Err(lacking_at_the_end(count, node, item))
             }

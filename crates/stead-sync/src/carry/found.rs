@@ -81,8 +81,9 @@ pub fn refuse_tied(tally: &Tally) -> Result {
     }
 }
 
-/// What a pass has found that nobody may have expected, each with an example.
-pub fn noted(task: Task, tally: &Tally) -> Vec<String> {
+/// What a pass has found that nobody may have expected, each with an example. A pass that ended
+/// before its end has not removed what the others lack.
+pub fn noted(task: Task, tally: &Tally, is_whole: bool) -> Vec<String> {
     let counts = tally.counts();
     let mut notes = Vec::new();
     match task {
@@ -131,7 +132,13 @@ pub fn noted(task: Task, tally: &Tally) -> Vec<String> {
                 false => ("new", "old place since the check"),
                 true => ("old", "new place only"),
             };
-            if counts.absent > 0 {
+            if counts.absent > 0 && !is_whole {
+                notes.push(format!(
+                    "lacking at the {kept} place, and not removed: {}, such as {}",
+                    items(counts.absent),
+                    tally.first_lacking()
+                ));
+            } else if counts.absent > 0 {
                 notes.push(format!(
                     "removed without a copy at the {kept} place: {}, such as {}; applications have \
                      deleted them there, or a program that does not follow the map has written \
@@ -224,37 +231,42 @@ mod tests {
         let tally = Tally::default();
         let remove = Task::Remove { reverse: false };
         assert_eq!(
-            (noted(Task::Count, &tally), noted(remove, &tally)),
+            (
+                noted(Task::Count, &tally, true),
+                noted(remove, &tally, true)
+            ),
             (vec![], vec![])
         );
         for key in ["anna", "bob"] {
             tally.misplace("n1", &Item::of_key(key));
             tally.lack("n2", &Item::of_key(key));
         }
-        let found = noted(Task::Count, &tally).concat();
+        let found = noted(Task::Count, &tally, true).concat();
         assert!(found.contains("keys: 2 items, such as anna at node n1;"));
-        let found = noted(remove, &tally).concat();
+        let found = noted(remove, &tally, true).concat();
         assert!(found.contains("place: 2 items, such as anna at node n2;"));
-        let back = noted(Task::Remove { reverse: true }, &tally).concat();
+        let back = noted(Task::Remove { reverse: true }, &tally, true).concat();
         assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
-        assert!(noted(Task::Check, &tally).is_empty());
-        let looked = noted(Task::Look { reverse: true }, &tally).concat();
+        let back = noted(Task::Remove { reverse: true }, &tally, false).concat();
+        assert!(back.contains("at the old place, and not removed: 2 items, such as anna"));
+        assert!(noted(Task::Check, &tally, true).is_empty());
+        let looked = noted(Task::Look { reverse: true }, &tally, true).concat();
         assert!(looked.contains("2 items, such as anna at node n2; limits.only_new"));
         tally.mend("n5", &Item::of_key("emil"), Outcome::Restored);
-        let found = noted(Task::Verify, &tally);
+        let found = noted(Task::Verify, &tally, true);
         assert!(found[0].starts_with("lacking at the new place and copied again: 1 item,"));
         tally.mend("n5", &Item::of_key("fred"), Outcome::Mended);
-        let found = noted(Task::Verify, &tally);
+        let found = noted(Task::Verify, &tally, true);
         assert!(found[0].starts_with("made equal to the old place: 1 item, such as fred"));
         assert!(found.len() == 2 && found[1].contains("such as emil at node n5;"));
         tally.differ("n3", &Item::of_key("carl"));
-        let found = noted(Task::Check, &tally).concat();
+        let found = noted(Task::Check, &tally, true).concat();
         assert!(
             found.contains("another value at the new place: 1 item, such as carl at node n3;"),
             "{found}"
         );
         tally.overrule("n4", &Item::of_key("dora"));
-        let found = noted(remove, &tally);
+        let found = noted(remove, &tally, true);
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[1].contains("after the new one: 1 item, such as carl at node n3;"));
         assert!(found[2].contains("new place: 1 item, such as dora at node n4;"));

@@ -12,7 +12,9 @@
 //! aa00bb11 passed copy 7
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
-//! 6c7d8e9f holds b PART MARK      what a new place holds as a whole: any number of parts
+//! 6c7d8e9f new b PART MARK        what a new place holds as a whole: any number of parts
+//! 7d8e9fa0 old a PART MARK        the same of an old place
+//! 8e9fa0b1 doubt b                it was emptied or replaced, and was not compared since
 //! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
 //! 2b3c4d5e synced 456                   the 456 bytes at the start of the file are durable
 //! ```
@@ -23,7 +25,7 @@
 //! in memory is bounded by what is in flight and what failed: where a listing has an order, a mark
 //! says how far it is done. The file is written anew when it has grown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -36,7 +38,9 @@ use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
 use super::kind::{Holding, Item, Moment};
-use super::story::{about_line, holding_line, hosts_line, written, Hosts, Mark, Story};
+use super::story::{
+    about_line, doubt_line, holding_line, hosts_line, written, Hosts, Mark, Side, Story,
+};
 use super::word::escaped;
 use crate::exit::{Failure, Result, CONFLICT, DATA, USAGE};
 
@@ -46,6 +50,9 @@ const FRAME: usize = 10;
 const LARGE: u64 = 32 << 20;
 /// How long [`Journal::open`] waits for the lock, which [`Journal::is_open`] takes for a moment.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What nodes hold as a whole, by their names.
+pub type Holdings = BTreeMap<String, Holding>;
 
 /// A journal that this process alone writes.
 pub struct Journal {
@@ -178,28 +185,39 @@ impl Journal {
         self.write(&lines, true)
     }
 
-    /// Notes what the new places hold as a whole, by the names of their nodes. Returns what was
-    /// emptied or replaced since that was noted last, such as `node a: its root`: then all passes
-    /// begin again.
-    pub fn note_holdings(&self, now: &BTreeMap<String, Holding>) -> Result<Vec<String>> {
-        let then = self.lock().story.holdings.clone();
-        let (mut lines, mut lost) = (Vec::new(), Vec::new());
+    /// Returns what was emptied or replaced since [`Journal::note_holdings`], such as
+    /// `node a: its root`, with the names of the nodes.
+    pub fn lost(&self, side: Side, now: &Holdings) -> (BTreeSet<String>, Vec<String>) {
+        let inner = self.lock();
+        let (mut nodes, mut told) = (BTreeSet::new(), Vec::new());
         for (node, now) in now {
-            let then = then.get(node);
-            if then == Some(now) {
-                continue;
-            }
-            lines.push(holding_line(node, now));
+            let then = inner.story.holdings.get(&(side, node.clone()));
             let gone = then.into_iter().flatten();
             let gone = gone.filter(|(part, mark)| now.get(*part) != Some(*mark));
-            lost.extend(gone.map(|(part, _)| format!("node {node}: {part}")));
+            for (part, _) in gone {
+                nodes.insert(node.clone());
+                told.push(format!("node {node}: {part}"));
+            }
         }
-        lines.extend((!lost.is_empty()).then(|| "again".to_owned()));
+        (nodes, told)
+    }
+
+    /// Notes what places hold as a whole, by the names of their nodes. If any is in doubt, all
+    /// passes begin again.
+    pub fn note_holdings(&self, side: Side, now: &Holdings, doubted: &BTreeSet<String>) -> Result {
+        let then = self.lock().story.holdings.clone();
+        let is_new =
+            |(node, now): &(&String, &Holding)| then.get(&(side, (*node).clone())) != Some(*now);
+        let changed = now.iter().filter(is_new);
+        let mut lines: Vec<String> = changed
+            .map(|(node, now)| holding_line(side, node, now))
+            .collect();
+        lines.extend((!doubted.is_empty()).then(|| "again".to_owned()));
+        lines.extend(doubted.iter().map(|node| doubt_line(node)));
         match lines.is_empty() {
-            true => {}
-            false => self.write(&lines, true)?,
+            true => Ok(()),
+            false => self.write(&lines, true),
         }
-        Ok(lost)
     }
 
     /// Returns the hosts that had confirmed a state of the carry.
@@ -222,9 +240,9 @@ impl Journal {
         self.write(&[hosts_line(hosts)], true)
     }
 
-    /// Whether passes began again, and what had been done before was not compared since.
-    pub fn is_in_doubt(&self) -> bool {
-        self.lock().story.is_in_doubt
+    /// Returns the nodes that were emptied or replaced, and not compared since.
+    pub fn doubted(&self) -> BTreeSet<String> {
+        self.lock().story.doubted.clone()
     }
 
     /// Returns how far a node is done in the present pass.
@@ -329,7 +347,11 @@ impl Journal {
     fn append(&self, inner: &mut Inner, lines: &[String], sync: bool) -> Result {
         let failed = |e: io::Error| {
             let what = format!("cannot write the journal {}", self.path.display());
-            Failure::io(what, &e)
+            let mut failure = Failure::io(what, &e);
+            if e.kind() == io::ErrorKind::StorageFull {
+                failure.line += "; make room, and run the carry again";
+            }
+            failure
         };
         let synced =
             (inner.synced > inner.told).then(|| framed(&format!("synced {}", inner.synced)));
@@ -470,8 +492,6 @@ fn unframed(line: &[u8]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     fn item(name: &str, key: &str) -> Item {
@@ -500,7 +520,7 @@ mod tests {
         }
     }
 
-    fn holdings() -> BTreeMap<String, Holding> {
+    fn holdings() -> Holdings {
         let table = ("the table a b".to_owned(), "17 %".to_owned());
         let root = ("its root".to_owned(), String::new());
         BTreeMap::from([
@@ -515,20 +535,24 @@ mod tests {
         let path = directory.path().join("j");
         let journal = Journal::open(&path, "id").unwrap();
         let mut now = holdings();
-        let note = |now: &BTreeMap<String, Holding>, lost: &[&str]| {
+        let note = |now: &Holdings, lost: &[&str]| {
             journal.end_pass("copy", 7).unwrap();
-            assert_eq!(journal.note_holdings(now).unwrap(), lost);
+            let (nodes, told) = journal.lost(Side::New, now);
+            assert_eq!(told, lost);
+            assert_eq!(nodes.is_empty(), lost.is_empty());
+            journal.note_holdings(Side::New, now, &nodes).unwrap();
             assert_eq!(journal.is_passed("copy", 7), lost.is_empty());
-            assert_eq!(journal.is_in_doubt(), !lost.is_empty());
+            assert_eq!(journal.doubted(), nodes);
             let mut kept = Story::default();
             let lines = journal.story().lines();
             lines.iter().for_each(|line| kept.take(line).unwrap());
             assert_eq!(kept, journal.story());
             journal.end_pass("look", 7).unwrap();
-            assert!(!journal.is_in_doubt());
-            assert_eq!(journal.story().holdings, *now);
+            assert!(journal.doubted().is_empty());
+            // the other side is noted apart
+            assert_eq!(journal.lost(Side::Old, &holdings()).1.len(), 0);
         };
-        let put = |now: &mut BTreeMap<String, Holding>, part: &str, mark: &str| {
+        let put = |now: &mut Holdings, part: &str, mark: &str| {
             let parts = now.get_mut("c").unwrap();
             parts.insert(part.to_owned(), mark.to_owned());
         };
@@ -570,13 +594,17 @@ mod tests {
         assert_eq!((story.pass, story.failed.len()), (None, 0));
         assert_eq!(story.about, Some(other));
         assert_eq!(story.hosts, Some(hosts()));
-        assert_eq!(story.holdings, holdings());
+        let noted = story.holdings.into_iter();
+        let noted: Holdings = noted.map(|((_, node), held)| (node, held)).collect();
+        assert_eq!(noted, holdings());
     }
 
     fn fill(journal: &Journal) {
         journal.note(&about(), false).unwrap();
         journal.note_hosts(&hosts()).unwrap();
-        journal.note_holdings(&holdings()).unwrap();
+        journal
+            .note_holdings(Side::New, &holdings(), &BTreeSet::new())
+            .unwrap();
         journal.begin_pass("copy", 7).unwrap();
         journal.count(900).unwrap();
         let (one, other) = (item("a b/,%\n", "k"), item("", ""));
@@ -615,7 +643,7 @@ mod tests {
             "pass copy soon",
             "about 1 part",
             "hosts 7",
-            "holds a part",
+            "new a part",
         ] {
             let text = [framed("begin 1 2"), framed(newer)].concat();
             fs::write(&path, &text).unwrap();

@@ -339,8 +339,9 @@ pub trait Kind: Send + Sync {
     fn about(&self) -> About;
 
     /// Returns what a node holds as a whole. It may leave a mark at the node, which
-    /// [`Kind::clear`] removes at the end. What a node may forget by itself is not in it.
-    fn holding(&self, node: &Node) -> Done<Holding> {
+    /// [`Kind::clear`] removes at the end. What a node may forget by itself is not in it. With
+    /// `doubts`, marks change also where it is only possible that something is lost.
+    fn holding(&self, node: &Node, _doubts: bool) -> Done<Holding> {
         let mut holds = false;
         let mut each = |item: Item| {
             holds = !self.may_forget(&item);

@@ -37,7 +37,8 @@ use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
-use super::replaced::replaced;
+use super::refusals::only_new_before_reverse;
+use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
 use super::settings::Settings;
 use super::story::Story;
@@ -151,7 +152,8 @@ impl<'a> Machine<'a> {
             }
             let Some(journal) = &journal else { continue };
             // a mistake is told before anybody is waited for
-            let routes = self.routes(&map, &carry)?;
+            let mut routes = self.routes(&map, &carry)?;
+            routes.doubt(&journal.doubted());
             if let Some(told) = routes.told_lost().filter(|told| !self.told.contains(told)) {
                 say(&told);
                 self.told.push(told);
@@ -182,9 +184,10 @@ impl<'a> Machine<'a> {
             self.wait(&map, &carry, journal)?;
             match self.work(&map, &carry, &routes, journal)? {
                 End::Done => {}
+                End::Again => continue,
                 End::Stopped => {
                     say("the map is another one now; I go on with that");
-                    self.follow()?;
+                    self.follow(&map)?;
                     continue;
                 }
                 End::Failed => {
@@ -273,7 +276,7 @@ impl<'a> Machine<'a> {
             Ok((pushed, _)) => Ok(pushed.digest() == map.digest()),
             Err(failure) if failure.code == CONFLICT => {
                 // somebody else has taken a step, or this is a fork
-                match self.follow() {
+                match self.follow(map) {
                     Ok(()) => Ok(false),
                     Err(_) => Err(failure),
                 }
@@ -282,8 +285,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Installs what the hub has.
-    fn follow(&self) -> Result {
+    /// Installs what the hub has, unless somebody has put another map than this one here.
+    fn follow(&self, map: &Map) -> Result {
+        let here = Store::peek(&self.settings.map);
+        if here.is_ok_and(|here| here.digest != map.digest()) {
+            return Ok(());
+        }
         pull(self.hub, &self.store, KEEP, Accept::default()).map(|_| ())
     }
 
@@ -361,46 +368,56 @@ impl<'a> Machine<'a> {
         journal: &Journal,
     ) -> Result<End> {
         let is_untouched = is_untouched(map, carry);
-        'again: loop {
-            let tasks: &[Task] = match (carry.state, carry.reverse) {
-                _ if is_untouched => &[],
-                (State::Old, false) => &[Task::Count],
-                (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
-                (State::BothNewFirst, false) => &[Task::Check],
-                // what is to be removed may be all that is left
-                (State::New, _) if journal.is_in_doubt() => &[
-                    Task::Look { reverse: false },
-                    Task::Remove { reverse: false },
-                ],
-                (State::Old, true) if journal.is_in_doubt() => {
-                    &[Task::Look { reverse: true }, Task::Remove { reverse: true }]
-                }
-                (State::New, _) => &[Task::Remove { reverse: false }],
-                (State::Old, true) => &[Task::Remove { reverse: true }],
-                (State::BothOldFirst, true) => &[Task::Look { reverse: true }],
-                (State::BothNewFirst, true) => &[],
-            };
-            for task in tasks {
-                // while items are copied, places that were empty are filled
-                let relies = !matches!(task, Task::Count | Task::Copy);
-                if relies && self.replaced(routes, carry.reverse, journal)? {
-                    continue 'again;
-                }
-                if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
-                    continue;
-                }
-                let end = self.pass(*task, map, routes, journal)?;
-                if end != End::Done {
-                    return Ok(end);
-                }
-                journal.end_pass(task.word(), map.epoch())?;
+        let tasks: &[Task] = match (carry.state, carry.reverse) {
+            _ if is_untouched => &[],
+            (State::Old, false) => &[Task::Count],
+            (State::BothOldFirst, false) => &[Task::Copy, Task::Verify],
+            (State::BothNewFirst, false) => &[Task::Check],
+            // what is to be removed may be all that is left
+            (State::New, _) if !routes.doubted.is_empty() => &[
+                Task::Look { reverse: false },
+                Task::Remove { reverse: false },
+            ],
+            (State::Old, true) if !journal.doubted().is_empty() => {
+                &[Task::Look { reverse: true }, Task::Remove { reverse: true }]
             }
-            // what was compared must be there when hosts begin to rely on it
-            let reads = matches!(carry.state, State::BothOldFirst | State::BothNewFirst);
-            if !reads || !self.replaced(routes, carry.reverse, journal)? {
-                return Ok(End::Done);
-            }
+            (State::New, _) => &[Task::Remove { reverse: false }],
+            (State::Old, true) => &[Task::Remove { reverse: true }],
+            (State::BothOldFirst, true) => &[Task::Look { reverse: true }],
+            (State::BothNewFirst, true) => &[],
+        };
+        if !carry.reverse && matches!(carry.state, State::Old | State::BothOldFirst) {
+            self.refuse_emptied_sources(routes, journal)?;
         }
+        for task in tasks {
+            // while items are copied, places that were empty are filled
+            let relies = !matches!(task, Task::Count | Task::Copy);
+            if relies && self.replaced(routes, carry.reverse, journal)? {
+                return Ok(End::Again);
+            }
+            if journal.is_passed(task.word(), map.epoch()) && !self.checks_anew(*task) {
+                continue;
+            }
+            let end = self.pass(*task, map, routes, journal)?;
+            if end != End::Done {
+                return Ok(end);
+            }
+            journal.end_pass(task.word(), map.epoch())?;
+        }
+        // what was compared must be there when hosts begin to rely on it
+        if !carry.reverse && carry.state == State::BothOldFirst {
+            self.refuse_emptied_sources(routes, journal)?;
+        }
+        let reads = matches!(carry.state, State::BothOldFirst | State::BothNewFirst);
+        match reads && self.replaced(routes, carry.reverse, journal)? {
+            true => Ok(End::Again),
+            false => Ok(End::Done),
+        }
+    }
+
+    fn refuse_emptied_sources(&self, routes: &Routes, journal: &Journal) -> Result {
+        let (stop, most) = (AtomicBool::new(false), self.settings.limits.empty);
+        refuse_emptied_sources(&self.protocol(&stop), routes, journal, most)
     }
 
     /// Looks whether places that keep the data were emptied or replaced since the last look. Then
@@ -469,8 +486,8 @@ impl<'a> Machine<'a> {
         let work = Work::of(task, &tally, routes, began.elapsed());
         work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
-        self.report.failed(&journal.story());
-        self.told.extend(noted(task, &tally));
+        self.report.failed(&journal.story(), task.keeper());
+        self.told.extend(noted(task, &tally, end.is_ok()));
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             let empty = empty_nodes(routes, &tally);
             empty.iter().for_each(|line| say(line));
@@ -627,19 +644,95 @@ fn checked_routes(
 }
 
 /// Turns a carry round, and pushes that.
+///
+/// From `both_old_first` this leads to `old` at once, where hosts write the old places only. So what
+/// only the new places have is looked for before, while hosts write both.
 pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
     let to = shared(hub, &settings.url)?;
     let store = Store::new(&settings.map, KEEP);
     let before = Map::open_uncached(&settings.map)?;
-    let is_reversed = before.carry().is_some_and(|carry| carry.reverse);
-    let map = match is_reversed {
+    let map = match before.carry() {
         // a push that failed is made up for
-        true => before,
-        false => store.carry(&before, Step::Reverse)?,
+        Some(carry) if carry.reverse => before,
+        Some(carry) if carry.state == State::New => {
+            return Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "{}: the carry is in its last state, new, where hosts write the new places \
+                     only; finish it with `stead-sync carry run`, and carry the data back by another \
+                     change",
+                    settings.map.display()
+                ),
+            ))
+        }
+        Some(carry) if carry.state == State::BothOldFirst => {
+            refuse_only_new(settings, &carry)?;
+            store.carry(&before, Step::Reverse)?
+        }
+        _ => store.carry(&before, Step::Reverse)?,
     };
     let Settings { url, map: file, .. } = settings;
     push(hub, to, url, file, Allowed::default(), KEEP_HUB)?;
     Ok(map)
+}
+
+/// Refuses to go back where more items than the limit are only at their new places. Where these
+/// cannot be looked at, going back may be the only way, and nothing can be removed there now.
+fn refuse_only_new(settings: &Settings, carry: &Carry) -> Result {
+    let tally = Tally::default();
+    if let Err(Failure { line, .. }) = look_for_only_new(settings, carry, &tally) {
+        say(&format!(
+            "nobody knows whether items are only at their new places, since not all can be looked \
+             at: {line}"
+        ));
+    }
+    let (count, first) = tally.strays();
+    match count > settings.limits.only_new {
+        true => Err(only_new_before_reverse(count, &first)),
+        false => Ok(()),
+    }
+}
+
+fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
+    let map = Map::open_uncached(&settings.map)?;
+    let kind = settings.kind(&map.map_id())?;
+    let store = Store::new(&settings.map, KEEP);
+    let old = store.open_epoch(carry.from_epoch)?;
+    let routes = checked_routes(&store, old, map, carry, settings)?;
+    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+    let ready = kind.ready(&nodes);
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    survey(
+        Task::Look { reverse: true },
+        &*kind,
+        &routes,
+        settings,
+        tally,
+    )
+}
+
+/// Goes through all items without a journal, and changes nothing.
+fn survey(
+    task: Task,
+    kind: &dyn Kind,
+    routes: &Routes,
+    settings: &Settings,
+    tally: &Tally,
+) -> Result {
+    let pass = Pass {
+        task,
+        kind,
+        routes,
+        journal: None,
+        limits: settings.limits,
+        throttle: &Throttle::new(0, 0),
+        stop: &AtomicBool::new(false),
+        tally,
+        #[cfg(test)]
+        without_step_3: false,
+    };
+    let mut show = Show::new(task.told(), None, 0);
+    pass.run(&mut show, &mut || true).map(drop)
 }
 
 /// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
@@ -665,29 +758,15 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         about::begins_again(&then, &kind.about(), &carry)?;
     }
     refuse_overlooked(kind.overlooked(&nodes))?;
-    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
-    let throttle = Throttle::new(0, 0);
-    let pass = Pass {
-        task: Task::Count,
-        kind: &*kind,
-        routes: &routes,
-        journal: None,
-        limits: settings.limits,
-        throttle: &throttle,
-        stop: &stop,
-        tally: &tally,
-        #[cfg(test)]
-        without_step_3: false,
-    };
+    let tally = Tally::default();
     let began = Instant::now();
-    let mut show = Show::new(Task::Count.told(), None, 0);
-    pass.run(&mut show, &mut || true)?;
+    survey(Task::Count, &*kind, &routes, settings, &tally)?;
     report
         .work
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
     report.notes.extend(routes.told_lost());
-    report.notes.extend(noted(Task::Count, &tally));
+    report.notes.extend(noted(Task::Count, &tally, true));
     report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;
     refuse_uncarried(&tally, &routes, settings)?;

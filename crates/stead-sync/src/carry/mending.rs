@@ -1,12 +1,15 @@
 //! How a pass mends what differs while data is verified, and what it does not mend without leave:
 //! what only its new place has, and what was written there later.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
 use super::aside::UNKNOWN;
 use super::kind::{Done, Item, Node};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
 use super::refusals::{only_new, only_new_in_reverse, written_later};
-use crate::exit::Result;
+use crate::exit::{Failure, Result, IO};
 
 impl Pass<'_> {
     /// Removes items that only their new place has, within the limit: they may be what is left of
@@ -27,6 +30,10 @@ impl Pass<'_> {
                 Ok(true) if self.kind.may_forget(item) && looks => Ok(Outcome::Present),
                 Ok(true) if self.kind.may_forget(item) => {
                     self.mended(from, to, item, Ok(Outcome::Gone))?
+                }
+                Ok(true) if self.journal.is_none() => {
+                    self.tally.stray(&to.name, item);
+                    Ok(Outcome::Present)
                 }
                 Ok(true) if self.tally.only_new() > self.limits.only_new => Err(match looks {
                     true => only_new_in_reverse(from, to),
@@ -73,9 +80,7 @@ impl Pass<'_> {
         Ok(done.map(|outcome| match (outcome, found) {
             // an item that was being written, and is well
             (Outcome::Present, Ok(Outcome::Gone)) => Outcome::Gone,
-            (Outcome::Mended, Ok(Outcome::Absent)) if !self.kind.may_forget(item) => {
-                Outcome::Restored
-            }
+            (Outcome::Restored, _) if self.kind.may_forget(item) => Outcome::Mended,
             (outcome, _) => outcome,
         }))
     }
@@ -99,5 +104,58 @@ impl Pass<'_> {
             true => Err(written_later(from, to)),
             false => Ok(()),
         }
+    }
+
+    /// Settles what was in flight when an earlier process was killed.
+    pub(super) fn settle_flights(&self) -> Result {
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        for (number, (name, items)) in journal.story().flights {
+            let mut ways: BTreeMap<(usize, usize), Vec<&Item>> = BTreeMap::new();
+            for item in &items {
+                let Some(trip) = self.routes.trip(&item.key) else {
+                    continue;
+                };
+                for to in trip.to {
+                    ways.entry((trip.from, to)).or_default().push(item);
+                }
+            }
+            for ((from, to), items) in ways {
+                let (source, target) = (&self.routes.nodes[from], &self.routes.nodes[to]);
+                for item in self.settled(source, target, &items) {
+                    self.tally.items.fetch_add(1, Ordering::Relaxed);
+                    match self.protocol().settle(source, target, item) {
+                        Ok(Outcome::Restored) if self.task == Task::Copy => {
+                            self.tally.count(Outcome::Copied(0));
+                        }
+                        Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
+                            self.tally.mend(&source.name, item, outcome);
+                        }
+                        Ok(outcome) => self.tally.count(outcome),
+                        Err(fault) => self.fail(source, item, &fault)?,
+                    }
+                }
+                let flushed = self.kind.flush(target);
+                flushed.map_err(|fault| Failure::new(IO, fault.line))?;
+            }
+            journal.land(Some(number), &name, None, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Leaves out items that only the target has, if they are many: a few were deleted while they
+    /// were copied, and settling removes them. If many are gone, the source has lost data, and
+    /// verifying tells them.
+    fn settled<'b>(&self, source: &Node, target: &Node, items: &[&'b Item]) -> Vec<&'b Item> {
+        let at_source = self.protocol().versions(source, items);
+        let at_target = self.protocol().versions(target, items);
+        let only_target =
+            |n: usize| matches!(at_source[n], Ok(None)) && matches!(at_target[n], Ok(Some(_)));
+        let few = 1 + items.len() / 100;
+        let count = (0..items.len()).filter(|n| only_target(*n)).count();
+        let stays = |n: &usize| count <= few || !only_target(*n) || self.kind.may_forget(items[*n]);
+        let places = (0..items.len()).filter(stays);
+        places.map(|n| items[n]).collect()
     }
 }

@@ -163,7 +163,7 @@ impl Report {
     }
 
     /// Notes what has failed.
-    pub fn failed(&mut self, story: &Story) {
+    pub fn failed(&mut self, story: &Story, keeper: &str) {
         let failed = story.failed.iter().map(|((node, item), why)| Failed {
             node: node.clone(),
             item: item.told(),
@@ -172,7 +172,7 @@ impl Report {
         let aside = story.aside.iter().map(|(node, item)| Failed {
             node: node.clone(),
             item: told(&item.name),
-            why: "the new place lacks it".to_owned(),
+            why: format!("the {keeper} place lacks it"),
         });
         let newer = story.newer.iter().map(|(node, item)| Failed {
             node: node.clone(),

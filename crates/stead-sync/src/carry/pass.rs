@@ -124,6 +124,8 @@ pub enum End {
     Stopped,
     /// Some items failed, or a node could not be listed.
     Failed,
+    /// A place that keeps the data was emptied or replaced, so the work begins again.
+    Again,
 }
 
 /// A pass.
@@ -263,7 +265,7 @@ impl Pass<'_> {
             return Some(Job::Drop { node, keepers });
         }
         if self.task == LOOK_FOR_OLD {
-            let keepers = self.routes.keepers(&item.key, node, false)?;
+            let keepers = self.routes.doubted_keepers(&item.key, node)?;
             return Some(Job::Keep { node, keepers });
         }
         let trip = self.routes.trip(&item.key);
@@ -667,33 +669,6 @@ impl Pass<'_> {
                 since: self.journal.and_then(Journal::since),
             },
         }
-    }
-
-    /// Settles what was in flight when an earlier process was killed.
-    fn settle_flights(&self) -> Result {
-        let Some(journal) = self.journal else {
-            return Ok(());
-        };
-        for (number, (name, items)) in journal.story().flights {
-            for item in &items {
-                let Some(trip) = self.routes.trip(&item.key) else {
-                    continue;
-                };
-                let source = &self.routes.nodes[trip.from];
-                for to in trip.to {
-                    let target = &self.routes.nodes[to];
-                    match self.protocol().settle(source, target, item) {
-                        Ok(outcome) => self.tally.count(outcome),
-                        Err(fault) => self.fail(source, item, &fault)?,
-                    }
-                    self.tally.items.fetch_add(1, Ordering::Relaxed);
-                    let flushed = self.kind.flush(target);
-                    flushed.map_err(|fault| Failure::new(IO, fault.line))?;
-                }
-            }
-            journal.land(Some(number), &name, None, 0)?;
-        }
-        Ok(())
     }
 
     /// Does again what failed, and what was set aside, in an earlier run of this pass.

@@ -171,17 +171,20 @@ impl Protocol<'_> {
                 }
                 continue;
             }
+            // what was copied is compared, too
             match both.second {
                 Some(version) => {
                     self.retry(|| self.kind.remove(to, item, &version))?;
+                    outcome = Outcome::Mended;
                 }
                 None => {
                     copied = both.first;
                     self.copy(from, to, item)?;
+                    if outcome == Outcome::Present {
+                        outcome = Outcome::Restored;
+                    }
                 }
             }
-            // what was copied is compared, too
-            outcome = Outcome::Mended;
         }
         Err(busy(from, item))
     }

@@ -119,10 +119,11 @@ pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str
 pub fn only_new(from: &Node, to: &Node) -> Fault {
     Fault::final_one(format_args!(
         "only its new place, node {}, has it, and verifying would remove it there: a program that \
-         does not follow the carry may write to new places only, or an earlier change moved data \
-         without a carry; copy what is right to node {}; \
-         raising limits.only_new deletes these copies, which are the only ones",
-        to.name, from.name
+         does not follow the carry may write to new places only, or delete at old ones only, or an \
+         earlier change moved data without a carry; copy what is right to node {from}; if {from} \
+         has lost its data, name it in lost; raising limits.only_new deletes such copies",
+        to.name,
+        from = from.name
     ))
 }
 
@@ -131,9 +132,10 @@ pub fn only_new_in_reverse(from: &Node, to: &Node) -> Fault {
     Fault::final_one(format_args!(
         "only its new place, node {}, has it, and going back would remove it there: a program that \
          does not follow the carry may write to new places only, or one died between its two \
-         writes; copy what is right to node {}; raising limits.only_new deletes these copies, which \
-         are the only ones",
-        to.name, from.name
+         writes; copy what is right to node {from}; if {from} has lost its data, name it in lost; \
+         raising limits.only_new deletes such copies",
+        to.name,
+        from = from.name
     ))
 }
 
@@ -148,16 +150,17 @@ pub fn written_later(from: &Node, to: &Node) -> Fault {
     ))
 }
 
-/// The new place lacks an item of a node in the state `new`, and a new place was emptied or
-/// replaced in it.
-pub fn lacking_since(node: &Node, item: &Item) -> Failure {
+/// The new place lacks an item of a node in the state `new`, and new places were emptied or replaced
+/// in it: those of these names.
+pub fn lacking_since(doubted: &str, node: &Node, item: &Item) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "the new place lacks {} of node {}, and a new place was emptied or replaced while hosts \
-             read it: no old copy is removed; copy the old copies that are right to their new \
-             places, without replacing what is there, and run the carry again; if applications have \
-             deleted such items, raise limits.absent",
+            "the new place lacks {} of node {}, since {doubted} was emptied or replaced while hosts \
+             read it: no old copy is removed; if other nodes have copies, name {doubted} in lost, \
+             run the carry again, and then replace that node; if not, copy the old copies to it \
+             without replacing what is there: they are as old as the step to `new`; limits.absent \
+             says how many may be lacking",
             item.told(),
             node.name
         ),
@@ -172,6 +175,22 @@ pub fn replaced_meanwhile(lost: &[String]) -> Failure {
             "emptied or replaced while other copies were removed: {}: the copies of what is lacking \
              there are not removed; run the carry again, and it looks for what only they have",
             lost.join(", ")
+        ),
+    )
+}
+
+/// Items are only at their new places, and going back would remove them.
+pub fn only_new_before_reverse(count: u64, first: &str) -> Failure {
+    let (items, they) = match count {
+        1 => ("item is only at its new place", "it"),
+        _ => ("items are only at their new places", "them"),
+    };
+    Failure::new(
+        REFUSED,
+        format_args!(
+            "{count} {items}, such as {first}, and going back would remove {they}; nothing was \
+             changed; copy what is right to the old places; if an old node has lost its data, name \
+             it in lost; limits.only_new says how many may be removed"
         ),
     )
 }

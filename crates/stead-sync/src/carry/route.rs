@@ -23,6 +23,8 @@ pub struct Routes {
     /// The last change before the carry, if it moved data without one. Then data may still be
     /// where it was before that change, so counting lists the new places, too.
     pub uncarried: Option<LastMove>,
+    /// The nodes of new places that were emptied or replaced, and not compared since.
+    pub doubted: BTreeSet<usize>,
 }
 
 /// Where an item is copied.
@@ -78,6 +80,7 @@ impl Routes {
         Ok(Routes {
             lost: nodes.iter().map(is_lost).collect(),
             uncarried: None,
+            doubted: BTreeSet::new(),
             nodes,
             old: old_side,
             new: new_side,
@@ -193,6 +196,20 @@ impl Routes {
     /// when they are not removed there. In a carry that is reversed, the new places are left.
     pub fn keepers(&self, key: &[u8], node: usize, reverse: bool) -> Option<Vec<usize>> {
         self.keepers_of_point(self.new.new_map().point(key), node, reverse)
+    }
+
+    /// Notes which nodes were emptied or replaced. Those that are lost are not asked for anything.
+    pub fn doubt(&mut self, names: &BTreeSet<String>) {
+        let is_doubted = |node: &&Node| names.contains(&node.name) && !self.lost[node.number];
+        let doubted = self.nodes.iter().filter(is_doubted);
+        self.doubted = doubted.map(|node| node.number).collect();
+    }
+
+    /// Returns which doubted nodes must have the items of a key before they are removed at a node.
+    pub fn doubted_keepers(&self, key: &[u8], node: usize) -> Option<Vec<usize>> {
+        let mut keepers = self.keepers(key, node, false)?;
+        keepers.retain(|keeper| self.doubted.contains(keeper));
+        (!keepers.is_empty()).then_some(keepers)
     }
 
     /// Returns a point of each run of points that both maps treat alike.

@@ -220,10 +220,10 @@ impl Kind for Several {
         self.kinds.iter().find_map(|(_, kind)| kind.halted())
     }
 
-    fn holding(&self, node: &Node) -> Done<Holding> {
+    fn holding(&self, node: &Node, doubts: bool) -> Done<Holding> {
         let mut all = Holding::new();
         for (word, kind) in &self.kinds {
-            let holding = kind.holding(node)?.into_iter();
+            let holding = kind.holding(node, doubts)?.into_iter();
             all.extend(holding.map(|(part, mark)| (format!("{word}: {part}"), mark)));
         }
         Ok(all)

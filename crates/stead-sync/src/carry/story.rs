@@ -15,6 +15,15 @@ pub enum Mark {
     End,
 }
 
+/// A side of a carry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Side {
+    /// The old places, which items come from.
+    Old,
+    /// The new places.
+    New,
+}
+
 /// The hosts that had confirmed an epoch of the carry, all that were registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hosts {
@@ -36,10 +45,10 @@ pub struct Story {
     /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
     /// not say it.
     pub hosts: Option<Hosts>,
-    /// What each new place held when it was last looked at as a whole.
-    pub holdings: BTreeMap<String, Holding>,
-    /// Whether passes began again, and what had been done before was not compared since.
-    pub is_in_doubt: bool,
+    /// What each place held when it was last looked at as a whole, by its side and its node.
+    pub holdings: BTreeMap<(Side, String), Holding>,
+    /// The nodes that were emptied or replaced, and not compared since.
+    pub doubted: BTreeSet<String>,
     /// The pass under way and its epoch.
     pub pass: Option<(String, u64)>,
     /// The passes that are done, with their epochs.
@@ -94,11 +103,14 @@ impl Story {
                     names,
                 });
             }
-            "holds" => {
-                self.holdings.insert(text(0)?, pairs()?);
+            "old" | "new" => {
+                let side = if what == "old" { Side::Old } else { Side::New };
+                self.holdings.insert((side, text(0)?), pairs()?);
+            }
+            "doubt" => {
+                self.doubted.insert(text(0)?);
             }
             "again" => {
-                self.is_in_doubt = true;
                 self.passed.clear();
                 self.begin_anew();
                 self.pass = None;
@@ -109,7 +121,9 @@ impl Story {
             }
             "passed" => {
                 let pass = text(0)?;
-                self.is_in_doubt &= !["verify", "check", "look"].contains(&&*pass);
+                if ["verify", "check", "look"].contains(&&*pass) {
+                    self.doubted.clear();
+                }
                 self.passed.insert((pass, number(1)?));
             }
             "flight" => {
@@ -167,8 +181,7 @@ impl Story {
         lines.extend(self.about.iter().map(about_line));
         lines.extend(self.hosts.iter().map(hosts_line));
         let holdings = self.holdings.iter();
-        lines.extend(holdings.map(|(node, holding)| holding_line(node, holding)));
-        lines.extend(self.is_in_doubt.then(|| "again".to_owned()));
+        lines.extend(holdings.map(|((side, node), holding)| holding_line(*side, node, holding)));
         lines.extend(
             self.passed
                 .iter()
@@ -181,6 +194,7 @@ impl Story {
         );
         lines.extend(self.total.map(|total| format!("total {total}")));
         lines.push(format!("done {}", self.done));
+        lines.extend(self.doubted.iter().map(|node| doubt_line(node)));
         for (name, mark) in &self.marks {
             lines.push(match mark {
                 Mark::Name(item) => format!("mark {} {}", node(name), escaped(item)),
@@ -216,8 +230,17 @@ pub fn about_line(about: &About) -> String {
 }
 
 /// Returns the line that says what a node holds as a whole.
-pub fn holding_line(node: &str, holding: &Holding) -> String {
-    with_pairs(format!("holds {}", escaped(node.as_bytes())), holding)
+pub fn holding_line(side: Side, node: &str, holding: &Holding) -> String {
+    let side = match side {
+        Side::Old => "old",
+        Side::New => "new",
+    };
+    with_pairs(format!("{side} {}", escaped(node.as_bytes())), holding)
+}
+
+/// Returns the line that says that a node was emptied or replaced.
+pub fn doubt_line(node: &str) -> String {
+    format!("doubt {}", escaped(node.as_bytes()))
 }
 
 fn with_pairs(mut line: String, pairs: &BTreeMap<String, String>) -> String {

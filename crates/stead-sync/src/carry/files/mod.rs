@@ -203,7 +203,7 @@ impl Kind for Files {
         }
     }
 
-    fn holding(&self, node: &Node) -> Done<Holding> {
+    fn holding(&self, node: &Node, _doubts: bool) -> Done<Holding> {
         let mark = match &*self.spot(node)? {
             Spot::Here(root) => root.holding()?,
             Spot::There(far) => far.holding()?,

@@ -71,7 +71,7 @@ impl Kind for Memcached {
         About::of("[memcached]", self.names.text())
     }
 
-    fn holding(&self, _node: &Node) -> Done<Holding> {
+    fn holding(&self, _node: &Node, _doubts: bool) -> Done<Holding> {
         Ok(Holding::new())
     }
 

@@ -134,14 +134,15 @@ impl Kind for Redis {
         }))
     }
 
-    /// A restart may lose what was not yet on the disk, so the mark is that of the process.
-    fn holding(&self, node: &Node) -> Done<Holding> {
+    /// A restart may lose what was not yet on the disk.
+    fn holding(&self, node: &Node, doubts: bool) -> Done<Holding> {
         if self.cache {
             return Ok(Holding::new());
         }
         let (id, own, filled) = self.with(node, |session| {
             Ok((session.check(false)?, session.database(), session.filled()?))
         })?;
+        let id = if doubts { id } else { String::new() };
         let part = filled.contains(&own).then(|| ("its keys".to_owned(), id));
         Ok(part.into_iter().collect())
     }

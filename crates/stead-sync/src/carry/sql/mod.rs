@@ -296,12 +296,14 @@ impl<D: Database> Kind for Sql<D> {
         }
     }
 
-    fn holding(&self, node: &Node) -> Done<Holding> {
+    fn holding(&self, node: &Node, doubts: bool) -> Done<Holding> {
         let known = self.known()?;
         self.with(node, |database| {
             let mut all = Holding::new();
             for table in &known.tables {
                 let mark = database.mark(table)?;
+                // a table may also get another mark by maintenance
+                let mark = mark.map(|mark| if doubts { mark } else { String::new() });
                 all.extend(mark.map(|mark| (format!("the table {}", table.name), mark)));
             }
             Ok(all)
