@@ -645,8 +645,8 @@ fn checked_routes(
 
 /// Turns a carry round, and pushes that.
 ///
-/// From `both_old_first` this leads to `old` at once, where hosts write the old places only. So what
-/// only the new places have is looked for before, while hosts write both.
+/// From `both_old_first` this leads to `old` at once, where hosts write the old places only. So
+/// what only the new places have is looked for before, while hosts write both.
 pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
     let to = shared(hub, &settings.url)?;
     let store = Store::new(&settings.map, KEEP);

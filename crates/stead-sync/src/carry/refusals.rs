@@ -150,8 +150,8 @@ pub fn written_later(from: &Node, to: &Node) -> Fault {
     ))
 }
 
-/// The new place lacks an item of a node in the state `new`, and new places were emptied or replaced
-/// in it: those of these names.
+/// The new place lacks an item of a node in the state `new`, and new places were emptied or
+/// replaced in it: those of these names.
 pub fn lacking_since(doubted: &str, node: &Node, item: &Item) -> Failure {
     Failure::new(
         REFUSED,
