@@ -212,7 +212,13 @@ impl<'a> Machine<'a> {
                 true => Step::Close,
                 false => Step::Next,
             };
-            if last && !is_untouched(&map, &carry) {
+            let is_untouched = is_untouched(&map, &carry);
+            if last && is_untouched && !journal.story().holdings.is_empty() {
+                // a node that cannot be used keeps the mark that counting left there
+                nodes
+                    .iter()
+                    .for_each(|node| drop(self.kind.clear(node, true)));
+            } else if last && !is_untouched {
                 nodes.iter().try_for_each(|node| self.clear(node, true))?;
             }
             self.step(&map, step)?;
@@ -658,7 +664,7 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
             return Err(Failure::new(
                 USAGE,
                 format_args!(
-                    "{}: the carry is in its last state, new, where hosts write the new places \
+                    "{}: it is too late: the carry is in its last state, new, where hosts write the new places \
                      only; finish it with `stead-sync carry run`, and carry the data back by another \
                      change",
                     settings.map.display()

@@ -144,18 +144,15 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Leaves out items that only the target has, if they are many: a few were deleted while they
-    /// were copied, and settling removes them. If many are gone, the source has lost data, and
-    /// verifying tells them.
+    /// Leaves out items that only the target has: one was deleted in the moment in which it was
+    /// copied, or the source has lost data. Verifying decides about them by its limit.
     fn settled<'b>(&self, source: &Node, target: &Node, items: &[&'b Item]) -> Vec<&'b Item> {
         let at_source = self.protocol().versions(source, items);
         let at_target = self.protocol().versions(target, items);
-        let only_target =
-            |n: usize| matches!(at_source[n], Ok(None)) && matches!(at_target[n], Ok(Some(_)));
-        let few = 1 + items.len() / 100;
-        let count = (0..items.len()).filter(|n| only_target(*n)).count();
-        let stays = |n: &usize| count <= few || !only_target(*n) || self.kind.may_forget(items[*n]);
-        let places = (0..items.len()).filter(stays);
-        places.map(|n| items[n]).collect()
+        let both = at_source.iter().zip(&at_target).zip(items);
+        let stays = |((one, other), item): &((&Done<_>, &Done<_>), &&Item)| {
+            !matches!((one, other), (Ok(None), Ok(Some(_)))) || self.kind.may_forget(item)
+        };
+        both.filter(stays).map(|(_, item)| *item).collect()
     }
 }

@@ -408,7 +408,7 @@ impl Pass<'_> {
             return self.count_strays(node, loads);
         }
         let Some(journal) = self.journal else {
-            return Ok(());
+            return self.share(node, loads).map(drop);
         };
         let items: Vec<&Item> = loads.iter().map(|(item, _)| item).collect();
         let flight = match self.task == Task::Copy && !items.is_empty() {
