@@ -23,7 +23,8 @@ class Census:
             connection.close()
             for directory, _, names in os.walk(root):
                 for name in names:
-                    if name.startswith("."):  # the marker, or a photo on its way
+                    if name.startswith(".") or "/.stead-carry." in directory:
+                        # the marker, a photo on its way, or what the carry keeps
                         continue
                     path = os.path.join(directory, name)
                     key = stead.path_name(path, levels=[64]).decode()

@@ -73,6 +73,11 @@ impl Kind for Hooked {
         About::default()
     }
 
+    /// No disk is lost in these worlds, and of so few items all may be deleted.
+    fn holding(&self, _: &Node, _: bool) -> Done<Holding> {
+        Ok(Holding::new())
+    }
+
     fn keys(
         &self,
         node: &Node,
