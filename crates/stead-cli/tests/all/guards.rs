@@ -420,3 +420,21 @@ fn a_plan_replaces_only_a_plan_and_keeps_a_secret() {
     assert_eq!(mode("c.plan"), 0o600);
     assert!(place.leftovers().is_empty());
 }
+
+#[test]
+fn the_fleet_of_a_map_comes_with_a_note_that_it_lacks_the_guards() {
+    let place = place();
+    let shown = place.shell("\"$STEAD\" show m.map --fleet > again.toml");
+    assert_eq!(
+        (shown.code, shown.out.as_slice(), shown.error.as_str()),
+        (
+            0,
+            &b""[..],
+            "stead: m.map: a map does not keep the guards of its fleet file; if yours has [guard], \
+             such as carry = true, write that again\n"
+        )
+    );
+    let written = fs::read_to_string(place.file("again.toml")).unwrap();
+    assert!(written.starts_with("name = \"m\"\n") && !written.contains("guard"));
+    place.good(&["apply", "again.toml", "m.map"]);
+}
