@@ -326,6 +326,9 @@ fn a_step_by_hand_is_refused_while_a_run_has_not_done_the_work_of_the_state() {
     refused(&place, "next", 4, "both_new_first", "check");
     // turning round is possible at any time; what was copied is removed before the end
     place.good(&["carry", "m.map", "reverse"]);
+    refused(&place, "next", 5, "both_old_first", "look");
+    let looked = format!("00000000 begin {map_id} {from}\n00000000 passed look 5\n");
+    place.write("m.map.carry", looked);
     step(&place, "next");
     refused(&place, "close", 6, "old", "remove");
     std::fs::remove_file(place.file("m.map.carry")).unwrap();
