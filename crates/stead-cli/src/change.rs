@@ -7,6 +7,7 @@
 
 mod copying;
 mod headline;
+mod renamed;
 mod rows;
 mod summary;
 

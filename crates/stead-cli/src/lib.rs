@@ -34,6 +34,7 @@ mod edit;
 mod epochs;
 mod exit;
 mod explain;
+mod following;
 mod guards;
 mod input;
 mod journaled;

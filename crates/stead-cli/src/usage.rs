@@ -162,23 +162,36 @@ fn meant(arguments: &[OsString], line: &str) -> Option<String> {
     ))
 }
 
-/// Says what to write for a word that is no command, and for a label or an attribute that was given
-/// to `fleet add-node` as an option.
+/// Says what to write for a word that is no command, and for what was given to a verb of `fleet` as
+/// an option, although it is a word of its own there, or needs `--label` or `--attribute`.
 fn told(arguments: &[OsString], line: String) -> String {
     if let Some(told) = meant(arguments, &line) {
         return told;
     }
-    let adds = arguments.get(1..3) == Some(&["fleet".into(), "add-node".into()]);
+    let verb = match arguments.get(1..3) {
+        Some([first, verb]) if first == "fleet" => verb.to_str(),
+        _ => None,
+    };
     let given = line
         .split_once("unexpected argument '--")
         .and_then(|(_, rest)| rest.split_once('\''));
-    match given {
-        Some((name, _)) if adds => format!(
-            "there is no option --{name}; for a label write --label {name}=VALUE, for an attribute \
-             --attribute {name}=VALUE; see --help"
-        ),
-        _ => line,
-    }
+    let (Some(verb), Some((name, _))) = (verb, given) else {
+        return line;
+    };
+    let words = match (verb, name) {
+        ("add-node", _) => {
+            return format!(
+                "there is no option --{name}; for a label write --label {name}=VALUE, for an \
+                 attribute --attribute {name}=VALUE; see --help"
+            )
+        }
+        ("set-label", "label") => "LABEL=VALUE".to_owned(),
+        ("set-attribute", "attribute") => "NAME=VALUE".to_owned(),
+        ("set-label" | "set-attribute", name) => format!("{name}=VALUE"),
+        ("set-weight", "weight") => "WEIGHT".to_owned(),
+        _ => return line,
+    };
+    format!("{verb} takes no --{name}: write `stead fleet {verb} FLEET NODE {words}`; see --help")
 }
 
 #[cfg(test)]
@@ -284,6 +297,47 @@ mod tests {
         assert!(!line.contains("--label"), "{line}");
         let line = said(&["stead", "show", "m", "--zone"]);
         assert!(!line.contains("--label"), "{line}");
+    }
+
+    #[test]
+    fn an_option_in_the_place_of_a_word_is_told() {
+        for (words, wanted) in [
+            (
+                &["set-attribute", "f", "db4", "--attribute", "address=h"][..],
+                "set-attribute takes no --attribute: write `stead fleet set-attribute FLEET NODE \
+                 NAME=VALUE`; see --help",
+            ),
+            (
+                &["set-label", "f", "db4", "--label", "zone=a"],
+                "set-label takes no --label: write `stead fleet set-label FLEET NODE \
+                 LABEL=VALUE`; see --help",
+            ),
+            (
+                &["set-label", "f", "db4", "--zone=a"],
+                "set-label takes no --zone: write `stead fleet set-label FLEET NODE zone=VALUE`; \
+                 see --help",
+            ),
+            (
+                &["set-attribute", "f", "db4", "--address", "h"],
+                "set-attribute takes no --address: write `stead fleet set-attribute FLEET NODE \
+                 address=VALUE`; see --help",
+            ),
+            (
+                &["set-weight", "f", "db4", "--weight", "2"],
+                "set-weight takes no --weight: write `stead fleet set-weight FLEET NODE WEIGHT`; \
+                 see --help",
+            ),
+        ] {
+            assert_eq!(said(&[&["stead", "fleet"], words].concat()), wanted);
+        }
+        let line = said(&["stead", "fleet", "add-node", "f", "db4", "zone=a"]);
+        assert!(
+            line.contains("for a label write --label zone=a, for an attribute --attribute zone=a"),
+            "{line}"
+        );
+        // a key that begins with a dash is still told how to be one
+        let line = said(&["stead", "locate", "m", "--frank"]);
+        assert!(line.contains("use '-- --frank'"), "{line}");
     }
 
     #[test]

@@ -142,8 +142,12 @@ impl Apply {
                     self.fleet.display()
                 ),
                 not_carried: NOT_CARRIED,
+                of_a_fleet: true,
             },
-            false => Told::of(NOT_CARRIED),
+            false => Told {
+                of_a_fleet: true,
+                ..Told::of(NOT_CARRIED)
+            },
         };
         publish(&store, change, &self.permit, &self.show, &told, out)?;
         late.iter().try_for_each(|line| out.line(line))
@@ -266,6 +270,8 @@ pub struct Told {
     to_carry: String,
     /// The last line of the change that was made.
     not_carried: &'static str,
+    /// Whether a fleet asks for the change, in which a node may have lost its former name.
+    of_a_fleet: bool,
 }
 
 impl Told {
@@ -274,6 +280,16 @@ impl Told {
         Told {
             to_carry: "begin a carry with --carry".to_owned(),
             not_carried,
+            of_a_fleet: false,
+        }
+    }
+
+    /// Returns how to begin a carry of this change, and before it what else it may be.
+    fn to_carry(&self, change: &Change, show: &Show) -> String {
+        let renamed = change.renamed(show).filter(|_| self.of_a_fleet);
+        match renamed {
+            Some(asked) => format!("{asked}; else {}", self.to_carry),
+            None => self.to_carry.clone(),
         }
     }
 }
@@ -294,7 +310,7 @@ pub fn publish(
         let store = store.clone().allowing(store.allow().with(permit.allow()));
         store
             .publish(change.old.as_ref(), &change.new)
-            .map_err(|error| Failure::refused(error, &told.to_carry))?;
+            .map_err(|error| Failure::refused(error, &told.to_carry(&change, show)))?;
     }
     let to_be_carried = change.moves_data(&report) && !show.json();
     let written = change

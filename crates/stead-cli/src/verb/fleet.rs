@@ -148,6 +148,12 @@ struct Print {
 /// Refuses a name around which white space was left. A fleet may have such a name, and a map, too;
 /// nobody who types one means it.
 fn name(text: &str) -> std::result::Result<String, String> {
+    if text.contains('=') {
+        return Err(format!(
+            "no name of a node; for a label write --label {text}, for an attribute --attribute \
+             {text}; a node with = in its name is added by hand"
+        ));
+    }
     match text.trim() {
         same if same == text => Ok(text.to_owned()),
         short => Err(format!(

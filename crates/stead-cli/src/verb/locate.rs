@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -15,6 +16,7 @@ use stead::{Map, Pair, Point, Status};
 
 use crate::exit::{note, Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
+use crate::following::{Following, Source};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
@@ -31,6 +33,7 @@ Examples:
   stead locate members.map frank             # prints frank<TAB>n1
   stead locate members.map --count < names   # counts the keys of each node
   stead locate members.map --explain frank   # says why frank lives there
+  stead locate members.map --follow          # a pipe that is kept open
 
 Exit codes:
   0   done
@@ -73,6 +76,10 @@ pub struct Locate {
     /// Read keys as hex digits, two for each byte, so that every byte can be written
     #[arg(long, conflicts_with_all = ["points", "explain"])]
     hex: bool,
+    /// Answer from the newest map, for a pipe that is kept open: whenever keys have come, look
+    /// whether MAP is another map now
+    #[arg(long, conflicts_with_all = ["keys", "count"])]
+    follow: bool,
     #[command(flatten)]
     fold: FoldArg,
     /// Print a JSON object per line (with --count, one object)
@@ -180,7 +187,7 @@ impl Locate {
         }
     }
 
-    pub fn run(self, out: &mut Out) -> Result {
+    pub fn run(mut self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
             return Err(Failure::new(
                 USAGE,
@@ -191,31 +198,29 @@ impl Locate {
             return self.both(out);
         }
         let map = self.opened()?;
-        let is_early = |carry: &Carry| carry.state != State::New;
-        // --explain says so itself
-        if let Some(carry) = map.carry().filter(is_early).filter(|_| !self.explain) {
-            note(format_args!(
-                "{}: a carry is open, in the state {}: what lives at the new places may not be \
-                 there yet; --carry prints where to read and where to write",
-                self.map.display(),
-                carry.state.word()
-            ));
-        }
+        self.tell(&map);
         if self.count {
             return self.count(&map, out);
         }
         if self.json || self.explain {
-            return self.at_length(&map, out);
+            return self.at_length(map, out);
         }
         if self.prefer.is_some() || self.points || self.hex {
-            return self.one_by_one(&map, out);
+            return self.one_by_one(map, out);
         }
         let (fold, zero) = (self.fold.fold, self.zero);
+        let keys = std::mem::take(&mut self.keys);
         let mut nodes = Nodes::of_map(&map);
+        let mut following = Following::new(&self.map, map, self.follow);
         let (mut policies, mut folded, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-        input::batches(self.keys, zero, out, |out, batch| {
+        input::batches(keys, zero, out, |out, batch| {
+            if following.look() {
+                self.tell(following.source());
+                nodes = Nodes::of_map(following.source());
+            }
             policies.resize(batch.len(), PolicyId(0));
             let keys = batch.folded(fold, &mut folded);
+            let map = following.source();
             map.policies_of_keys(keys, NonZeroUsize::MIN, &mut policies);
             for (key, policy) in batch.keys().iter().zip(&policies) {
                 record(&mut answers, key, nodes.of(*policy), zero);
@@ -226,9 +231,27 @@ impl Locate {
         })
     }
 
+    /// Says that a carry is open, where the answers are those of the new map alone.
+    fn tell(&self, map: &Map) {
+        let is_early = |carry: &Carry| carry.state != State::New;
+        // --explain says so itself
+        if let Some(carry) = map.carry().filter(is_early).filter(|_| !self.explain) {
+            note(format_args!(
+                "{}: a carry is open, in the state {}: what lives at the new places may not be \
+                 there yet; --carry prints where to read and where to write",
+                self.map.display(),
+                carry.state.word()
+            ));
+        }
+    }
+
     /// Opens the map. A file among the keys may be the map.
-    fn opened(&self) -> Result<Map> {
-        Map::open_uncached(&self.map).map_err(|error| {
+    fn opened(&self) -> Result<Arc<Map>> {
+        let opened = match self.follow {
+            true => Source::open(&self.map),
+            false => Map::open_uncached(&self.map).map(Arc::new),
+        };
+        opened.map_err(|error| {
             let is_missing = error.status() == Status::NotFound;
             let failure = Failure::from(error);
             match is_missing && self.keys.iter().any(|key| Path::new(key).is_file()) {
@@ -239,16 +262,19 @@ impl Locate {
     }
 
     /// Answers records that are no plain keys, or that want more than a plain answer.
-    fn one_by_one(self, map: &Map, out: &mut Out) -> Result {
+    fn one_by_one(self, map: Arc<Map>, out: &mut Out) -> Result {
         let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
-        let mut nodes = Nodes::of_map(map);
+        let mut nodes = Nodes::of_map(&map);
         let mut answer = Vec::new();
-        input::keys(self.keys, zero, out, |out, number, key| {
+        self.followed(map, out, |out, map, number, key| {
             if let Some(n) = prefer {
                 let nodes = preferred(map, &placing.key(number, key)?, n);
                 record(&mut answer, key, nodes.join(",").as_bytes(), zero);
             } else {
                 let policy = map.policy_of(placing.point(map, number, key)?);
+                if !Arc::ptr_eq(map, &nodes.map) {
+                    nodes = Nodes::of_map(map);
+                }
                 record(&mut answer, key, nodes.of(policy), zero);
             }
             out.bytes(&answer)?;
@@ -257,12 +283,13 @@ impl Locate {
         })
     }
 
-    fn at_length(self, map: &Map, out: &mut Out) -> Result {
+    fn at_length(self, map: Arc<Map>, out: &mut Out) -> Result {
         let (placing, json, explain, prefer) =
             (self.placing(), self.json, self.explain, self.prefer);
-        input::keys(self.keys, self.zero, out, |out, number, key| {
+        let points = self.points;
+        self.followed(map, out, |out, map, number, key| {
             let point = placing.point(map, number, key)?;
-            let folded = if self.points {
+            let folded = if points {
                 Cow::Borrowed(key)
             } else {
                 placing.key(number, key)?
@@ -293,10 +320,10 @@ impl Locate {
 
     /// Answers with the nodes to read from and to write to.
     fn both(self, out: &mut Out) -> Result {
-        let pair = Pair::open_copy(&self.map)?;
+        let pair: Pair = Source::open(&self.map)?;
         let (placing, zero, json) = (self.placing(), self.zero, self.json);
         let mut answer = Vec::new();
-        input::keys(self.keys, zero, out, |out, number, key| {
+        self.followed(pair, out, |out, pair, number, key| {
             let point = placing.point(pair.new_map(), number, key)?;
             let names = |nodes: pair::Nodes| nodes.map(|node| pair.name(node)).collect();
             let reads: Vec<&str> = names(pair.reads_point(point));
@@ -316,6 +343,27 @@ impl Locate {
             out.bytes(&answer)?;
             answer.clear();
             Ok(())
+        })
+    }
+
+    /// Calls `each` with what answers, and every key and its number, counted from 1.
+    fn followed<S: Source>(
+        mut self,
+        source: S,
+        out: &mut Out,
+        mut each: impl FnMut(&mut Out, &S, u64, &[u8]) -> Result,
+    ) -> Result {
+        let keys = std::mem::take(&mut self.keys);
+        let mut following = Following::new(&self.map, source, self.follow);
+        let mut number = 0;
+        input::batches(keys, self.zero, out, |out, batch| {
+            if following.look() && !self.carry {
+                self.tell(following.source().map());
+            }
+            batch.keys().iter().try_for_each(|key| {
+                number += 1;
+                each(out, following.source(), number, key)
+            })
         })
     }
 
@@ -344,15 +392,15 @@ impl Locate {
 }
 
 /// The names of the nodes of each policy, joined when they are first needed.
-struct Nodes<'a> {
-    map: &'a Map,
+struct Nodes {
+    map: Arc<Map>,
     of_policy: Vec<Option<String>>,
 }
 
-impl<'a> Nodes<'a> {
-    fn of_map(map: &'a Map) -> Nodes<'a> {
+impl Nodes {
+    fn of_map(map: &Arc<Map>) -> Nodes {
         Nodes {
-            map,
+            map: Arc::clone(map),
             of_policy: vec![None; map.policies().len()],
         }
     }
@@ -361,7 +409,7 @@ impl<'a> Nodes<'a> {
         let names = self.of_policy.get_mut(policy.index());
         names.map_or(&[], |names| {
             names
-                .get_or_insert_with(|| joined(self.map, policy))
+                .get_or_insert_with(|| joined(&self.map, policy))
                 .as_bytes()
         })
     }

@@ -17,7 +17,7 @@ use stead::{Map, Store};
 use crate::caps::{self, Said};
 use crate::carrying::{self, CarryJson};
 use crate::change::understood;
-use crate::exit::Result;
+use crate::exit::{note, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::primaries;
@@ -53,7 +53,8 @@ pub struct Show {
     /// Also draw the key space: who is the primary where
     #[arg(long, conflicts_with = "json")]
     band: bool,
-    /// Print the fleet of the map instead: a fleet file that changes nothing when it is applied
+    /// Print the fleet of the map instead: a fleet file that changes nothing when it is applied. It
+    /// has no [guard], which a map does not keep
     #[arg(long, conflicts_with_all = ["json", "slices", "band"])]
     fleet: bool,
 }
@@ -166,7 +167,14 @@ impl Show {
         let map = Map::open_uncached(&self.map)?;
         understood(&map, &self.map)?;
         if self.fleet {
-            return out.bytes(map.fleet().to_toml().as_bytes());
+            out.bytes(map.fleet().to_toml().as_bytes())?;
+            out.flush()?;
+            note(format_args!(
+                "{}: a map does not keep the guards of its fleet file; if yours has [guard], such \
+                 as carry = true, write that again",
+                self.map.display()
+            ));
+            return Ok(());
         }
         // not compared with another map, like the report of a first map
         let report = Report::of(None, &map, false)?;

@@ -264,7 +264,7 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
         assert!(steps < 10);
     }
     assert!(steps > 1);
-    let fleet = |map: &str| dir.run(&["show", map, "--fleet"]).ok().text().to_owned();
+    let fleet = |map: &str| dir.run(&["show", map, "--fleet"]).text().to_owned();
     assert_eq!(fleet("m.map"), fleet("m.map.history/1"));
 }
 
@@ -440,7 +440,8 @@ fn a_step_that_takes_a_node_above_its_shares_is_foretold() {
     (parts.spread, parts.pins) = (Vec::new(), Vec::new());
     let dir = Dir::new();
     dir.write("m.map", encode(&parts));
-    let toml = dir.run(&["show", "m.map", "--fleet"]).ok();
+    let toml = dir.run(&["show", "m.map", "--fleet"]);
+    assert_eq!(toml.code, Some(0), "{toml:?}");
     dir.write("f.toml", toml.text());
     // two cells do not suffice to take one of each node
     let text = dir

@@ -420,3 +420,72 @@ fn a_plan_replaces_only_a_plan_and_keeps_a_secret() {
     assert_eq!(mode("c.plan"), 0o600);
     assert!(place.leftovers().is_empty());
 }
+
+#[test]
+fn the_fleet_of_a_map_comes_with_a_note_that_it_lacks_the_guards() {
+    let place = place();
+    let shown = place.shell("\"$STEAD\" show m.map --fleet > again.toml");
+    assert_eq!(
+        (shown.code, shown.out.as_slice(), shown.error.as_str()),
+        (
+            0,
+            &b""[..],
+            "stead: m.map: a map does not keep the guards of its fleet file; if yours has [guard], \
+             such as carry = true, write that again\n"
+        )
+    );
+    let written = fs::read_to_string(place.file("again.toml")).unwrap();
+    assert!(written.starts_with("name = \"m\"\n") && !written.contains("guard"));
+    place.good(&["apply", "again.toml", "m.map"]);
+}
+
+#[test]
+fn a_node_that_may_only_have_a_new_name_is_asked_about_before_a_carry() {
+    let place = Place::new();
+    let fleet = |nodes: &str| format!("name = \"m\"\n[guard]\ncarry = true\n{nodes}");
+    let node = |name: &str, more: &str| format!("[[node]]\nname = \"{name}\"\n{more}\n");
+    let zone = "labels = { zone = \"z\" }";
+    let rest = node("a", zone) + &node("c", zone);
+    place.write("f.toml", fleet(&(rest.clone() + &node("b", zone))));
+    place.good(&["apply", "f.toml", "m.map"]);
+    let refused = |nodes: String, more: &[&str]| {
+        place.write("g.toml", fleet(&(rest.clone() + &nodes)));
+        let answer = place.run(&[&["apply", "g.toml", "m.map"], more].concat());
+        answer.failed(69, &["without a carry"]);
+        answer.error
+    };
+    let said = refused(node("bb", zone), &[]);
+    assert!(
+        said.contains(
+            "nothing was changed; bb is new, and has the weight and the labels of b, which is \
+             gone: if it is the same node, say formerly = \"b\", and nothing moves; else begin a \
+             carry with --carry, or, if you mean it, add --allow leave-data"
+        ),
+        "{said}"
+    );
+    // of two, the one with the attributes of the other
+    let has = |address: &str| format!("{zone}\nattributes = {{ address = \"{address}\" }}");
+    place.write(
+        "f.toml",
+        fleet(&(rest.clone() + &node("b", &has("10.0.0.2")))),
+    );
+    place.good(&["apply", "f.toml", "m.map"]);
+    let two = node("x", &has("10.0.0.1")) + &node("y", &has("10.0.0.2"));
+    assert!(refused(two, &[]).contains("y is new, and has the weight and the labels of b"));
+    // another weight, another label, a node that is lost, and one that says its former name
+    for (nodes, more) in [
+        (node("bb", "weight = 2\nlabels = { zone = \"z\" }"), &[][..]),
+        (node("bb", "labels = { zone = \"y\" }"), &[]),
+        (node("bb", zone), &["--lost", "b"]),
+        (node("b", zone) + &node("d", zone), &[]),
+    ] {
+        let said = refused(nodes, more);
+        assert!(!said.contains("formerly"), "{said}");
+        assert!(said.contains("nothing was changed; begin a carry with --carry"));
+    }
+    place.write(
+        "g.toml",
+        fleet(&(rest + &node("bb", &(zone.to_owned() + "\nformerly = \"b\"")))),
+    );
+    place.good(&["apply", "g.toml", "m.map"]);
+}

@@ -179,7 +179,8 @@ fn a_proposal_is_written_applied_and_true() {
     place.good(&["apply", "new.toml", "m.map"]);
     assert!(full("log").unwrap() <= goal + 0.01);
     place.good(&["check", "m.map"]);
-    let text = place.good(&["show", "m.map", "--fleet"]);
+    let text = place.run(&["show", "m.map", "--fleet"]).out;
+    let text = String::from_utf8(text).unwrap();
     assert!(text.contains("[[first]]\nrange = ["), "{text}");
     // the file is there now, and stays
     place

@@ -12,6 +12,7 @@ mod contract;
 mod copies;
 mod epochs;
 mod failing_calls;
+mod follow;
 mod guards;
 mod keys;
 mod limits;

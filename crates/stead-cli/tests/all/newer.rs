@@ -95,7 +95,8 @@ fn a_tolerance_is_shown_and_judged() {
         dir.run(&["show", "m.map", "--json"]).json()["tolerance"],
         "1.5%"
     );
-    let stated = text(&dir, &["show", "m.map", "--fleet"]);
+    let stated = dir.run(&["show", "m.map", "--fleet"]);
+    let stated = stated.text();
     assert!(stated.contains("\ntolerance = \"1.5%\"\n"), "{stated}");
     // the words of check, whatever the lines
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,0 +1,46 @@
+//! A node that may only have a new name: the fleet that lacks its `formerly` moves all its data.
+
+use std::collections::{HashMap, HashSet};
+
+use stead::map::Node;
+
+use super::{Change, Show};
+
+impl Change {
+    /// Asks about a node that is gone, and a new one that has its weight and its labels, whether
+    /// they are one node with a new name. Of several new ones, it names one that has its
+    /// attributes, too.
+    pub fn renamed(&self, show: &Show) -> Option<String> {
+        let (old, new) = (self.old.as_ref()?, &self.new);
+        let lost = self.lost(&show.lost).ok()?;
+        let mut come: HashMap<_, Vec<Node>> = HashMap::new();
+        for node in new.nodes().filter(|node| !node.leaving()) {
+            let before = node.formerly().and_then(|name| old.node_named(name));
+            if before.is_none() && old.node_named(node.name()).is_none() {
+                come.entry(kind(&node)).or_default().push(node);
+            }
+        }
+        let former: HashSet<&str> = new.nodes().filter_map(|node| node.formerly()).collect();
+        let is_gone = |node: &Node| {
+            let name = node.name();
+            let stays = new.node_named(name).filter(|node| !node.leaving());
+            let is_lost = lost.iter().any(|lost| lost == name);
+            !node.leaving() && !is_lost && !former.contains(name) && stays.is_none()
+        };
+        let (before, now) = old.nodes().filter(is_gone).find_map(|gone| {
+            let alike = come.get(&kind(&gone))?;
+            let same = |node: &&Node| node.attributes().eq(gone.attributes());
+            let found = alike.iter().find(same).or(alike.first())?;
+            Some((gone.name(), found.name()))
+        })?;
+        Some(format!(
+            "{now} is new, and has the weight and the labels of {before}, which is gone: if it is \
+             the same node, say formerly = {before:?}, and nothing moves"
+        ))
+    }
+}
+
+/// What two nodes have in common that may be one: the weight and the labels.
+fn kind<'a>(node: &Node<'a>) -> (String, Vec<(&'a str, &'a str)>) {
+    (node.weight().to_string(), node.labels().collect())
+}
