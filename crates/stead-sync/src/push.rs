@@ -101,13 +101,13 @@ pub fn push(
         CONFLICT,
         match lacking.is_newer {
             true => format!(
-                "{told}; nothing was changed: the hub was restored from a backup, or a map was \
+                "{told}; the hub was not changed; it was restored from a backup, or a map was \
                  copied, so push the newest map from where it was made or from a host that has it; \
                  if that map is wrong, pull on that host with --allow back"
             ),
             false => format!(
-                "{told}, which the hub has; nothing was changed: the hosts would skip a state of \
-                 the carry, so push again when all have confirmed it (`stead-sync wait {url} \
+                "{told}, which the hub has; the hub was not changed: the hosts would skip a state \
+                 of the carry, so push again when all have confirmed it (`stead-sync wait {url} \
                  --epoch {epoch} --grace SECONDS`), or forget a host that is gone for good"
             ),
         },
@@ -178,7 +178,7 @@ fn attempt(
         if let Some(why) = host.report.cannot_read(&map) {
             return Err(Failure::new(
                 REFUSED,
-                format_args!("{why}; nothing was changed; update stead on that host first"),
+                format_args!("{why}; the hub was not changed; update stead on that host first"),
             ));
         }
     }
@@ -194,7 +194,7 @@ fn attempt(
                 let already = Attempt::Pushed(Pushed::Already(head.clone()));
                 return Ok(found(map, already, &next));
             }
-            check_identity(hub, head, &map)?;
+            check_identity(hub, head, &map, "the hub was not changed")?;
             let line = check_line(head, &map, &store);
             if !is_same && line.is_ok() && !allowed.skip {
                 next = Next::after(hub, head, &hosts, &map, &store)?;
@@ -217,7 +217,7 @@ fn attempt(
                 REFUSED,
                 format_args!(
                     "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
-                     nothing was changed: correct the URL, or push with --allow first",
+                     the hub was not changed: correct the URL, or push with --allow first",
                     followed_by(&hosts),
                     map.epoch()
                 ),
@@ -246,7 +246,7 @@ fn attempt(
     let told = last.map_or("another map".to_owned(), |head| head.told());
     Err(Failure::new(
         CONFLICT,
-        format_args!("others push all the time, last {told}; nothing was changed, push again"),
+        format_args!("others push all the time, last {told}; the hub was not changed: push again"),
     ))
 }
 
@@ -259,8 +259,8 @@ pub fn followed_by(hosts: &[Host]) -> String {
     }
 }
 
-/// Refuses a map of another cluster than the hub's.
-pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
+/// Refuses a map of another cluster than the hub's. `unchanged` is what the message may say.
+pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map, unchanged: &str) -> Result {
     let of = |map: &Map| (map.name().to_owned(), hex(&map.map_id()));
     let ours = of(map);
     let theirs = match &head.identity {
@@ -272,8 +272,8 @@ pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
         Some(theirs) if theirs != ours => Err(Failure::new(
             DATA,
             format_args!(
-                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; nothing \
-                 was changed: name another URL, or another file",
+                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; \
+                 {unchanged}: name another URL, or another file",
                 theirs.0,
                 theirs.1.get(..8).unwrap_or_default(),
                 ours.0,
@@ -295,19 +295,20 @@ fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
     let line = match known {
         Descent::Known => return Ok(()),
         Descent::Denied if map.epoch() < head.epoch && is_theirs => format!(
-            "the hub has {told}, which descends from epoch {} here; nothing was changed: pull it",
+            "the hub has {told}, which descends from epoch {} here; the hub was not \
+             changed: pull it",
             map.epoch()
         ),
         Descent::Denied => format!(
             "another operator was first: the hub has {told}, and epoch {} here ({}) was made \
-             beside it; nothing was changed: pull with --unregistered --allow fork, which sets the \
-             one here aside, then plan again",
+             beside it; the hub was not changed: pull with --unregistered --allow fork, which sets \
+             the one here aside, then plan again",
             map.epoch(),
             &digest[..8]
         ),
         Descent::Unknown => format!(
             "the hub has {told}, and the history here does not tell whether epoch {} descends from \
-             it; nothing was changed: push from where its history is, or with --allow fork",
+             it; the hub was not changed: push from where its history is, or with --allow fork",
             map.epoch()
         ),
     };
@@ -329,7 +330,7 @@ fn check_origin(head: Option<&Head>, map: &Map, older: &[Map]) -> Result {
             CONFLICT,
             format_args!(
                 "epoch {} has a carry open, and epoch {}, where the data was, is not in the history \
-                 here; nothing was changed: push from where its history is, or pull",
+                 here; the hub was not changed: push from where its history is, or pull",
                 map.epoch(),
                 carry.from_epoch
             ),

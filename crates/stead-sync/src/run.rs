@@ -125,7 +125,7 @@ fn run_pull(task: &Pull) -> Result {
     };
     let head = hub.head()?.ok_or_else(none)?;
     if let Ok(Some(map)) = store.current() {
-        check_identity(&*hub, &head, &map)?;
+        check_identity(&*hub, &head, &map, "nothing was changed")?;
     }
     let accept = Accept {
         back: task.allow.contains(&AllowPull::Back),

@@ -228,7 +228,7 @@ fn unknown(epoch: u64, head: &Head) -> Failure {
         CONFLICT,
         format_args!(
             "the hub has epoch {}, and the history here lacks epoch {epoch}, so nothing tells which \
-             states of a carry the hosts would skip; nothing was changed: push from where its \
+             states of a carry the hosts would skip; the hub was not changed: push from where its \
              history is, or with --allow skip",
             head.epoch
         ),
@@ -339,6 +339,13 @@ mod tests {
             let failure = self.push().unwrap_err();
             assert_eq!(failure.code, CONFLICT);
             assert!(failure.line.contains(part), "{}", failure.line);
+            // who calls it may have changed the map here
+            let told = failure.line.contains("; the hub was not changed");
+            assert!(
+                told && !failure.line.contains("nothing was"),
+                "{}",
+                failure.line
+            );
             assert_eq!(self.head(), before);
         }
     }

@@ -484,7 +484,7 @@ impl Watch {
     /// Says what to do about a map of another cluster than the hub's, if there is one here.
     fn told_other(&self, head: &Head) -> Option<String> {
         let here = self.here.store().current().ok()??;
-        let failure = check_identity(&*self.hub, head, &here).err()?;
+        let failure = check_identity(&*self.hub, head, &here, "nothing was changed").err()?;
         let what = failure.line.split_once("; nothing")?.0;
         Some(format!(
             "{}: {what}; if the hub is the right one, remove this file, and the hub's map takes its \
