@@ -205,7 +205,10 @@ mod tests {
             store.carry(&now, step).unwrap();
             save(epoch);
         }
-        apply("{name = 'a', attributes = {address = 'x'}}, {name = 'b'}", false);
+        apply(
+            "{name = 'a', attributes = {address = 'x'}}, {name = 'b'}",
+            false,
+        );
         save(7);
         let mut refused = Vec::new();
         for (to, hub, _) in &hubs {
