@@ -1,6 +1,7 @@
 """A carry that is stepped by hand: hosts see each state, however late the map is pushed."""
 
 import re
+import shutil
 from pathlib import Path
 
 from carry_site import Carry, local
@@ -69,6 +70,43 @@ def test_who_means_it_may_skip_states(site):
     assert (done.returncode, done.stderr) == (0, "")
     host.wait(5)
     assert installed(host) == [1, 5]
+
+
+def test_a_hub_that_was_restored_gets_the_newer_map_at_once(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        host = site.host("web1")
+        host.wait(1)
+        carry.begin(*NEW)
+        assert carry.anna.push().returncode == 0
+        site.wait_state("web1", "current", epoch=2)
+        shutil.copytree(place / "shared", place / "backup")
+        for epoch in (3, 4, 5):
+            step(carry, "next")
+            assert carry.anna.push().returncode == 0
+            site.wait_state("web1", "current", epoch=epoch)
+        shutil.rmtree(place / "shared")
+        shutil.copytree(place / "backup", place / "shared")
+        row = site.wait_state("web1", "problem", epoch=5)
+        told = f"backup, push the newer map there (`stead-sync push {host.map} URL`); if"
+        assert told in row["problem"], row
+        # to go back would read where copies may be removed
+        away = shutil.copytree(host.directory, place / "away") / "members.map"
+        before = away.read_bytes()
+        done = site.pull(away, "--allow", "back")
+        assert (done.returncode, done.stdout) == (69, ""), done
+        told = "epoch 2 (old) arrives, and epoch 5 (new) is here; a carry in between"
+        assert told in done.stderr and done.stderr.count("\n") == 1, done
+        assert f"`stead-sync push {away} {site.url}`" in done.stderr, done
+        assert away.read_bytes() == before
+        done = site.pull(away, "--allow", "back,carry")
+        assert done.returncode == 0 and away.read_bytes() != before, done
+        # nothing has to be confirmed again
+        done = carry.anna.push()
+        told = "members: epoch 5 is the hub's newest, after epoch 2\n"
+        assert (done.returncode, done.stdout) == (0, told), done
+        site.wait_state("web1", "current", epoch=5)
+        assert installed(host) == [1, 2, 3, 4, 5]
 
 
 def test_a_carrier_that_takes_over_brings_each_state(programs, place):

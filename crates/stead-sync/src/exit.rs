@@ -121,13 +121,24 @@ impl From<Error> for Failure {
                 file,
                 problem,
                 allow,
-            } => Failure::new(
-                code,
-                format_args!(
-                    "{}: {problem}; nothing was changed; if you mean it, pull with --allow {allow}",
-                    file.display()
-                ),
-            ),
+            } => {
+                let file = file.display();
+                // the usual cause, where to go back is wrong
+                let first = match allow == "back" {
+                    true => format!(
+                        "if the hub was restored from a backup, push the newer map there \
+                         (`stead-sync push {file} URL`); "
+                    ),
+                    false => String::new(),
+                };
+                Failure::new(
+                    code,
+                    format_args!(
+                        "{file}: {problem}; nothing was changed; {first}if you mean it, pull with \
+                         --allow {allow}"
+                    ),
+                )
+            }
             error => Failure::new(code, error),
         }
     }

@@ -105,6 +105,8 @@ pub enum AllowPull {
     Back,
     /// Install a map that does not descend from the one here.
     Fork,
+    /// With `back`: install a map from before the state of a carry that removes the old copies.
+    Carry,
 }
 
 /// The options of `stead-sync pull`.
@@ -129,7 +131,8 @@ pub struct Pull {
     /// The map file
     pub map: PathBuf,
     /// Install a map that would be refused: `back` allows an ancestor of the map here, `fork` a map
-    /// that does not descend from it; separate several words by commas
+    /// that does not descend from it, and `back,carry` an ancestor from before a carry removed old
+    /// copies; separate several words by commas
     #[arg(long, value_name = "WORDS", value_enum, value_delimiter = ',')]
     pub allow: Vec<AllowPull>,
     /// The name of this host [default: the machine's]

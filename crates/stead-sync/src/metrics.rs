@@ -17,7 +17,7 @@ pub struct Figures {
     pub confirmed: u64,
     /// The newest epoch of the hub.
     pub hub: u64,
-    /// When the hub was heard of last, in seconds since 1970; 0 for never.
+    /// When the hub let this host in last, in seconds since 1970; 0 for never.
     pub contact: u64,
     /// Whether there is contact now.
     pub has_contact: bool,
@@ -61,13 +61,13 @@ impl Figures {
             (
                 "last_contact_timestamp_seconds",
                 "gauge",
-                "When the hub was heard of last.",
+                "When the hub let this host in last.",
                 self.contact,
             ),
             (
                 "contact",
                 "gauge",
-                "Whether the hub answers.",
+                "Whether the hub answers and lets this host in.",
                 u64::from(self.has_contact),
             ),
             (

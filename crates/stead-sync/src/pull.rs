@@ -1,10 +1,12 @@
 //! A pull: fetches the newest map and its ancestors from a hub, and installs them.
 
+use stead::carry::State;
 use stead::store::{Accept, Arrival, Standing};
 use stead::{Map, Store};
 
-use crate::exit::{Failure, Result, CONFLICT};
+use crate::exit::{Failure, Result, CONFLICT, REFUSED};
 use crate::hub::{Head, Hub};
+use crate::turns::told;
 
 /// How often a pull begins anew because the head has changed meanwhile.
 const TRIES: usize = 5;
@@ -83,4 +85,153 @@ fn missing(hub: &dyn Hub, head: &Head, store: &Store, keep: usize, map: &Map) ->
         older.push(map);
     }
     Ok(older)
+}
+
+/// Refuses a step back from the state `new` of a carry, or from after that carry, to an epoch
+/// before that state: a carry removes the old copies in this state, and this host would read there.
+/// Where the history here does not tell, it refuses, too.
+///
+/// The check is for who has allowed a step back. A head that comes a moment later is not checked.
+pub fn refuse_across(hub: &dyn Hub, store: &Store, url: &str) -> Result {
+    let Some(head) = hub.head()? else {
+        return Ok(());
+    };
+    // a file that is missing or damaged is replaced: nothing tells what it was
+    let Ok(Some(here)) = store.current() else {
+        return Ok(());
+    };
+    if head.epoch >= here.epoch() {
+        return Ok(());
+    }
+    let Some(map) = hub.map(&head, head.epoch)? else {
+        return Ok(());
+    };
+    let why = match is_across(store, &here, &map) {
+        Some(false) => return Ok(()),
+        Some(true) => "a carry in between removes copies from the old places, which",
+        None => "the history here lacks epochs in between, so a carry may have removed copies that",
+    };
+    let file = store.path().display();
+    Err(Failure::new(
+        REFUSED,
+        format_args!(
+            "{file}: {} arrives, and {} is here; {why} this host would read again; nothing was \
+             changed; if the hub was restored from a backup, push the newer map there: `stead-sync \
+             push {file} {url}`; if you mean it, pull with --allow back,carry",
+            told(&map),
+            told(&here)
+        ),
+    ))
+}
+
+/// Whether a carry has come to the state `new` after an epoch; `None` where the history does not
+/// tell. A fork is none of its ancestors, and is refused elsewhere.
+fn is_across(store: &Store, here: &Map, map: &Map) -> Option<bool> {
+    let removes = |at: &Map| {
+        let carry = at.carry().filter(|c| c.state == State::New && !c.reverse)?;
+        let is_there = map
+            .carry()
+            .is_some_and(|then| then.state == State::New && then.from_digest == carry.from_digest);
+        (!is_there).then_some(())
+    };
+    if removes(here).is_some() {
+        return Some(true);
+    }
+    let mut parent = here.parent();
+    for epoch in (map.epoch() + 1..here.epoch()).rev() {
+        let kept = store.open_epoch(epoch).ok()?;
+        if kept.digest() != parent {
+            return None;
+        }
+        if removes(&kept).is_some() {
+            return Some(true);
+        }
+        parent = kept.parent();
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use stead::carry::Step;
+    use stead::store::KEEP;
+    use stead::Fleet;
+
+    use super::*;
+    use crate::directory::Directory;
+
+    /// Copies a map with its history.
+    fn copy(from: &Path, to: &Path) -> PathBuf {
+        let history = |map: &Path| PathBuf::from(format!("{}.history", map.display()));
+        fs::create_dir_all(history(to)).unwrap();
+        fs::copy(from, to).unwrap();
+        for entry in fs::read_dir(history(from)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), history(to).join(entry.file_name())).unwrap();
+        }
+        to.to_owned()
+    }
+
+    #[test]
+    fn a_step_back_across_the_removal_of_a_carry_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let map = directory.path().join("m.map");
+        let store = Store::new(&map, KEEP);
+        let apply = |nodes: &str, carry| {
+            let text = format!("name = 'm'\nnode = [{nodes}]");
+            let fleet = Fleet::parse(&text, "fleet").unwrap();
+            let store = Store::new(&map, KEEP).carrying(carry);
+            store.apply(&fleet, None).unwrap();
+        };
+        let (one, two) = ("{name = 'a'}", "{name = 'a'}, {name = 'b'}");
+        apply(one, false);
+        // 2 old, 3 both_old_first, 4 both_new_first, 5 new, 6 closed, 7 another change
+        let mut hubs = Vec::new();
+        let mut save = |epoch: u64| {
+            let saved = copy(&map, &directory.path().join(format!("{epoch}.map")));
+            hubs.push((epoch, Directory::new(&saved), saved));
+        };
+        save(1);
+        apply(two, true);
+        save(2);
+        for (step, epoch) in [Step::Next, Step::Next, Step::Next, Step::Close]
+            .into_iter()
+            .zip(3..)
+        {
+            let now = store.current().unwrap().unwrap();
+            store.carry(&now, step).unwrap();
+            save(epoch);
+        }
+        apply(
+            "{name = 'a', attributes = {address = 'x'}}, {name = 'b'}",
+            false,
+        );
+        save(7);
+        let mut refused = Vec::new();
+        for (to, hub, _) in &hubs {
+            for (from, _, there) in &hubs {
+                let host = Store::new(there, KEEP);
+                if let Err(failure) = refuse_across(hub, &host, "file:///hub") {
+                    assert_eq!(failure.code, REFUSED);
+                    let file = there.display();
+                    let push = format!("`stead-sync push {file} file:///hub`");
+                    assert!(failure.line.contains(&push), "{}", failure.line);
+                    assert!(failure.line.contains("back,carry"), "{}", failure.line);
+                    refused.push((*from, *to));
+                }
+            }
+        }
+        let across = (1..5).flat_map(|to| (5..8).map(move |from| (from, to)));
+        assert_eq!(refused, across.collect::<Vec<_>>());
+        // where the history does not tell
+        let host = Store::new(&hubs[3].2, KEEP);
+        let history = format!("{}.history", hubs[3].2.display());
+        fs::remove_file(Path::new(&history).join("3")).unwrap();
+        let failure = refuse_across(&hubs[1].1, &host, "file:///hub").unwrap_err();
+        assert!(failure.line.contains("lacks epochs"), "{}", failure.line);
+        assert!(refuse_across(&hubs[2].1, &host, "file:///hub").is_ok());
+    }
 }

@@ -1,17 +1,23 @@
 //! A push: compares the map here with the hub's head, and makes it the head if it descends from it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, Link, KEEP};
 use stead::{Map, Store};
 
-use crate::confirm::followers;
+use crate::confirm::{followers, told_lacking};
 use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
 use crate::hub::{hex, Head, Host, Hub, Shared, Turn};
+use crate::instance;
 use crate::turns::Next;
+use crate::watch::say;
 
 /// How often a push tries again while others push what it descends from.
 const TRIES: usize = 8;
+
+/// How often a carrier looks again at hosts that are ahead of the hub.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How a push ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,9 +45,33 @@ pub struct Allowed {
 /// How a single attempt ended.
 enum Attempt {
     Pushed(Pushed),
-    /// Hosts have not confirmed the hub's map, after which the next state comes; the text names
-    /// them.
-    Lacking(String),
+    /// Hosts have not confirmed the hub's map, after which the next state comes.
+    Lacking(Lacking),
+}
+
+/// What a push waits for.
+struct Lacking {
+    /// The hosts, with what they have.
+    told: String,
+    /// Whether one of them has a newer epoch than the map here, which nothing makes older.
+    is_newer: bool,
+}
+
+/// What an attempt has found.
+struct Found {
+    /// The map that the hub has now, or that hosts lack.
+    map: Map,
+    attempt: Attempt,
+    /// Whether hosts have a newer epoch in the line of the map here than the hub has now.
+    is_behind: bool,
+}
+
+/// Who pushes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Operator,
+    /// A carrier. What it reported itself before, nobody waits for.
+    Carrier,
 }
 
 /// Pushes the map at `path` to the hub, whose URL is for messages. The hub keeps the newest `keep`
@@ -60,18 +90,28 @@ pub fn push(
     allowed: Allowed,
     keep: usize,
 ) -> Result<(Map, Pushed)> {
-    match attempt(hub, shared, url, path, allowed, keep)? {
-        (map, Attempt::Pushed(pushed)) => Ok((map, pushed)),
-        (map, Attempt::Lacking(hosts)) => Err(Failure::new(
-            CONFLICT,
-            format_args!(
-                "{hosts}, which the hub has; nothing was changed: the hosts would skip a state of \
-                 the carry, so push again when all have confirmed it (`stead-sync wait {url} \
-                 --epoch {} --grace SECONDS`), or forget a host that is gone for good",
-                map.epoch()
+    let found = attempt(hub, shared, url, path, allowed, keep, By::Operator)?;
+    let epoch = found.map.epoch();
+    let lacking = match found.attempt {
+        Attempt::Pushed(pushed) => return Ok((found.map, pushed)),
+        Attempt::Lacking(lacking) => lacking,
+    };
+    let told = lacking.told;
+    Err(Failure::new(
+        CONFLICT,
+        match lacking.is_newer {
+            true => format!(
+                "{told}; the hub was not changed; it was restored from a backup, or a map was \
+                 copied, so push the newest map from where it was made or from a host that has it; \
+                 if that map is wrong, pull on that host with --allow back"
             ),
-        )),
-    }
+            false => format!(
+                "{told}, which the hub has; the hub was not changed: the hosts would skip a state \
+                 of the carry, so push again when all have confirmed it (`stead-sync wait {url} \
+                 --epoch {epoch} --grace SECONDS`), or forget a host that is gone for good"
+            ),
+        },
+    ))
 }
 
 /// Pushes the map at `path` as [`push`] does, and each state of a carry before it in its turn.
@@ -84,15 +124,30 @@ pub fn push_in_turn(
     keep: usize,
     mut wait: impl FnMut(&Map) -> Result,
 ) -> Result<(Map, Pushed)> {
+    let mut said = String::new();
     loop {
-        match attempt(hub, shared, url, path, Allowed::default(), keep)? {
-            (map, Attempt::Pushed(Pushed::OnTheWay(_)) | Attempt::Lacking(_)) => wait(&map)?,
-            (map, Attempt::Pushed(pushed)) => return Ok((map, pushed)),
+        let allowed = Allowed::default();
+        let found = attempt(hub, shared, url, path, allowed, keep, By::Carrier)?;
+        match found.attempt {
+            Attempt::Pushed(pushed) if !matches!(pushed, Pushed::OnTheWay(_)) => {
+                return Ok((found.map, pushed))
+            }
+            _ if !found.is_behind => wait(&found.map)?,
+            // the hub was restored from a backup: the hosts that are ahead of it never report what
+            // it has, so `wait` would not end
+            Attempt::Lacking(lacking) => {
+                if lacking.told != said {
+                    said = lacking.told;
+                    say(&said);
+                }
+                std::thread::sleep(LOOK);
+            }
+            Attempt::Pushed(_) => {}
         }
     }
 }
 
-/// Pushes once. Returns the map that the hub has now, or that hosts lack.
+/// Pushes once.
 fn attempt(
     hub: &dyn Hub,
     shared: &dyn Shared,
@@ -100,16 +155,30 @@ fn attempt(
     path: &Path,
     allowed: Allowed,
     keep: usize,
-) -> Result<(Map, Attempt)> {
+    by: By,
+) -> Result<Found> {
     let fork = allowed.fork;
     let store = Store::new(path, KEEP);
     let map = Map::open_uncached(path)?;
-    let hosts = shared.hosts()?;
+    let mut hosts = shared.hosts()?;
+    if by == By::Carrier {
+        let mark = instance::mark(path);
+        hosts.retain(|host| !host.report.is_carrier() || host.report.instance != mark);
+    }
+    let found = |map: Map, attempt, next: &Next| {
+        let newer = |host: &&Host| host.report.epoch > map.epoch() && next.is_ahead(host);
+        let is_behind = hosts.iter().find(newer).is_some();
+        Found {
+            map,
+            attempt,
+            is_behind,
+        }
+    };
     for host in &hosts {
         if let Some(why) = host.report.cannot_read(&map) {
             return Err(Failure::new(
                 REFUSED,
-                format_args!("{why}; nothing was changed; update stead on that host first"),
+                format_args!("{why}; the hub was not changed; update stead on that host first"),
             ));
         }
     }
@@ -122,19 +191,25 @@ fn attempt(
             let is_same = (head.epoch, head.digest) == (map.epoch(), map.digest());
             // a map that is damaged at the hub is written again
             if is_same && matches!(hub.map(head, head.epoch), Ok(Some(_))) {
-                return Ok((map, Attempt::Pushed(Pushed::Already(head.clone()))));
+                let already = Attempt::Pushed(Pushed::Already(head.clone()));
+                return Ok(found(map, already, &next));
             }
-            check_identity(hub, head, &map)?;
+            check_identity(hub, head, &map, "the hub was not changed")?;
             let line = check_line(head, &map, &store);
             if !is_same && line.is_ok() && !allowed.skip {
-                next = Next::after(hub, head, &map, &store)?;
+                next = Next::after(hub, head, &hosts, &map, &store)?;
             }
             if !fork {
                 line?;
             }
-            if let Some(told) = next.lacking(&hosts, head) {
-                let after = next.after.unwrap_or(map);
-                return Ok((after, Attempt::Lacking(told)));
+            let lacking = next.lacking(&hosts, head);
+            if let Some(after) = next.after.take_if(|_| !lacking.is_empty()) {
+                let is_newer = |host: &&Host| host.report.epoch > map.epoch();
+                let lacking = Lacking {
+                    told: told_lacking(&lacking, &hosts, Some(head), after.epoch()),
+                    is_newer: lacking.iter().any(is_newer),
+                };
+                return Ok(found(after, Attempt::Lacking(lacking), &next));
             }
         }
         if head.is_none() && map.epoch() > 1 && !allowed.first {
@@ -142,7 +217,7 @@ fn attempt(
                 REFUSED,
                 format_args!(
                     "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
-                     nothing was changed: correct the URL, or push with --allow first",
+                     the hub was not changed: correct the URL, or push with --allow first",
                     followed_by(&hosts),
                     map.epoch()
                 ),
@@ -158,22 +233,20 @@ fn attempt(
             log: &log,
         };
         let accept = Accept { back: fork, fork };
-        match (
-            shared.push(head.as_ref(), arrival, accept, keep)?,
-            next.on_the_way,
-        ) {
-            (Turn::Done, None) => return Ok((map, Attempt::Pushed(Pushed::Done(head)))),
-            (Turn::Done, Some(pushed)) => {
-                let on_the_way = Pushed::OnTheWay(map.epoch());
-                return Ok((pushed, Attempt::Pushed(on_the_way)));
-            }
-            (Turn::Lost, _) => last = hub.head()?,
+        if shared.push(head.as_ref(), arrival, accept, keep)? == Turn::Lost {
+            last = hub.head()?;
+            continue;
         }
+        let (pushed, how) = match next.on_the_way.take() {
+            None => (map, Pushed::Done(head)),
+            Some(pushed) => (pushed, Pushed::OnTheWay(map.epoch())),
+        };
+        return Ok(found(pushed, Attempt::Pushed(how), &next));
     }
     let told = last.map_or("another map".to_owned(), |head| head.told());
     Err(Failure::new(
         CONFLICT,
-        format_args!("others push all the time, last {told}; nothing was changed, push again"),
+        format_args!("others push all the time, last {told}; the hub was not changed: push again"),
     ))
 }
 
@@ -186,8 +259,8 @@ pub fn followed_by(hosts: &[Host]) -> String {
     }
 }
 
-/// Refuses a map of another cluster than the hub's.
-pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
+/// Refuses a map of another cluster than the hub's. `unchanged` is what the message may say.
+pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map, unchanged: &str) -> Result {
     let of = |map: &Map| (map.name().to_owned(), hex(&map.map_id()));
     let ours = of(map);
     let theirs = match &head.identity {
@@ -199,8 +272,8 @@ pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map) -> Result {
         Some(theirs) if theirs != ours => Err(Failure::new(
             DATA,
             format_args!(
-                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; nothing \
-                 was changed: name another URL, or another file",
+                "the hub has the map {:?} (id {}), and this is {:?} (id {}), another one; \
+                 {unchanged}: name another URL, or another file",
                 theirs.0,
                 theirs.1.get(..8).unwrap_or_default(),
                 ours.0,
@@ -222,19 +295,20 @@ fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
     let line = match known {
         Descent::Known => return Ok(()),
         Descent::Denied if map.epoch() < head.epoch && is_theirs => format!(
-            "the hub has {told}, which descends from epoch {} here; nothing was changed: pull it",
+            "the hub has {told}, which descends from epoch {} here; the hub was not \
+             changed: pull it",
             map.epoch()
         ),
         Descent::Denied => format!(
             "another operator was first: the hub has {told}, and epoch {} here ({}) was made \
-             beside it; nothing was changed: pull with --unregistered --allow fork, which sets the \
-             one here aside, then plan again",
+             beside it; the hub was not changed: pull with --unregistered --allow fork, which sets \
+             the one here aside, then plan again",
             map.epoch(),
             &digest[..8]
         ),
         Descent::Unknown => format!(
             "the hub has {told}, and the history here does not tell whether epoch {} descends from \
-             it; nothing was changed: push from where its history is, or with --allow fork",
+             it; the hub was not changed: push from where its history is, or with --allow fork",
             map.epoch()
         ),
     };
@@ -256,7 +330,7 @@ fn check_origin(head: Option<&Head>, map: &Map, older: &[Map]) -> Result {
             CONFLICT,
             format_args!(
                 "epoch {} has a carry open, and epoch {}, where the data was, is not in the history \
-                 here; nothing was changed: push from where its history is, or pull",
+                 here; the hub was not changed: push from where its history is, or pull",
                 map.epoch(),
                 carry.from_epoch
             ),

@@ -26,7 +26,7 @@ use crate::line::{
 };
 use crate::open::{open, shared};
 use crate::patience::{hosts_have, wait, Patience};
-use crate::pull::pull;
+use crate::pull::{pull, refuse_across};
 use crate::push::{check_identity, followed_by, push, Allowed, Pushed};
 use crate::status;
 use crate::turns::told;
@@ -125,7 +125,7 @@ fn run_pull(task: &Pull) -> Result {
     };
     let head = hub.head()?.ok_or_else(none)?;
     if let Ok(Some(map)) = store.current() {
-        check_identity(&*hub, &head, &map)?;
+        check_identity(&*hub, &head, &map, "nothing was changed")?;
     }
     let accept = Accept {
         back: task.allow.contains(&AllowPull::Back),
@@ -140,6 +140,9 @@ fn run_pull(task: &Pull) -> Result {
         registered = watch::register(&*hub, host, &task.map)?;
     }
     let before = store.current();
+    if accept.back && !task.allow.contains(&AllowPull::Carry) {
+        refuse_across(&*hub, &store, &task.url)?;
+    }
     let pulled = pull(&*hub, &store, KEEP, accept)?.ok_or_else(none)?;
     let head = &pulled.head;
     if let (Some(mut report), Some(to)) = (registered, hub.shared()) {

@@ -11,14 +11,18 @@
 //! not write yet. Somebody who takes steps by hand can be several states ahead of the hub. So a
 //! push brings the newest epoch that is at most one state from the hub's, and it goes on to a
 //! further state only when every registered host has confirmed the hub's epoch.
+//!
+//! A hub that was restored from a backup has an older epoch than its hosts. A host that has an epoch
+//! between the hub's and the map here has been through the hub's. Where all hosts are there, the
+//! newest epoch that all of them have takes the place of the hub's.
 
 use stead::carry::{Carry, State};
 use stead::store::Link;
 use stead::{Map, Store};
 
-use crate::confirm::{lacking, told_lacking};
+use crate::confirm::lacking;
 use crate::exit::{Failure, Result, CONFLICT};
-use crate::hub::{Head, Host, Hub};
+use crate::hub::{hex, Head, Host, Hub};
 
 /// What a push may bring to a hub now.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub struct Next {
     pub on_the_way: Option<Map>,
     /// The hub's map, if all hosts must have confirmed it before.
     pub after: Option<Map>,
+    /// The epochs after the hub's, up to the map here. Who has one of them is ahead of the hub.
+    ahead: Vec<Link>,
 }
 
 impl Next {
@@ -34,27 +40,43 @@ impl Next {
     pub const NEWEST: Next = Next {
         on_the_way: None,
         after: None,
+        ahead: Vec::new(),
     };
 
-    /// Returns what may come after the head, which is an ancestor of the map.
+    /// Returns what may come after the head, which is an ancestor of the map. Where all hosts are
+    /// ahead of the head, it is what may come after the newest epoch that all of them have.
     ///
     /// Errors: `CONFLICT` when the history lacks epochs in between, and a carry is open in what is
     /// there.
-    pub fn after(hub: &dyn Hub, head: &Head, map: &Map, store: &Store) -> Result<Next> {
-        let Some((first, later)) = line(hub, head, map, store)? else {
-            return Ok(Next::NEWEST);
+    pub fn after(
+        hub: &dyn Hub,
+        head: &Head,
+        hosts: &[Host],
+        map: &Map,
+        store: &Store,
+    ) -> Result<Next> {
+        let (first, carry, later) = match had_by_all(hosts, head, map, store) {
+            Some((carry, later)) => (None, carry, later),
+            None => match line(hub, head, map, store)? {
+                Some((first, mut later)) => {
+                    later.push((Link::of(map), map.carry()));
+                    let carry = first.carry();
+                    (Some(first), carry, later)
+                }
+                None => return Ok(Next::NEWEST),
+            },
         };
-        let (mut at, mut before) = (0, first.carry());
+        let (mut at, mut before) = (0, carry);
         let mut best = (0, Link::of(map));
-        for (link, now) in later.into_iter().chain([(Link::of(map), map.carry())]) {
-            if first.carry().is_some() && now.is_some_and(|now| !is_same(first.carry(), now)) {
+        for (link, now) in &later {
+            if carry.is_some() && now.is_some_and(|now| !is_same(carry, now)) {
                 // the next carry begins when this one is closed at the hosts
                 break;
             }
-            at += place(now) - place(before) + turn(before, now);
-            before = now;
+            at += place(*now) - place(before) + turn(before, *now);
+            before = *now;
             if (-1..=1).contains(&at) {
-                best = (at, link);
+                best = (at, *link);
             }
         }
         let (moved, link) = best;
@@ -68,22 +90,35 @@ impl Next {
         let then = on_the_way.as_ref().unwrap_or(map).carry();
         // to go back needs no word of the hosts: they had that state a moment ago
         let turns_round = moved <= 0
-            && first
-                .carry()
-                .is_some_and(|carry| !carry.reverse && then.is_none_or(|then| then.reverse));
-        let asks = moved != 0 && first.carry().is_some() && !turns_round;
+            && carry.is_some_and(|carry| !carry.reverse && then.is_none_or(|then| then.reverse));
+        let asks = moved != 0 && carry.is_some() && !turns_round;
         Ok(Next {
             on_the_way,
-            after: asks.then_some(first),
+            after: first.filter(|_| asks),
+            ahead: later.into_iter().map(|(link, _)| link).collect(),
         })
     }
 
-    /// Says which hosts have not confirmed what they must have confirmed before, if there are any.
-    pub fn lacking(&self, hosts: &[Host], head: &Head) -> Option<String> {
-        let after = self.after.as_ref()?;
-        let lacking = lacking(hosts, Some(head), after.epoch());
-        (!lacking.is_empty()).then(|| told_lacking(&lacking, hosts, Some(head), after.epoch()))
+    /// Returns the hosts that have not confirmed what they must have confirmed before.
+    pub fn lacking<'a>(&self, hosts: &'a [Host], head: &Head) -> Vec<&'a Host> {
+        let Some(after) = &self.after else {
+            return Vec::new();
+        };
+        let mut lacking = lacking(hosts, Some(head), after.epoch());
+        lacking.retain(|host| !self.is_ahead(host));
+        lacking
     }
+
+    /// Whether a host has an epoch on the way to the map here that the hub does not have: the hub
+    /// was restored from a backup, or somebody has copied a map.
+    pub fn is_ahead(&self, host: &Host) -> bool {
+        self.ahead.iter().any(|link| has(host, link))
+    }
+}
+
+/// Whether this is the epoch that a host has reported.
+fn has(host: &Host, link: &Link) -> bool {
+    host.report.epoch == link.epoch && host.report.digest == hex(&link.digest)
 }
 
 /// Names an epoch with its state: `epoch 3 (both_old_first)`.
@@ -122,6 +157,36 @@ fn is_same(first: Option<Carry>, now: Carry) -> bool {
 
 /// An epoch, and the carry that is open in it. The maps themselves may need too much memory.
 type Epoch = (Link, Option<Carry>);
+
+/// Returns the carry of the newest epoch that all hosts have, and the epochs from there to the map
+/// here, oldest first, if all hosts are ahead of the head and in the line of the map.
+fn had_by_all(
+    hosts: &[Host],
+    head: &Head,
+    map: &Map,
+    store: &Store,
+) -> Option<(Option<Carry>, Vec<Epoch>)> {
+    let oldest = hosts.iter().map(|host| host.report.epoch).min()?;
+    if oldest <= head.epoch {
+        return None;
+    }
+    let mut line: Vec<Epoch> = vec![(Link::of(map), map.carry())];
+    let mut parent = map.parent();
+    for epoch in (oldest..map.epoch()).rev() {
+        let kept = store.open_epoch(epoch).ok()?;
+        if kept.digest() != parent {
+            return None;
+        }
+        parent = kept.parent();
+        line.push((Link::of(&kept), kept.carry()));
+    }
+    let is_in_line = |host: &Host| line.iter().any(|(link, _)| has(host, link));
+    if !hosts.iter().all(is_in_line) {
+        return None;
+    }
+    line.reverse();
+    Some((line[0].1, line))
+}
 
 /// Returns the map of the head, and the epochs between it and the map here, oldest first. `None`
 /// when some of them are kept no longer and no carry is known of.
@@ -163,7 +228,7 @@ fn unknown(epoch: u64, head: &Head) -> Failure {
         CONFLICT,
         format_args!(
             "the hub has epoch {}, and the history here lacks epoch {epoch}, so nothing tells which \
-             states of a carry the hosts would skip; nothing was changed: push from where its \
+             states of a carry the hosts would skip; the hub was not changed: push from where its \
              history is, or with --allow skip",
             head.epoch
         ),
@@ -182,7 +247,7 @@ mod tests {
     use super::*;
     use crate::directory::Directory;
     use crate::exit::NOT_YET;
-    use crate::hub::{hex, Shared, Turn};
+    use crate::hub::{Shared, Turn};
     use crate::push::{push, push_in_turn, Allowed, Pushed};
     use crate::report::Report;
 
@@ -274,6 +339,13 @@ mod tests {
             let failure = self.push().unwrap_err();
             assert_eq!(failure.code, CONFLICT);
             assert!(failure.line.contains(part), "{}", failure.line);
+            // who calls it may have changed the map here
+            let told = failure.line.contains("; the hub was not changed");
+            assert!(
+                told && !failure.line.contains("nothing was"),
+                "{}",
+                failure.line
+            );
             assert_eq!(self.head(), before);
         }
     }
@@ -406,6 +478,158 @@ mod tests {
         assert_eq!(map.epoch(), 6);
         assert!(matches!(pushed, Pushed::Done(Some(head)) if head.epoch == 5));
         assert_eq!(*waited.borrow(), [(2, 2), (3, 3), (4, 4), (5, 5)]);
+    }
+
+    /// Everything that a hub has, as a backup keeps it.
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let target = to.join(entry.file_name());
+            match entry.file_type().unwrap().is_dir() {
+                true => copy(&entry.path(), &target),
+                false => drop(std::fs::copy(entry.path(), target).unwrap()),
+            }
+        }
+    }
+
+    impl Site {
+        fn places(&self) -> [PathBuf; 2] {
+            ["hub", "backup"].map(|name| self._directory.path().join(name))
+        }
+
+        fn back_up(&self) {
+            let [hub, backup] = self.places();
+            copy(&hub, &backup);
+        }
+
+        fn restore(&self) {
+            let [hub, backup] = self.places();
+            std::fs::remove_dir_all(&hub).unwrap();
+            copy(&backup, &hub);
+        }
+
+        /// Lets hosts report an epoch of the history here.
+        fn report(&self, hosts: &[&str], epoch: u64) {
+            let map = self.store().open_epoch(epoch).unwrap();
+            for host in hosts {
+                let report = Report {
+                    epoch,
+                    digest: hex(&map.digest()),
+                    ..Report::new(host, "i", None)
+                };
+                self.hub.report(&report, true).unwrap();
+            }
+        }
+
+        /// Takes steps of a carry, which the hosts follow; the backup is of before the `saved`th.
+        fn carry(&self, hosts: &[&str], steps: &[Step], saved: usize) {
+            self.apply(&["a", "b"], true);
+            self.push().unwrap();
+            self.confirm(hosts);
+            for (i, step) in steps.iter().enumerate() {
+                if i == saved {
+                    self.back_up();
+                }
+                self.steps(&[*step]);
+                assert!(matches!(self.push(), Ok((_, Pushed::Done(_)))));
+                self.confirm(hosts);
+            }
+        }
+    }
+
+    #[test]
+    fn a_hub_that_was_restored_gets_at_once_what_all_hosts_have() {
+        let hosts = ["web1", "web2"];
+        // an open carry and a closed one; the backup is of each state
+        for (steps, newest) in [(&FORWARD[..3], 5), (&FORWARD[..], 6)] {
+            for saved in 0..steps.len() {
+                let site = Site::new(&hosts);
+                site.carry(&hosts, steps, saved);
+                site.restore();
+                assert_eq!(site.head(), saved as u64 + 2);
+                site.report(&hosts, newest);
+                match site.push() {
+                    Ok((epoch, Pushed::Done(Some(_)))) => assert_eq!(epoch, newest),
+                    other => panic!("{saved}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_hub_that_was_restored_to_before_the_carry_gets_no_state_of_it_again() {
+        let site = Site::new(&["web1"]);
+        site.back_up();
+        site.carry(&["web1"], &FORWARD[..3], 9);
+        site.restore();
+        assert_eq!(site.head(), 1);
+        site.report(&["web1"], 5);
+        // a new host takes what is pushed
+        assert!(matches!(site.push(), Ok((5, Pushed::Done(_)))));
+        // the control: where no host is known, each state has its turn
+        site.restore();
+        site.hub.forget("web1").unwrap();
+        assert_eq!(site.on_the_way(), (2, 5));
+    }
+
+    #[test]
+    fn at_a_hub_that_was_restored_the_next_state_comes_after_what_all_hosts_have() {
+        let hosts = ["web1", "web2"];
+        let site = Site::new(&hosts);
+        site.carry(&hosts, &FORWARD[..2], 0);
+        site.restore();
+        site.steps(&FORWARD[2..]);
+        // web2 has not reported since
+        site.report(&["web1"], 4);
+        assert_eq!(site.on_the_way(), (3, 6));
+        site.refused("1 of 2 hosts lack epoch 3: web2 (epoch 2)");
+        site.report(&["web2"], 4);
+        assert_eq!(site.on_the_way(), (5, 6));
+        site.refused("2 of 2 hosts lack epoch 5: web1 (epoch 4), web2 (epoch 4)");
+        // a hub without the map where the data was has it again
+        site.confirm(&hosts);
+        assert!(matches!(site.push(), Ok((6, Pushed::Done(_)))));
+    }
+
+    #[test]
+    fn what_a_host_has_beside_the_line_confirms_nothing() {
+        let site = Site::new(&["web1"]);
+        site.carry(&["web1"], &FORWARD[..2], 0);
+        site.restore();
+        let mut report = site.hub.hosts().unwrap()[0].report.clone();
+        (report.epoch, report.digest) = (4, hex(&[7; 32]));
+        site.hub.report(&report, true).unwrap();
+        site.refused("lacks epoch 2: web1 (epoch 4, which the hub does not have)");
+        // newer than the map here: what is here is not to be pushed at all
+        (report.epoch, report.digest) = (9, hex(&[7; 32]));
+        site.hub.report(&report, true).unwrap();
+        site.refused("push the newest map from where it was made");
+    }
+
+    #[test]
+    fn a_carrier_does_not_wait_for_what_hosts_ahead_of_the_hub_never_report() {
+        let site = Site::new(&["web1", "web2"]);
+        site.carry(&["web1", "web2"], &FORWARD[..2], 0);
+        site.restore();
+        site.report(&["web1"], 4);
+        // the carrier itself, as the backup knows it
+        let mark = crate::instance::mark(&site.map);
+        let mut itself = site.hub.hosts().unwrap()[0].report.clone();
+        (itself.host, itself.instance) = ("carry.ops1".to_owned(), mark);
+        (itself.epoch, itself.digest) = (1, hex(&[1; 32]));
+        site.hub.report(&itself, false).unwrap();
+        let wait = |map: &Map| panic!("waits for epoch {}", map.epoch());
+        let pushed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while site.head() < 3 {
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+                site.report(&["web2"], 3);
+            });
+            push_in_turn(&site.hub, &site.hub, "file:///hub", &site.map, KEEP, wait)
+        });
+        assert!(matches!(pushed, Ok((map, Pushed::Done(_))) if map.epoch() == 4));
     }
 
     /// A hub where somebody else is always first.

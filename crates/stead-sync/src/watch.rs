@@ -22,7 +22,7 @@ use stead::{Map, Store};
 use crate::alone::Alone;
 use crate::command;
 use crate::contact::Contact;
-use crate::exit::{Failure, Result, CONFLICT, DATA};
+use crate::exit::{Failure, Result, CONFLICT, DATA, PERMISSION};
 use crate::here::{Here, Look};
 use crate::hub::{hex, short, Head, Hub};
 use crate::instance;
@@ -141,19 +141,7 @@ impl Watch {
         let mut is_ready = false;
         loop {
             let went = self.round();
-            match &went {
-                Ok(()) => self.found(),
-                Err(failure) if failure.is_contact() => {
-                    let line = self.contact.lose(&failure.line);
-                    line.iter().for_each(|line| say(line));
-                    self.figures.has_contact = false;
-                    self.beaten = None;
-                }
-                Err(failure) => {
-                    self.found();
-                    self.tell_problem(failure.line.clone());
-                }
-            }
+            self.note_contact(&went);
             self.write_metrics();
             if !is_ready {
                 is_ready = true;
@@ -164,6 +152,27 @@ impl Watch {
                 Ok(()) => self.wait(),
                 Err(failure) if failure.is_contact() => std::thread::sleep(self.contact.pause()),
                 Err(_) => std::thread::sleep(self.pause()),
+            }
+        }
+    }
+
+    /// Takes note of how a round went with the hub. One that does not let this host in tells it
+    /// nothing, so that is no contact.
+    fn note_contact(&mut self, went: &Result) {
+        match went {
+            Ok(()) => self.found(),
+            Err(failure) if failure.is_contact() => {
+                let line = self.contact.lose(&failure.line);
+                line.iter().for_each(|line| say(line));
+                self.figures.has_contact = false;
+                self.beaten = None;
+            }
+            Err(failure) => {
+                match failure.code == PERMISSION {
+                    true => self.figures.has_contact = false,
+                    false => self.found(),
+                }
+                self.tell_problem(failure.line.clone());
             }
         }
     }
@@ -484,7 +493,7 @@ impl Watch {
     /// Says what to do about a map of another cluster than the hub's, if there is one here.
     fn told_other(&self, head: &Head) -> Option<String> {
         let here = self.here.store().current().ok()??;
-        let failure = check_identity(&*self.hub, head, &here).err()?;
+        let failure = check_identity(&*self.hub, head, &here, "nothing was changed").err()?;
         let what = failure.line.split_once("; nothing")?.0;
         Some(format!(
             "{}: {what}; if the hub is the right one, remove this file, and the hub's map takes its \
@@ -594,4 +603,46 @@ pub fn register(hub: &dyn Hub, host: &str, map: &Path) -> Result<Option<Report>>
     report.time = seconds();
     shared.report(&report, false)?;
     Ok(Some(report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::Directory;
+    use crate::exit::NO_CONTACT;
+
+    /// Returns a watch of a hub in a directory.
+    fn watch(directory: &Path) -> Watch {
+        let options = Options {
+            url: "file:///hub".to_owned(),
+            map: directory.join("m.map"),
+            host: "web1".to_owned(),
+            readers: None,
+            exec: None,
+            exec_limit: Duration::from_secs(1),
+            metrics: None,
+        };
+        let hub = Directory::new(&directory.join("hub.map"));
+        Watch::new(Box::new(hub), options).unwrap()
+    }
+
+    #[test]
+    fn a_hub_that_does_not_let_the_host_in_is_no_contact() {
+        let directory = tempfile::tempdir().unwrap();
+        for (code, is_contact) in [(PERMISSION, false), (NO_CONTACT, false), (DATA, true)] {
+            let mut watch = watch(directory.path());
+            watch.note_contact(&Err(Failure::new(code, "no")));
+            let figures = &watch.figures;
+            assert_eq!(figures.has_contact, is_contact, "{code}");
+            assert_eq!(figures.contact > 0, is_contact, "{code}");
+            watch.note_contact(&Ok(()));
+            assert!(watch.figures.has_contact && watch.figures.contact > 0);
+            let then = watch.figures.contact - 1;
+            watch.figures.contact = then;
+            watch.note_contact(&Err(Failure::new(code, "no")));
+            let figures = &watch.figures;
+            assert_eq!(figures.has_contact, is_contact, "{code}");
+            assert_eq!(figures.contact > then, is_contact, "{code}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::baton::Baton;
-use crate::carry::kind::{About, Added, Compared, Done, Item, Kind, Node, Version};
+use crate::carry::kind::{About, Added, Compared, Done, Holding, Item, Kind, Node, Version};
 
 /// What an item is, and a number that no other write has.
 type Value = (u32, u32);
