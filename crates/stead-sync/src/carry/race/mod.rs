@@ -288,8 +288,8 @@ fn each_broken_rule_is_found() {
     // where the search begins, so that it does not take long
     for (broken, seed) in [
         (Broken::NoWait, 2),
-        (Broken::NoDrain, 35),
-        (Broken::Forced, 10),
+        (Broken::NoDrain, 57),
+        (Broken::Forced, 12),
     ] {
         let mut counts = Counts::new();
         let mut is_lost = |seed: &u64| {
