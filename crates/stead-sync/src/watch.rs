@@ -640,7 +640,7 @@ mod tests {
     #[test]
     fn a_map_that_this_watch_could_not_keep_in_the_history_is_its_own() {
         let directory = tempfile::tempdir().unwrap();
-        let hub = Store::new(&directory.path().join("hub.map"), KEEP);
+        let hub = Store::new(directory.path().join("hub.map"), KEEP);
         let apply = |nodes: &str| {
             let text = format!("name = 'm'\nnode = [{nodes}]");
             hub.apply(&Fleet::parse(&text, "fleet").unwrap(), None)
