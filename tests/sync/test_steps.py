@@ -88,7 +88,9 @@ def test_a_hub_that_was_restored_gets_the_newer_map_at_once(programs, place):
         shutil.rmtree(place / "shared")
         shutil.copytree(place / "backup", place / "shared")
         row = site.wait_state("web1", "problem", epoch=5)
-        told = f"backup, push the newer map there (`stead-sync push {host.map} URL`); if"
+        told = (
+            f"backup, push the newer map there (`stead-sync push {host.map} URL`); if"
+        )
         assert told in row["problem"], row
         # to go back would read where copies may be removed
         away = shutil.copytree(host.directory, place / "away") / "members.map"

@@ -12,9 +12,9 @@
 //! push brings the newest epoch that is at most one state from the hub's, and it goes on to a
 //! further state only when every registered host has confirmed the hub's epoch.
 //!
-//! A hub that was restored from a backup has an older epoch than its hosts. A host that has an epoch
-//! between the hub's and the map here has been through the hub's. Where all hosts are there, the
-//! newest epoch that all of them have takes the place of the hub's.
+//! A hub that was restored from a backup has an older epoch than its hosts. A host that has an
+//! epoch between the hub's and the map here has been through the hub's. Where all hosts are there,
+//! the newest epoch that all of them have takes the place of the hub's.
 
 use stead::carry::{Carry, State};
 use stead::store::Link;

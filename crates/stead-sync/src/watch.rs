@@ -22,7 +22,7 @@ use stead::{Map, Store};
 use crate::alone::Alone;
 use crate::command;
 use crate::contact::Contact;
-use crate::exit::{Failure, Result, CONFLICT, DATA, PERMISSION};
+use crate::exit::{Failure, Result, CONFLICT, DATA, PERMISSION, UNCERTAIN};
 use crate::here::{Here, Look};
 use crate::hub::{hex, short, Head, Hub};
 use crate::instance;
@@ -465,6 +465,15 @@ impl Watch {
             Err(failure) if failure.is_contact() => Err(failure),
             // somebody publishes here right now
             Err(failure) if failure.code == CONFLICT => Err(failure),
+            Err(failure) if failure.code == UNCERTAIN => {
+                // in place, by this watch and nobody else
+                self.look_for(Some((head.epoch, head.digest)));
+                self.refused = None;
+                self.figures.installed += 1;
+                self.tell_problem(failure.line.clone());
+                self.report.problem = Some(failure.line);
+                Ok(())
+            }
             Err(mut failure) => {
                 self.figures.refused += 1;
                 if let Some(line) = self.told_other(&head) {
@@ -607,6 +616,8 @@ pub fn register(hub: &dyn Hub, host: &str, map: &Path) -> Result<Option<Report>>
 
 #[cfg(test)]
 mod tests {
+    use stead::Fleet;
+
     use super::*;
     use crate::directory::Directory;
     use crate::exit::NO_CONTACT;
@@ -624,6 +635,31 @@ mod tests {
         };
         let hub = Directory::new(&directory.join("hub.map"));
         Watch::new(Box::new(hub), options).unwrap()
+    }
+
+    #[test]
+    fn a_map_that_this_watch_could_not_keep_in_the_history_is_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let hub = Store::new(directory.path().join("hub.map"), KEEP);
+        let apply = |nodes: &str| {
+            let text = format!("name = 'm'\nnode = [{nodes}]");
+            hub.apply(&Fleet::parse(&text, "fleet").unwrap(), None)
+                .unwrap();
+        };
+        let held = |watch: &Watch| watch.here.held().map(|(epoch, _)| epoch);
+        apply("{name = 'a'}");
+        let mut watch = watch(directory.path());
+        watch.round().unwrap();
+        assert_eq!(held(&watch), Some(1));
+        apply("{name = 'a'}, {name = 'b'}");
+        // the map itself finds its place, and its copy does not
+        std::fs::create_dir_all(directory.path().join("m.map.history/2/x")).unwrap();
+        watch.round().unwrap();
+        // otherwise the next look says that somebody else has put it there
+        assert_eq!(held(&watch), Some(2));
+        assert_eq!((watch.figures.installed, watch.figures.refused), (2, 0));
+        let problem = watch.report.problem.clone().unwrap_or_default();
+        assert!(problem.contains("in place"), "{problem}");
     }
 
     #[test]
