@@ -156,6 +156,15 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Writes a line to standard error, which systemd keeps with its time.
+pub fn say(line: &str) {
+    let line = Failure::new(0, line).line;
+    if cfg!(test) {
+        return eprintln!("{line}"); // which the tests keep to themselves unless one fails
+    }
+    let _ = std::io::stderr().write_all(format!("stead-sync: {line}\n").as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,10 +11,11 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::{emulate_default_handler, signal_name};
 
 use crate::access::Access;
+use crate::exit::say;
 use crate::exit::{Failure, Result};
 use crate::instance;
 use crate::open::open;
-use crate::watch::{say, seconds, Options};
+use crate::watch::{seconds, Options};
 
 /// How long a watch that ends waits for a hub that does not answer.
 const GOODBYE: Duration = Duration::from_secs(2);

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use crate::confirm::{followers, lacking, told_lacking};
 use crate::contact::Contact;
+use crate::exit::say;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
 use crate::hub::Hub;
 use crate::open::shared;
-use crate::watch::say;
 
 /// How often the reports are read.
 const LOOK: Duration = Duration::from_millis(500);

@@ -7,11 +7,11 @@ use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, 
 use stead::{Map, Store};
 
 use crate::confirm::{followers, told_lacking};
+use crate::exit::say;
 use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
 use crate::hub::{hex, Head, Host, Hub, Shared, Turn};
 use crate::instance;
 use crate::turns::Next;
-use crate::watch::say;
 
 /// How often a push tries again while others push what it descends from.
 const TRIES: usize = 8;

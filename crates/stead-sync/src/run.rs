@@ -17,7 +17,7 @@ use crate::carry::machine::{count, refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::confirm::{followers, told_registered};
-use crate::exit::{Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
+use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
 use crate::interrupted::{say_goodbye, say_how_to_go_on};
@@ -164,7 +164,7 @@ fn run_pull(task: &Pull) -> Result {
     };
     out(&format!("{map}: {text}\n"))?;
     if let Some(host) = host.filter(|_| is_new) {
-        watch::say(&format!(
+        say(&format!(
             "registered as host {host}: who waits for all hosts waits for this one from now on; \
              operators pull with --unregistered"
         ));

@@ -9,7 +9,6 @@
 //! A host registers before it takes its first map. So whoever waits for all hosts knows of every
 //! host that has one.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -22,7 +21,7 @@ use stead::{Map, Store};
 use crate::alone::Alone;
 use crate::command;
 use crate::contact::Contact;
-use crate::exit::{Failure, Result, CONFLICT, DATA, PERMISSION, UNCERTAIN};
+use crate::exit::{say, Failure, Result, CONFLICT, DATA, PERMISSION, UNCERTAIN};
 use crate::here::{Here, Look};
 use crate::hub::{hex, short, Head, Hub};
 use crate::instance;
@@ -587,15 +586,6 @@ impl Watch {
 pub fn seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
-}
-
-/// Writes a line to standard error, which systemd keeps with its time.
-pub fn say(line: &str) {
-    let line = Failure::new(0, line).line;
-    if cfg!(test) {
-        return eprintln!("{line}"); // which the tests keep to themselves unless one fails
-    }
-    let _ = std::io::stderr().write_all(format!("stead-sync: {line}\n").as_bytes());
 }
 
 /// Registers a host that pulls, before it takes a map. Returns whether the hub takes reports.

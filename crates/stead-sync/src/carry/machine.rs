@@ -44,7 +44,7 @@ use super::settings::Settings;
 use super::story::Story;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
-use crate::exit::{Failure, Result, CONFLICT, NO_INPUT, USAGE};
+use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, USAGE};
 use crate::hub::{hex, Hub, Shared};
 use crate::instance;
 use crate::open::shared;
@@ -52,7 +52,7 @@ use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
 use crate::push::{push, push_in_turn, Allowed};
 use crate::report::Report as HostReport;
-use crate::watch::{say, seconds};
+use crate::watch::seconds;
 
 /// How often the map and the hub are looked at during a pass. In the tests of races each operator is
 /// one thread, which a second look beside its pass would make two on a busy machine.

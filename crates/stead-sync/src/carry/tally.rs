@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::kind::{Item, Tie};
 use super::protocol::Outcome;
-use crate::watch::say;
+use crate::exit::say;
 
 /// How often a terminal shows progress, and how often a log does.
 const OFTEN: Duration = Duration::from_millis(500);
