@@ -195,6 +195,30 @@ def test_reversed_while_it_copies_and_too_late_in_the_last_state(programs, place
         carry.judge()
 
 
+def test_files_are_copied_from_a_disk_that_is_read_only(programs, place):
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60])
+        mount(carry.roots / "a", "10m")
+        try:
+            carry.fill()
+            carry.begin(*NEW)
+            remount = ["mount", "-o", "remount,ro", carry.roots / "a"]
+            subprocess.run(remount, check=True)
+            done = carry.run("--until", "both_new_first")
+            assert done.returncode == 0, done.stderr
+            assert len(list((carry.roots / "d").glob("*/key*"))) > 3
+            # old copies can be removed when it is writable again
+            remount[2] = "remount,rw"
+            subprocess.run(remount, check=True)
+            done = carry.run()
+            assert done.returncode == 0, done.stderr
+            carry.judge()
+        finally:
+            unmount(carry.roots / "a")
+
+
 def test_a_full_disk_at_the_target(programs, place, record_property):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")

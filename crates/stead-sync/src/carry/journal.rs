@@ -193,7 +193,11 @@ impl Journal {
         for (node, now) in now {
             let then = inner.story.holdings.get(&(side, node.clone()));
             let gone = then.into_iter().flatten();
-            let gone = gone.filter(|(part, mark)| now.get(*part) != Some(*mark));
+            // an empty mark says only that there is something
+            let is_gone = |then: &str, now: Option<&String>| {
+                now.is_none_or(|now| !then.is_empty() && now != then)
+            };
+            let gone = gone.filter(|(part, mark)| is_gone(mark, now.get(*part)));
             for (part, _) in gone {
                 nodes.insert(node.clone());
                 told.push(format!("node {node}: {part}"));
@@ -522,9 +526,10 @@ mod tests {
 
     fn holdings() -> Holdings {
         let table = ("the table a b".to_owned(), "17 %".to_owned());
-        let root = ("its root".to_owned(), String::new());
+        let root = ("its root".to_owned(), "1-2-3".to_owned());
+        let unmarked = ("its items".to_owned(), String::new());
         BTreeMap::from([
-            ("c".to_owned(), Holding::from([table, root])),
+            ("c".to_owned(), Holding::from([table, root, unmarked])),
             ("d 1".to_owned(), Holding::new()),
         ])
     }
@@ -550,7 +555,7 @@ mod tests {
             journal.end_pass("look", 7).unwrap();
             assert!(journal.doubted().is_empty());
             // the other side is noted apart
-            assert_eq!(journal.lost(Side::Old, &holdings()).1.len(), 0);
+            assert!(journal.lost(Side::Old, &holdings()).1.is_empty());
         };
         let put = |now: &mut Holdings, part: &str, mark: &str| {
             let parts = now.get_mut("c").unwrap();
@@ -561,6 +566,9 @@ mod tests {
         note(&now, &[]);
         // what was empty is filled
         put(&mut now, "the table z", "1");
+        note(&now, &[]);
+        // what could not be marked before
+        put(&mut now, "its items", "7");
         note(&now, &[]);
         // another mark, and nothing any more
         put(&mut now, "its root", "another");

@@ -48,10 +48,13 @@ impl Own {
     }
 
     fn make(&self) -> Done {
+        self.made()
+            .map_err(|error| fault("cannot make", &self.path, &error))
+    }
+
+    fn made(&self) -> io::Result<()> {
         match DirBuilder::new().mode(0o700).create(&self.path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                Err(fault("cannot make", &self.path, &error))
-            }
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
     }
@@ -99,7 +102,8 @@ impl Own {
         }
     }
 
-    /// Returns the mark of the root. One that has none gets one.
+    /// Returns the mark of the root. One that has none gets one, unless nothing can be written to
+    /// it: then the mark is empty, so that items can be copied from a disk that fails.
     pub fn mark(&self) -> Done<String> {
         let path = self.path.join(MARK);
         let failed = |error| fault("cannot mark", &path, &error);
@@ -107,10 +111,11 @@ impl Own {
             Err(error) if is_absent(&error) => {}
             mark => return mark.map_err(failed),
         }
-        self.make()?;
         let mark = token();
-        fs::write(&path, &mark).map_err(failed)?;
-        Ok(mark)
+        match self.made().and_then(|()| fs::write(&path, &mark)) {
+            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => Ok(String::new()),
+            written => written.map(|()| mark).map_err(failed),
+        }
     }
 
     /// Clears away what is left of other carriers. The mark stays until it is the `last` time. With
