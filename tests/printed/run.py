@@ -219,6 +219,18 @@ KNOWN = [
     ),
     (
         "docs/operations.md",
+        "A change was applied without --carry",
+        "ls nas",
+        "it compares directories of nodes and needs a hub; tests/sync carries after such a change",
+    ),
+    (
+        "docs/sync.md",
+        "When the hub was restored from a backup",
+        "stead-sync push",
+        "it needs an etcd at another machine; tests/sync runs these verbs",
+    ),
+    (
+        "docs/operations.md",
         "Undo",
         "stead-sync push",
         "it needs an etcd at another machine; tests/sync runs these verbs",

@@ -112,7 +112,18 @@ impl Own {
             mark => return mark.map_err(failed),
         }
         let mark = token();
-        match self.made().and_then(|()| fs::write(&path, &mark)) {
+        // the journal notes it durably, so it must not be gone after a power cut
+        let durable = || {
+            self.made()?;
+            let mut file = File::create(&path)?;
+            file.write_all(mark.as_bytes())?;
+            file.sync_all()?;
+            File::open(&self.path)?.sync_all()?;
+            self.path
+                .parent()
+                .map_or(Ok(()), |root| File::open(root)?.sync_all())
+        };
+        match durable() {
             Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => Ok(String::new()),
             written => written.map(|()| mark).map_err(failed),
         }
