@@ -97,12 +97,12 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool) -> Vec<String> {
             let first = |named: Vec<String>| named.first().cloned().unwrap_or_default();
             if counts.mended > 0 {
                 notes.push(format!(
-            "made equal to the old place: {}, such as {}; a write was under way, a program died \
-             between its two writes, or one that does not follow the pair wrote to the new place \
-             only, and that value is gone",
-            items(counts.mended),
-            first(tally.mended())
-        ));
+                    "made equal to the old place: {}, such as {}; a write was under way, a program \
+                     died between its two writes, or one that does not follow the pair wrote to \
+                     the new place only, and that value is gone",
+                    items(counts.mended),
+                    first(tally.mended())
+                ));
             }
             if counts.restored > 0 {
                 notes.push(format!(
