@@ -476,6 +476,15 @@ mod tests {
     use super::super::fake::Memory;
     use super::*;
 
+    fn trying<'a>(tries: u32, kind: &'a Memory, stop: &'a AtomicBool) -> Protocol<'a> {
+        Protocol {
+            kind,
+            tries,
+            stop,
+            without_step_3: false,
+        }
+    }
+
     #[test]
     fn copies_are_removed_as_many_at_once_as_the_kind_takes() {
         let (kind, nodes) = Memory::new(3);
@@ -494,12 +503,7 @@ mod tests {
         kind.fail_once("compare", &items[8]);
         kind.fail_once("remove", &items[9]);
         let stop = AtomicBool::new(false);
-        let protocol = Protocol {
-            kind: &kind,
-            tries: 3,
-            stop: &stop,
-            without_step_3: false,
-        };
+        let protocol = trying(3, &kind, &stop);
         let all: Vec<&Item> = items.iter().collect();
         let ends = protocol.drop_all(&nodes[0], &[&nodes[1], &nodes[2]], &all, Stays::Lacking);
         for (n, end) in ends.into_iter().enumerate() {
@@ -528,12 +532,7 @@ mod tests {
             (n % 10 != 5).then(|| kind.put(1, item, if n % 10 < 4 { 2 } else { 1 }));
         }
         let stop = AtomicBool::new(false);
-        let protocol = Protocol {
-            kind: &kind,
-            tries: 1,
-            stop: &stop,
-            without_step_3: false,
-        };
+        let protocol = trying(1, &kind, &stop);
         let all: Vec<&Item> = items.iter().collect();
         let ends = protocol.judge_all(&nodes[0], &nodes[1], &all);
         for (n, end) in ends.into_iter().enumerate() {
@@ -587,12 +586,7 @@ mod tests {
             move |nodes| nodes[0].insert(item.name.clone(), 9).is_some()
         });
         let stop = AtomicBool::new(false);
-        let protocol = Protocol {
-            kind: &kind,
-            tries: 1,
-            stop: &stop,
-            without_step_3: false,
-        };
+        let protocol = trying(1, &kind, &stop);
         let all: Vec<&Item> = items.iter().collect();
         let since = Some((7, 0));
         let drop = |stays| protocol.drop_all(&nodes[0], &[&nodes[1]], &all, stays);
@@ -616,12 +610,7 @@ mod tests {
             kind.fail_once("add", item);
         }
         let stop = AtomicBool::new(false);
-        let protocol = Protocol {
-            kind: &kind,
-            tries: 2,
-            stop: &stop,
-            without_step_3: false,
-        };
+        let protocol = trying(2, &kind, &stop);
         let all: Vec<&Item> = items.iter().collect();
         let ends = protocol.copy_all(&nodes[0], &nodes[1], &all);
         assert!(ends.iter().all(|end| *end == Ok(Outcome::Copied(1))));
