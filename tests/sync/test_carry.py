@@ -939,6 +939,65 @@ def test_what_hosts_wrote_to_new_places_before_a_carry_is_not_replaced(programs,
         carry.judge()
 
 
+def test_what_new_places_are_ahead_with_is_listed(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        fresh = {f"{key}-frésh\t1": carry.home(f"{key}-frésh\t1") for key in KEYS}
+        old = {key: carry.home(key) for key in KEYS}
+        none = site.sync("carry", "ahead", carry.file)
+        assert none.returncode == 64 and "no carry is open" in none.stderr
+        carry.begin(*NEW)
+        done = site.sync("carry", "ahead", carry.file)
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        # a program that asks for the new place alone: new keys, and newer and older values
+        fresh = {key: old for key, old in fresh.items() if carry.home(key) == "d"}
+        moved = [key for key in KEYS if carry.home(key) == "d"]
+        assert len(fresh) > 10 and len(moved) > 10
+        for number, key in enumerate([*fresh, *moved]):
+            path = carry.path("d", key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("newer")
+            if key in moved and number % 3 == 0:
+                again = carry.path(old[key], key)
+                again.write_text(again.read_text() + " and written later")
+        newer = [k for n, k in enumerate([*fresh, *moved]) if k in moved and n % 3]
+        due = {(key, old[key], "newer") for key in newer}
+        due |= {(key, home, "only_new") for key, home in fresh.items()}
+        before = carry.copies()
+        for state in ("old", "both_old_first"):
+            assert carry.state() == state
+            done = site.sync("carry", "ahead", "--json", carry.file)
+            assert done.returncode == 1, done.stderr
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            found = [(Path(x["item"]).name, x["old"], x["what"]) for x in lines]
+            assert set(found) == due and len(found) == len(due)
+            assert {x["new"] for x in lines} == {"d"}
+            told = f": {len(fresh)} only at the new place; {len(newer)} newer there\n"
+            assert told in done.stderr
+            assert carry.copies() == before
+            if state == "old":
+                assert carry.run("--until", "old").returncode == 0
+                step = ["stead", "carry", carry.anna.map, "next", "--confirmed", "2"]
+                assert site.run(*step).returncode == 0
+        # the lines are what a script needs to put things right
+        rows = [(x["item"], x["old"], x["new"], x["what"]) for x in lines]
+        text = site.sync("carry", "ahead", carry.file).stdout.splitlines()
+        plain = {"\t".join(row) for row in rows if row[3] == "newer"}
+        assert plain < set(text) and len(text) == len(rows)
+        for item, home, node, _ in rows:
+            source, target = carry.roots / node / item, carry.roots / home / item
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+            carry.ledger.values[Path(item).name] = "newer"
+        done = site.sync("carry", "ahead", carry.file)
+        assert (done.returncode, done.stdout) == (0, ""), done
+        for key in set(moved) - set(newer):
+            carry.ledger.values[key] = carry.path(old[key], key).read_text()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 def test_what_only_new_places_have_is_told_before_a_carry_goes_back(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)

@@ -151,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             said(&["stead-sync", "carry"]),
-            "give a command: run, status, reverse, agent; see stead-sync carry --help"
+            "give a command: run, status, reverse, ahead, agent; see stead-sync carry --help"
         );
     }
 }

@@ -281,6 +281,8 @@ pub enum CarryTask {
     Status(CarryStatus),
     /// Turn round: back to where the data was. Possible before the state new
     Reverse(CarryReverse),
+    /// List what new places have and old ones lack, or have older: carry run ends there
+    Ahead(CarryAhead),
     /// Do the work at this machine for a carrier at another one
     ///
     /// `stead-sync carry run` starts it by ssh, where the root of a node is HOST:PATH. It reads
@@ -388,6 +390,30 @@ pub struct CarryReverse {
     pub access: Access,
 }
 
+/// List what new places have and old ones lack, or have older: carry run ends there
+///
+/// This changes nothing. Each line has an item, its old node, its new one, and only_new, newer, or
+/// different where nobody knows which value is the newer one, with tabs between them. Copy what is
+/// right to its old place; the rest is removed or replaced by `stead-sync carry run` as far as
+/// limits.only_new and limits.different allow.
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0   nothing is ahead
+  1   some items are
+  64  wrong usage, no carry is open, or it is in the state new
+  65  a map is damaged
+  66  a file is missing, or a node cannot be used
+  74  reading or writing failed, so the list is not whole
+  77  permission denied")]
+pub struct CarryAhead {
+    /// The file that describes the carry
+    pub file: PathBuf,
+    /// Print each item as a line of JSON; docs/carry.md describes it
+    #[arg(long)]
+    pub json: bool,
+}
+
 fn release(text: &str) -> Result<Release, &'static str> {
     Release::parse(text).ok_or("write the version of a release, like 0.1 or 0.1.2")
 }
@@ -412,7 +438,7 @@ mod tests {
         for verb in carry.get_subcommands_mut() {
             helps.push(verb.render_long_help().to_string());
         }
-        assert_eq!(helps.len(), 12);
+        assert_eq!(helps.len(), 13);
         for help in helps {
             let wide = help.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None);

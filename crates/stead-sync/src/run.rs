@@ -12,10 +12,12 @@ use stead::store::{self, Accept, KEEP};
 use stead::Store;
 
 use crate::access::Access;
+use crate::carry::ahead::Ahead;
 use crate::carry::files::agent::serve;
-use crate::carry::machine::{count, refuse_empty, reverse, Machine};
+use crate::carry::machine::{refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
+use crate::carry::survey::{ahead, count};
 use crate::confirm::{followers, told_registered};
 use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, short, Host, Hub};
@@ -313,6 +315,19 @@ fn run_carry(task: &CarryTask) -> Result {
             match standing.state {
                 Some(_) => Err(silent(NOT_YET)),
                 None => Ok(()),
+            }
+        }
+        CarryTask::Ahead(task) => {
+            let settings = Settings::read(&task.file)?;
+            let tell = |ahead: Ahead| match task.json {
+                true => out(&(serde_json::to_string(&ahead).unwrap_or_default() + "\n")),
+                false => out(&ahead.line()),
+            };
+            let counted = ahead(&settings, &tell)?;
+            say(&counted.text());
+            match counted.all() {
+                0 => Ok(()),
+                _ => Err(silent(NOT_YET)),
             }
         }
         CarryTask::Agent => serve(io::stdin(), io::stdout())

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use stead_layers::{order, Crate};
@@ -70,6 +71,40 @@ fn read(root: String) -> (String, Crate) {
 fn house() -> &'static [(String, Crate)] {
     static HOUSE: OnceLock<Vec<(String, Crate)>> = OnceLock::new();
     HOUSE.get_or_init(|| roots().into_iter().map(read).collect())
+}
+
+/// The locks beside that of the workspace name our crates, too, and what these use. One that is left
+/// behind lets no command with `--locked` work there.
+#[test]
+fn every_lock_is_up_to_date() {
+    let list = Command::new("git")
+        .args(["ls-files", "Cargo.lock", "*/Cargo.lock"])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let tracked = String::from_utf8(list.stdout).unwrap();
+    let locks: Vec<&str> = match tracked.is_empty() {
+        // a source package
+        true => vec!["Cargo.lock", "fuzz/Cargo.lock"],
+        false => tracked.lines().collect(),
+    };
+    for lock in locks {
+        let manifest = workspace().join(lock).with_extension("toml");
+        if !manifest.exists() {
+            continue;
+        }
+        let done = Command::new(env!("CARGO"))
+            .args(["update", "-q", "--workspace", "--locked", "--manifest-path"])
+            .arg(&manifest)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.success(),
+            "{lock}: {said}\nrun `cargo update --workspace --manifest-path {}`",
+            manifest.display()
+        );
+    }
 }
 
 #[test]

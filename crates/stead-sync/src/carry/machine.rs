@@ -17,16 +17,13 @@
 //! may end anywhere, and the next one goes on. While it works, it is a registered host itself:
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stead::carry::{Carry, State, Step};
 use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
-use super::about;
 use super::found::{
     empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
     refuse_uncarried,
@@ -42,6 +39,7 @@ use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
 use super::settings::Settings;
 use super::story::Story;
+use super::survey::{checked_routes, look_for_only_new, name_of, none_open};
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, USAGE};
@@ -474,6 +472,7 @@ impl<'a> Machine<'a> {
             throttle: &self.throttle,
             stop: &stop,
             tally: &tally,
+            tell: None,
             #[cfg(test)]
             without_step_3: false,
         };
@@ -565,24 +564,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Names a carry in its journal.
-fn name_of(map: &Map, carry: &Carry) -> String {
-    format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest))
-}
-
-/// The failure of a map without an open carry.
-fn none_open(file: &Path, map: &Map) -> Failure {
-    Failure::new(
-        USAGE,
-        format_args!(
-            "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
-             change, and `stead rollback` goes back if the last one was applied without --carry",
-            file.display(),
-            map.epoch()
-        ),
-    )
-}
-
 /// Refuses a hub that has no map: no host follows it, so none would be waited for.
 pub fn refuse_empty(hub: &dyn Hub, settings: &Settings) -> Result {
     match hub.head()? {
@@ -627,27 +608,6 @@ pub fn told(carry: &Carry) -> String {
         true => format!("{}, being reversed", carry.state.word()),
         false => carry.state.word().to_owned(),
     }
-}
-
-/// Returns the ways of a carry.
-///
-/// Errors: a wrong `lost`. In the state `new` the new places are the data, so a node that was lost
-/// since then may be named.
-fn checked_routes(
-    store: &Store,
-    old: Map,
-    new: Map,
-    carry: &Carry,
-    settings: &Settings,
-) -> Result<Routes> {
-    let epoch = new.epoch();
-    let last = store.last_move(&old)?;
-    let mut routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
-    routes.uncarried = last.filter(|last| !last.is_carried);
-    if !carry.reverse && carry.state != State::New {
-        routes.refuse_lost_targets(epoch)?;
-    }
-    Ok(routes)
 }
 
 /// Turns a carry round, and pushes that.
@@ -698,86 +658,4 @@ fn refuse_only_new(settings: &Settings, carry: &Carry) -> Result {
         true => Err(only_new_before_reverse(count, &first)),
         false => Ok(()),
     }
-}
-
-fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
-    let map = Map::open_uncached(&settings.map)?;
-    let kind = settings.kind(&map.map_id())?;
-    let store = Store::new(&settings.map, KEEP);
-    let old = store.open_epoch(carry.from_epoch)?;
-    let routes = checked_routes(&store, old, map, carry, settings)?;
-    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-    let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
-    survey(
-        Task::Look { reverse: true },
-        &*kind,
-        &routes,
-        settings,
-        tally,
-    )
-}
-
-/// Goes through all items without a journal, and changes nothing.
-fn survey(
-    task: Task,
-    kind: &dyn Kind,
-    routes: &Routes,
-    settings: &Settings,
-    tally: &Tally,
-) -> Result {
-    let pass = Pass {
-        task,
-        kind,
-        routes,
-        journal: None,
-        limits: settings.limits,
-        throttle: &Throttle::new(0, 0),
-        stop: &AtomicBool::new(false),
-        tally,
-        #[cfg(test)]
-        without_step_3: false,
-    };
-    let mut show = Show::new(task.told(), None, 0);
-    pass.run(&mut show, &mut || true).map(drop)
-}
-
-/// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
-/// to be carried from the epoch before.
-pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
-    let map = Map::open_uncached(map_file)?;
-    let Some(carry) = map.carry() else {
-        return Err(none_open(map_file, &map));
-    };
-    let store = Store::new(map_file, KEEP);
-    let old = store.open_epoch(carry.from_epoch)?;
-    let mut report = Report::default();
-    report.at(&map);
-    let map_id = map.map_id();
-    let name = name_of(&map, &carry);
-    let routes = checked_routes(&store, old, map, &carry, settings)?;
-    let kind = settings.kind(&map_id)?;
-    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-    let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
-    let story = Journal::peek(&settings.journal())?.unwrap_or_default();
-    if let Some(then) = story.about.filter(|_| story.carry == name) {
-        about::begins_again(&then, &kind.about(), &carry)?;
-    }
-    refuse_overlooked(kind.overlooked(&nodes))?;
-    let tally = Tally::default();
-    let began = Instant::now();
-    survey(Task::Count, &*kind, &routes, settings, &tally)?;
-    report
-        .work
-        .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
-    report.notes = kind.notes();
-    report.notes.extend(routes.told_lost());
-    report.notes.extend(noted(Task::Count, &tally, true));
-    report.notes.extend(empty_nodes(&routes, &tally));
-    refuse_tied(&tally)?;
-    refuse_uncarried(&tally, &routes, settings)?;
-    refuse_empty_nodes(&routes, &tally, settings)?;
-    refuse_blind(&tally, &*kind, settings)?;
-    Ok(report)
 }

@@ -9,11 +9,13 @@
 //! pass        all items: in batches, by several workers, with the journal
 //! found       what a pass has found, and what a carry does not go on with
 //! machine     from state to state
+//! survey      what a carry can be asked before it goes on
 //! ```
 //!
 //! docs/carry.md is the user's manual.
 
 pub mod about;
+pub mod ahead;
 mod aside;
 mod attributes;
 pub mod base64_bytes;
@@ -51,6 +53,7 @@ pub mod sql;
 mod stamp;
 pub mod standing;
 pub mod story;
+pub mod survey;
 pub mod tally;
 pub mod throttle;
 mod walk;

@@ -8,6 +8,7 @@
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
 //! check    sources, those left   is compared, or looked for at its new place; nothing is changed
 //! look     those that are left   is looked for at the places that keep it; nothing is changed
+//! ahead    targets               is compared; what is ahead of its old place is listed
 //! remove   those that are left   is compared once more, and removed
 //! ```
 //!
@@ -20,6 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::ahead::Tell;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Item, Kind, Node};
 use super::protocol::{Outcome, Protocol, Stays};
@@ -61,6 +63,8 @@ pub enum Task {
         /// Whether the carry is being reversed.
         reverse: bool,
     },
+    /// Lists what new places are ahead of old ones, and changes nothing.
+    Ahead,
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
         /// Whether the carry is being reversed.
@@ -77,6 +81,7 @@ impl Task {
             Task::Verify => "verify",
             Task::Check => "check",
             Task::Look { .. } => "look",
+            Task::Ahead => "ahead",
             Task::Remove { .. } => "remove",
         }
     }
@@ -90,6 +95,7 @@ impl Task {
             Task::Check => "verifying again",
             Task::Look { reverse: false } => "looking for what only old places have",
             Task::Look { reverse: true } => "looking for what only new places have",
+            Task::Ahead => "comparing",
             Task::Remove { .. } => "removing",
         }
     }
@@ -146,6 +152,8 @@ pub struct Pass<'a> {
     pub stop: &'a AtomicBool,
     /// What is done so far.
     pub tally: &'a Tally,
+    /// What is told of items that new places are ahead with.
+    pub tell: Option<&'a Tell<'a>>,
     /// The control of a test.
     #[cfg(test)]
     pub without_step_3: bool,
@@ -244,7 +252,7 @@ impl Pass<'_> {
         match self.task {
             Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
             Task::Copy => self.routes.ends().0,
-            Task::Look { reverse: true } => self.routes.ends().1,
+            Task::Ahead | Task::Look { reverse: true } => self.routes.ends().1,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
                 from.union(&leaving).copied().collect()
@@ -282,7 +290,7 @@ impl Pass<'_> {
         }
         let lists_targets = matches!(
             self.task,
-            Task::Count | Task::Verify | Task::Look { reverse: true }
+            Task::Count | Task::Verify | Task::Ahead | Task::Look { reverse: true }
         );
         let is_stray = lists_targets && trip.to.contains(&node);
         is_stray.then_some(Job::Stray {
@@ -499,7 +507,7 @@ impl Pass<'_> {
     fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
         // what differs is looked at again after pauses, together
         let least = match self.task {
-            Task::Verify | Task::Check | Task::Look { .. } => COMPARED,
+            Task::Verify | Task::Check | Task::Ahead | Task::Look { .. } => COMPARED,
             _ => 1,
         };
         let mut units: Vec<Vec<usize>> = Vec::new();
@@ -616,6 +624,9 @@ impl Pass<'_> {
             }
             Job::Stray { from, to } => {
                 let (source, target) = (&nodes[*from], &nodes[*to]);
+                if self.task == Task::Ahead {
+                    return self.ahead(source, target, items);
+                }
                 let found = protocol.versions(source, items);
                 let lacks = |n: &usize| matches!(found[*n], Ok(None));
                 let places: Vec<usize> = (0..items.len()).filter(lacks).collect();

@@ -102,8 +102,8 @@ pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str
              these are left from an earlier time, raise limits.only_new, which removes them"
         ),
         false => "so these were written meanwhile, or are left from an earlier time; nothing was \
-                  changed; copy those that are right to their old places, and run again; \
-                  limits.only_new says how many may be removed"
+                  changed; `stead-sync carry ahead` lists them: copy those that are right to their old \
+                  places, and run again; limits.only_new says how many may be removed"
             .to_owned(),
     };
     Failure::new(
@@ -189,7 +189,7 @@ pub fn only_new_before_reverse(count: u64, first: &str) -> Failure {
         REFUSED,
         format_args!(
             "{count} {items}, such as {first}, and going back would remove {they}; nothing was \
-             changed; copy what is right to the old places; if an old node has lost its data, name \
+             changed; `stead-sync carry ahead` lists {they}: copy what is right to the old places; if an old node has lost its data, name \
              it in lost; limits.only_new says how many may be removed"
         ),
     )

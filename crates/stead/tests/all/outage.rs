@@ -209,6 +209,26 @@ fn the_sample_says_where_readers_turn_to() {
     }
 }
 
+/// Everything but the sample is exact, however few points are asked.
+#[test]
+fn a_smaller_sample_changes_the_sample_alone() {
+    for (name, map) in maps() {
+        let down: Vec<NodeId> = map.nodes().map(|node| node.id).take(2).collect();
+        let whole = Outage::of(&map, &down);
+        for samples in [0, 1, 100] {
+            let mut fewer = Outage::sampled(&map, &down, samples);
+            assert_eq!(fewer.samples, whole.samples.min(samples.into()), "{name}");
+            let asked: u64 = fewer.nodes.iter().map(|node| node.sampled).sum();
+            assert_eq!(asked, fewer.samples, "{name}");
+            fewer.samples = whole.samples;
+            for (few, all) in fewer.nodes.iter_mut().zip(&whole.nodes) {
+                few.sampled = all.sampled;
+            }
+            assert_eq!(fewer, whole, "{name}");
+        }
+    }
+}
+
 #[test]
 fn a_profile_is_what_a_count_of_every_cell_finds() {
     for (name, map) in maps() {

@@ -1,0 +1,235 @@
+//! What a carry can be asked before it goes on, without changing anything.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use stead::carry::{Carry, State};
+use stead::store::KEEP;
+use stead::{Map, Store};
+
+use super::about;
+use super::ahead::{Ahead, Counted, Tell, What};
+use super::found::{
+    empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
+    refuse_uncarried,
+};
+use super::journal::Journal;
+use super::kind::{Done, Item, Kind, Node};
+use super::outcome::{Report, Work};
+use super::pass::{Pass, Task};
+use super::protocol::Outcome;
+use super::route::Routes;
+use super::settings::Settings;
+use super::tally::{Show, Tally};
+use super::throttle::Throttle;
+use crate::exit::{Failure, Result, IO, NO_INPUT, USAGE};
+use crate::hub::hex;
+
+/// Names a carry in its journal.
+pub fn name_of(map: &Map, carry: &Carry) -> String {
+    format!("{} {}", hex(&map.map_id()), hex(&carry.from_digest))
+}
+
+/// The failure of a map without an open carry.
+pub fn none_open(file: &Path, map: &Map) -> Failure {
+    Failure::new(
+        USAGE,
+        format_args!(
+            "{}: no carry is open in epoch {}; `stead apply --carry` begins one with the next \
+             change, and `stead rollback` goes back if the last one was applied without --carry",
+            file.display(),
+            map.epoch()
+        ),
+    )
+}
+
+/// Returns the ways of a carry.
+///
+/// Errors: a wrong `lost`. In the state `new` the new places are the data, so a node that was lost
+/// since then may be named.
+pub fn checked_routes(
+    store: &Store,
+    old: Map,
+    new: Map,
+    carry: &Carry,
+    settings: &Settings,
+) -> Result<Routes> {
+    let epoch = new.epoch();
+    let last = store.last_move(&old)?;
+    let mut routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
+    routes.uncarried = last.filter(|last| !last.is_carried);
+    if !carry.reverse && carry.state != State::New {
+        routes.refuse_lost_targets(epoch)?;
+    }
+    Ok(routes)
+}
+
+/// Looks for what only the new places have, and counts it.
+pub fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
+    let map = Map::open_uncached(&settings.map)?;
+    let kind = settings.kind(&map.map_id())?;
+    let store = Store::new(&settings.map, KEEP);
+    let old = store.open_epoch(carry.from_epoch)?;
+    let routes = checked_routes(&store, old, map, carry, settings)?;
+    refuse_unready(&*kind, &routes)?;
+    let task = Task::Look { reverse: true };
+    survey(task, &*kind, &routes, settings, tally, None)
+}
+
+/// Lists what the new places are ahead of the old ones, item by item, and counts it.
+pub fn ahead(settings: &Settings, tell: &Tell) -> Result<Counted> {
+    let (store, map) = (
+        Store::new(&settings.map, KEEP),
+        Map::open_uncached(&settings.map)?,
+    );
+    let Some(carry) = map.carry() else {
+        return Err(none_open(&settings.map, &map));
+    };
+    if carry.state == State::New {
+        return Err(Failure::new(
+            USAGE,
+            format_args!(
+                "{}: the carry is in its last state, new, where hosts write the new places only, \
+                 so what is written is only there: that is as it should be",
+                settings.map.display()
+            ),
+        ));
+    }
+    let kind = settings.kind(&map.map_id())?;
+    let old = store.open_epoch(carry.from_epoch)?;
+    let routes = checked_routes(&store, old, map, &carry, settings)?;
+    refuse_unready(&*kind, &routes)?;
+    let counted = Mutex::new(Counted::default());
+    let count = |ahead: Ahead| {
+        let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = match ahead.what {
+            What::OnlyNew => &mut counted.only_new,
+            What::Newer => &mut counted.newer,
+            What::Different => &mut counted.different,
+        };
+        *sum += 1;
+        tell(ahead)
+    };
+    let tally = Tally::default();
+    survey(Task::Ahead, &*kind, &routes, settings, &tally, Some(&count))?;
+    Ok(counted.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn refuse_unready(kind: &dyn Kind, routes: &Routes) -> Result {
+    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+    let ready = kind.ready(&nodes);
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))
+}
+
+/// Goes through all items without a journal, and changes nothing.
+fn survey(
+    task: Task,
+    kind: &dyn Kind,
+    routes: &Routes,
+    settings: &Settings,
+    tally: &Tally,
+    tell: Option<&Tell>,
+) -> Result {
+    let pass = Pass {
+        task,
+        kind,
+        routes,
+        journal: None,
+        limits: settings.limits,
+        throttle: &Throttle::new(0, 0),
+        stop: &AtomicBool::new(false),
+        tally,
+        tell,
+        #[cfg(test)]
+        without_step_3: false,
+    };
+    let mut show = Show::new(task.told(), None, 0);
+    pass.run(&mut show, &mut || true).map(drop)
+}
+
+/// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
+/// to be carried from the epoch before.
+pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
+    let map = Map::open_uncached(map_file)?;
+    let Some(carry) = map.carry() else {
+        return Err(none_open(map_file, &map));
+    };
+    let store = Store::new(map_file, KEEP);
+    let old = store.open_epoch(carry.from_epoch)?;
+    let mut report = Report::default();
+    report.at(&map);
+    let map_id = map.map_id();
+    let name = name_of(&map, &carry);
+    let routes = checked_routes(&store, old, map, &carry, settings)?;
+    let kind = settings.kind(&map_id)?;
+    refuse_unready(&*kind, &routes)?;
+    let story = Journal::peek(&settings.journal())?.unwrap_or_default();
+    if let Some(then) = story.about.filter(|_| story.carry == name) {
+        about::begins_again(&then, &kind.about(), &carry)?;
+    }
+    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+    refuse_overlooked(kind.overlooked(&nodes))?;
+    let tally = Tally::default();
+    let began = Instant::now();
+    survey(Task::Count, &*kind, &routes, settings, &tally, None)?;
+    report
+        .work
+        .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
+    report.notes = kind.notes();
+    report.notes.extend(routes.told_lost());
+    report.notes.extend(noted(Task::Count, &tally, true));
+    report.notes.extend(empty_nodes(&routes, &tally));
+    refuse_tied(&tally)?;
+    refuse_uncarried(&tally, &routes, settings)?;
+    refuse_empty_nodes(&routes, &tally, settings)?;
+    refuse_blind(&tally, &*kind, settings)?;
+    Ok(report)
+}
+
+impl Pass<'_> {
+    /// Lists those of these items of a new place that it is ahead with. Those that a server may
+    /// forget are left out: nothing stops for them.
+    pub(super) fn ahead(
+        &self,
+        from: &Node,
+        to: &Node,
+        items: &[&Item],
+    ) -> Result<Vec<Done<Outcome>>> {
+        let protocol = self.protocol();
+        let found = protocol.judge_all(from, to, items);
+        // a delete may be under way: it has reached the old place, and not yet the new one
+        let gone = |n: &usize| matches!(found[*n], Ok(Outcome::Gone));
+        let places: Vec<usize> = (0..items.len()).filter(gone).collect();
+        let gone: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+        let mut is_only_new = vec![Ok(false); items.len()];
+        for (place, only) in places.iter().zip(protocol.only_second_all(from, to, &gone)) {
+            is_only_new[*place] = only;
+        }
+        for ((item, found), only) in items.iter().zip(found).zip(is_only_new) {
+            let what = match (found, only) {
+                _ if self.kind.may_forget(item) => Ok(None),
+                (Err(fault), _) | (_, Err(fault)) => Err(fault),
+                (_, Ok(true)) => Ok(Some(What::OnlyNew)),
+                (Ok(Outcome::Differs), _) => {
+                    let newer = protocol.is_newer(to, from, item);
+                    newer.map(|newer| match newer {
+                        Some(true) => Some(What::Newer),
+                        Some(false) => None,
+                        None => Some(What::Different),
+                    })
+                }
+                _ => Ok(None),
+            };
+            let what = what.map_err(|fault| {
+                let (item, line) = (item.told(), fault.line);
+                Failure::new(IO, format_args!("{item}: {line}; the list is not whole"))
+            })?;
+            if let (Some(what), Some(tell)) = (what, self.tell) {
+                tell(Ahead::of(item, from, to, what))?;
+            }
+        }
+        Ok(vec![Ok(Outcome::Present); items.len()])
+    }
+}
