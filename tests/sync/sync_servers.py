@@ -52,9 +52,11 @@ class Process:
 
 
 class Etcd:
-    """One etcd. `tls` is a directory with ca.pem, server.pem and server.key."""
+    """One etcd. `tls` is a directory with ca.pem, server.pem and server.key, `quota` the most bytes
+    of its database.
+    """
 
-    def __init__(self, directory, tls=None):
+    def __init__(self, directory, tls=None, quota=0):
         self.port, self.tls, self.token = free_port(), tls, None
         peer = free_port()
         http = "https" if tls else "http"
@@ -68,6 +70,8 @@ class Etcd:
             f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
             f"--initial-cluster=default=http://127.0.0.1:{peer}",
         ]
+        if quota:
+            command.append(f"--quota-backend-bytes={quota}")
         if tls:
             command += [
                 f"--cert-file={tls}/server.pem",

@@ -90,7 +90,8 @@ def test_tls_with_client_certificates(programs, place, papers, cluster):
         anna.push(*options)
         host.wait(2)
         # without the CA, and without a certificate
-        assert anna.push().returncode == 68
+        blind = anna.push()
+        assert blind.returncode == 68 and "with --ca" in blind.stderr, blind.stderr
         assert anna.push("--ca", papers / "ca.pem").returncode == 68
         assert anna.push("--ca", papers / "client.key").returncode == 65
         assert anna.push("--ca", papers / "none").returncode == 66
@@ -162,3 +163,14 @@ def test_users_and_passwords(programs, place, cluster):
         anna.apply("a", "b", "c")
         wait_for(lambda: anna.push(*options).returncode == 0, "etcd")
         host.wait(3)
+        # another password: the watch takes it from its file, without being started again
+        root = {"name": "root", "password": password}
+        etcd.token = etcd.call("auth/authenticate", root)["token"]
+        changed = {"name": "anna", "password": "battery staple"}
+        etcd.call("auth/user/changepw", changed)
+        anna.apply("a", "b", "c", "d")
+        refused = anna.push(*options)
+        assert refused.returncode == 77 and "authentication failed" in refused.stderr
+        file.write_text("battery staple\n")
+        assert anna.push(*options).returncode == 0
+        host.wait(4)

@@ -5,9 +5,15 @@ import os
 import shutil
 import signal
 
+import contextlib
+import re
+import urllib.error
+from pathlib import Path
+
 import pytest
 import units
-from sync_servers import Nginx, wait_for
+from carry_site import Carry
+from sync_servers import Etcd, Nginx, encoded, wait_for
 from sync_site import Site, epoch, verify
 
 
@@ -391,6 +397,72 @@ def test_metrics_say_epoch_and_contact(site):
     assert found["stead_sync_installed_total"] == 1
     assert found["stead_sync_last_contact_timestamp_seconds"] > 1.7e9
     assert 'map="members"' in file.read_text()
+
+
+def test_metrics_say_where_a_carry_is_and_alerts_name_what_there_is(site):
+    carry = Carry(site, [f"key{n}" for n in range(40)])
+    carry.fill()
+    file = site.place / "carry.prom"
+    status = ["carry", "status", "--metrics", file, carry.file]
+
+    def figures(code):
+        done = site.sync(*status)
+        assert done.returncode == code, done.stderr
+        lines = [line for line in file.read_text().splitlines() if line[0] != "#"]
+        return {line.split("{")[0]: float(line.split()[-1]) for line in lines}
+
+    assert figures(0)["stead_carry_state"] == 0
+    carry.begin("a", "b", "c", "d")
+    assert figures(1)["stead_carry_state"] == 1
+    assert carry.run("--until", "both_old_first").returncode == 0
+    found = figures(1)
+    assert found["stead_carry_state"] == 2 and found["stead_carry_running"] == 0
+    assert found["stead_carry_total_items"] >= found["stead_carry_done_items"] > 0
+    assert (found["stead_carry_failed_items"], found["stead_carry_reversed"]) == (0, 0)
+    assert found["stead_carry_checked_timestamp_seconds"] > 1.7e9
+    # those of a watch, and those of the router, whose own tests hold the page to it
+    watched = site.place / "watch.prom"
+    site.host("web1", "--metrics", str(watched))
+    wait_for(watched.exists, "the metrics")
+    root = Path(__file__).resolve().parents[2]
+    known = set(re.findall("stead_[a-z_]+", watched.read_text() + file.read_text()))
+    known |= set(
+        re.findall(
+            "`(stead_rrd_[a-z_]+)`", (root / "docs/rrd-operations.md").read_text()
+        )
+    )
+    rules = (root / "examples/alerts.yml").read_text()
+    named = set(re.findall("stead_[a-z_]+", rules))
+    assert len(named) > 15 and named <= known, named - known
+
+
+def test_an_etcd_that_is_full_takes_maps_again_after_what_the_docs_say(programs, place):
+    (place / "etcd").mkdir()
+    with (
+        Etcd(place / "etcd", quota=3 << 20) as etcd,
+        Site(programs, place, etcd.url("m"), etcd) as site,
+    ):
+        anna = site.operator()
+        anna.apply("a")
+        assert anna.push().returncode == 0
+        host = site.host("web1")
+        host.wait(1)
+        # versions of another key, as etcd keeps them until it compacts
+        for _ in range(8):
+            with contextlib.suppress(urllib.error.HTTPError):
+                etcd.call("kv/put", {"key": "QQ==", "value": encoded("x" * 1_000_000)})
+        anna.apply("a", "b")
+        done = anna.push()
+        assert done.returncode == 74, done.stderr
+        assert "database space exceeded; compact and defragment it" in done.stderr
+        # etcdctl compact, defrag and alarm disarm
+        found = etcd.call("kv/range", {"key": "QQ=="})
+        etcd.call("kv/compaction", {"revision": found["header"]["revision"]})
+        etcd.call("maintenance/defragment", {})
+        for alarm in etcd.call("maintenance/alarm", {"action": "GET"})["alarms"]:
+            etcd.call("maintenance/alarm", {"action": "DEACTIVATE", **alarm})
+        assert anna.push().returncode == 0
+        host.wait(2)
 
 
 def test_bad_input_is_one_line(site):

@@ -86,6 +86,15 @@ impl Access {
         }
     }
 
+    /// Returns the user and the password after the server has refused those of before, if the file
+    /// of the password has another one by now.
+    pub fn changed_login(&self, before: &(String, Secret)) -> Option<(String, Secret)> {
+        self.password_file.as_ref()?;
+        // a file that is being replaced is read the next time
+        let now = self.login().ok().flatten()?;
+        (now.1.reveal() != before.1.reveal()).then_some(now)
+    }
+
     /// Returns a client of HTTP. It keeps connections, and follows no redirection, because a
     /// password must not go elsewhere.
     pub fn agent(&self, tls: bool) -> Result<Agent> {
@@ -169,6 +178,9 @@ pub fn no_contact(server: &str, error: &ureq::Error) -> Failure {
     // a server answers the wrong protocol with something else, or ends the connection
     let is_any = |ends: &[&str]| ends.iter().any(|end| why.contains(end));
     let hint = match server.starts_with("https:") {
+        true if why.contains("UnknownIssuer") => {
+            "; no CA that is trusted here has signed its certificate: give the right one with --ca"
+        }
         true if is_any(&["InvalidContentType", "unexpected end of file", RESET]) => {
             "; if the server speaks no TLS there, write the URL with http:// or etcd://"
         }

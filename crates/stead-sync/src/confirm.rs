@@ -151,7 +151,11 @@ pub fn told_lacking(lacking: &[&Host], hosts: &[Host], head: Option<&Head>, epoc
             }
             None => format!("epoch {}", report.epoch),
         };
-        format!("{} ({which}{silent})", report.host)
+        let why = match &report.problem {
+            Some(problem) => format!("; it says: {}", shortened(problem)),
+            None => String::new(),
+        };
+        format!("{} ({which}{silent}{why})", report.host)
     };
     let named: Vec<String> = lacking.iter().take(NAMED).map(one).collect();
     let more = match lacking.len().saturating_sub(NAMED) {
@@ -164,6 +168,15 @@ pub fn told_lacking(lacking: &[&Host], hosts: &[Host], head: Option<&Head>, epoc
         if all == 1 { "host lacks" } else { "hosts lack" },
         named.join(", ")
     )
+}
+
+/// Shortens what a host says, so that a line names several hosts.
+fn shortened(problem: &str) -> String {
+    const MOST: usize = 120;
+    match problem.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &problem[..end]),
+        None => problem.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -230,6 +243,14 @@ mod tests {
         assert_eq!(told_registered("web33", &[]), "; no host is registered");
         let told = |lacking: &[&Host]| told_lacking(lacking, &hosts, None, 3);
         assert!(told(&[&hosts[1]]).starts_with("1 of 5 hosts lack epoch 3: db1 ("));
+        let ill = host(2, 2, true, Some("the disk is full"));
+        let told_ill = told(&[&ill]);
+        assert!(
+            told_ill.contains("; it says: the disk is full)"),
+            "{told_ill}"
+        );
+        let long = host(2, 2, true, Some(&"ä".repeat(500)));
+        assert!(told(&[&long]).chars().count() < 260);
         let both = told(&[&hosts[0], &hosts[1]]);
         assert!(
             both.starts_with("2 of 6 hosts lack epoch 3: carry.ops1 ("),

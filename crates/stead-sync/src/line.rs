@@ -362,6 +362,9 @@ pub struct CarryStatus {
     /// Print JSON for programs; docs/carry.md describes it
     #[arg(long)]
     pub json: bool,
+    /// Write metrics into this file, for the textfile collector of node_exporter
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
     /// How to get in.
     #[command(flatten)]
     pub access: Access,

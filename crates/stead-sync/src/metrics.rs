@@ -1,4 +1,4 @@
-//! The metrics of a watch, as a text file for the textfile collector of node_exporter.
+//! The metrics of a watch or a carry, as a text file for the textfile collector of node_exporter.
 
 use std::fmt::Write;
 use std::fs;
@@ -30,73 +30,86 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Returns the text. The file that it came from labels the figures, so that several watches of
-    /// a host differ.
+    /// Returns the text.
     pub fn text(&self, file: &Path) -> String {
-        let label = |text: &str| {
-            text.replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n")
-        };
-        let labels = format!(
-            "map=\"{}\",file=\"{}\"",
-            label(&self.map),
-            label(&file.display().to_string())
-        );
-        let mut text = String::new();
-        for (name, kind, help, value) in [
-            ("epoch", "gauge", "The epoch of the map here.", self.epoch),
-            (
-                "confirmed_epoch",
-                "gauge",
-                "The epoch that this host has confirmed.",
-                self.confirmed,
-            ),
-            (
-                "hub_epoch",
-                "gauge",
-                "The newest epoch of the hub.",
-                self.hub,
-            ),
-            (
-                "last_contact_timestamp_seconds",
-                "gauge",
-                "When the hub let this host in last.",
-                self.contact,
-            ),
-            (
-                "contact",
-                "gauge",
-                "Whether the hub answers and lets this host in.",
-                u64::from(self.has_contact),
-            ),
-            (
-                "installed_total",
-                "counter",
-                "Maps that were installed.",
-                self.installed,
-            ),
-            (
-                "refused_total",
-                "counter",
-                "Maps that were refused or damaged.",
-                self.refused,
-            ),
-            (
-                "exec_failed_total",
-                "counter",
-                "Commands of --exec that failed.",
-                self.failed,
-            ),
-        ] {
-            let name = format!("stead_sync_{name}");
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}"
-            );
-        }
-        text
+        text(
+            "stead_sync",
+            &self.map,
+            file,
+            &[
+                ("epoch", "gauge", "The epoch of the map here.", self.epoch),
+                (
+                    "confirmed_epoch",
+                    "gauge",
+                    "The epoch that this host has confirmed.",
+                    self.confirmed,
+                ),
+                (
+                    "hub_epoch",
+                    "gauge",
+                    "The newest epoch of the hub.",
+                    self.hub,
+                ),
+                (
+                    "last_contact_timestamp_seconds",
+                    "gauge",
+                    "When the hub let this host in last.",
+                    self.contact,
+                ),
+                (
+                    "contact",
+                    "gauge",
+                    "Whether the hub answers and lets this host in.",
+                    u64::from(self.has_contact),
+                ),
+                (
+                    "installed_total",
+                    "counter",
+                    "Maps that were installed.",
+                    self.installed,
+                ),
+                (
+                    "refused_total",
+                    "counter",
+                    "Maps that were refused or damaged.",
+                    self.refused,
+                ),
+                (
+                    "exec_failed_total",
+                    "counter",
+                    "Commands of --exec that failed.",
+                    self.failed,
+                ),
+            ],
+        )
     }
+}
+
+/// A figure: its name, its kind, what it means, and its value.
+pub type Row<'a> = (&'a str, &'a str, &'a str, u64);
+
+/// Returns the text of figures. The file of the map labels them, too, so that several of a host
+/// differ.
+pub fn text(prefix: &str, map: &str, file: &Path, rows: &[Row<'_>]) -> String {
+    let label = |text: &str| {
+        text.replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+    };
+    let labels = format!(
+        "map=\"{}\",file=\"{}\"",
+        label(map),
+        label(&file.display().to_string())
+    );
+    let mut text = String::new();
+    for (name, kind, help, value) in rows {
+        let _ = writeln!(
+            text,
+            "# HELP {prefix}_{name} {help}\n# TYPE {prefix}_{name} {kind}\n\
+             {prefix}_{name}{{{labels}}} {value}"
+        );
+    }
+    text
 }
 
 /// A file of metrics, which is replaced whole.
@@ -113,13 +126,12 @@ impl MetricsFile {
         }
     }
 
-    /// Writes the figures of the watch of this map file.
-    pub fn write(&self, figures: &Figures, map: &Path) -> Result {
+    /// Writes a text of figures.
+    pub fn write(&self, text: &str) -> Result {
         let mut draft = self.path.clone().into_os_string();
         // the collector reads files that end with .prom
         draft.push(format!(".{}", std::process::id()));
-        let done =
-            fs::write(&draft, figures.text(map)).and_then(|()| fs::rename(&draft, &self.path));
+        let done = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.path));
         done.map_err(|error| {
             let _ = fs::remove_file(&draft);
             Failure::io(format_args!("cannot write {}", self.path.display()), &error)
@@ -146,9 +158,7 @@ mod tests {
         assert_eq!(text.matches("# TYPE").count(), 8);
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("stead.prom");
-        MetricsFile::new(&file)
-            .write(&figures, Path::new("/etc/m"))
-            .unwrap();
+        MetricsFile::new(&file).write(&text).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }

@@ -26,6 +26,7 @@ use crate::interrupted::{say_goodbye, say_how_to_go_on};
 use crate::line::{
     AllowPull, AllowPush, CarryTask, Forget, Pull, Push, Status, Task, Until, Wait, Watch,
 };
+use crate::metrics::MetricsFile;
 use crate::open::{open, shared};
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::{pull, refuse_across};
@@ -311,6 +312,9 @@ fn run_carry(task: &CarryTask) -> Result {
             let settings = Settings::read(&task.file)?;
             let hub = hub(&settings.url, &task.access)?;
             let standing = Standing::of(&settings, &*hub)?;
+            if let Some(file) = &task.metrics {
+                MetricsFile::new(file).write(&standing.metrics(&settings.map))?;
+            }
             print_report(task.json, &standing, || standing.text())?;
             match standing.state {
                 Some(_) => Err(silent(NOT_YET)),

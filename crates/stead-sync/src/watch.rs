@@ -573,7 +573,8 @@ impl Watch {
 
     fn write_metrics(&mut self) {
         let Some(file) = &self.metrics else { return };
-        let line = file.write(&self.figures, &self.options.map).err();
+        let text = self.figures.text(&self.options.map);
+        let line = file.write(&text).err();
         let line = line.map(|failure| failure.line);
         if line != self.said_of_metrics {
             line.iter().for_each(|line| say(line));

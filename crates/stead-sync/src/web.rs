@@ -29,7 +29,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub struct Web {
     agent: Agent,
     url: String,
-    login: Option<(String, Secret)>,
+    access: Access,
+    login: RefCell<Option<(String, Secret)>>,
     every: Duration,
     newest: RefCell<Option<Newest>>,
     /// when it was asked last
@@ -57,7 +58,8 @@ impl Web {
         Ok(Web {
             agent: access.agent(url.starts_with("https:"))?,
             url: url.to_owned(),
-            login: access.login()?,
+            access: access.clone(),
+            login: RefCell::new(access.login()?),
             every,
             newest: RefCell::new(None),
             asked: Cell::new(None),
@@ -74,7 +76,7 @@ impl Web {
         for (name, value) in unchanged {
             asked = asked.header(*name, value);
         }
-        if let Some((user, password)) = &self.login {
+        if let Some((user, password)) = &*self.login.borrow() {
             let login = BASE64_STANDARD.encode(format!("{user}:{}", password.reveal()));
             asked = asked.header("Authorization", format!("Basic {login}"));
         }
@@ -89,6 +91,8 @@ impl Web {
             }
             304 => Ok(Answer::Same),
             404 | 410 => Ok(Answer::Missing),
+            // the password was changed, in the file as well
+            401 if self.has_changed_login() => self.get(url, unchanged),
             401 | 403 => Err(Failure::new(
                 PERMISSION,
                 format_args!("{url}: the server says {status}; give --user and --password-file, or let it serve the file"),
@@ -103,6 +107,17 @@ impl Web {
             )),
             status => Err(Failure::new(NO_CONTACT, format_args!("{url}: the server says {status}"))),
         }
+    }
+
+    /// Takes the password that is in its file by now. Returns whether it is another one.
+    fn has_changed_login(&self) -> bool {
+        let before = self.login.borrow().clone();
+        let now = before.and_then(|login| self.access.changed_login(&login));
+        let is_other = now.is_some();
+        if is_other {
+            self.login.replace(now);
+        }
+        is_other
     }
 
     fn log(&self) -> Vec<Entry> {

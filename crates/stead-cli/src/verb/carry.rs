@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use stead::carry::Step;
+use stead::carry::{State, Step};
 use stead::store::KEEP;
 use stead::{Map, Store};
 
@@ -175,6 +175,13 @@ impl Carry {
         }
         let [hosts, then] = meaning(&carry);
         let mut told = vec![format!("{hosts}; {then}")];
+        if matches!(self.step, Some(StepArg::Reverse)) && carry.state == State::Old {
+            told.push(
+                "nobody has looked for what only the new places have: `stead-sync carry ahead` \
+                 lists it, and what was copied is removed there at the end"
+                    .to_owned(),
+            );
+        }
         let journal = journaled::path(&self.map);
         if journal.exists() {
             told.push(format!(

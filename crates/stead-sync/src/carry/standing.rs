@@ -1,5 +1,8 @@
 //! Where a carry is: its state, what of its work is done, and which hosts it waits for.
 
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde::Serialize;
 use stead::Map;
 
@@ -9,6 +12,7 @@ use super::settings::Settings;
 use crate::confirm::lacking;
 use crate::exit::Result;
 use crate::hub::Hub;
+use crate::metrics;
 use crate::open::shared;
 use crate::patience::hosts_have;
 
@@ -76,6 +80,75 @@ impl Standing {
             failed: story.failed.len(),
             running: carry.is_some() && Journal::is_open(&settings.journal())?,
         })
+    }
+
+    /// Returns it as metrics of the carry of this map file.
+    pub fn metrics(&self, file: &Path) -> String {
+        let state = match self.state {
+            None => 0,
+            Some("old") => 1,
+            Some("both_old_first") => 2,
+            Some("both_new_first") => 3,
+            Some(_) => 4,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let count = |list: usize| list as u64;
+        metrics::text(
+            "stead_carry",
+            &self.name,
+            file,
+            &[
+                ("epoch", "gauge", "The epoch of the map here.", self.epoch),
+                (
+                    "state",
+                    "gauge",
+                    "0: no carry is open; 1: old; 2: both_old_first; 3: both_new_first; 4: new.",
+                    state,
+                ),
+                (
+                    "reversed",
+                    "gauge",
+                    "Whether the carry is being reversed.",
+                    u64::from(self.direction == Some("reverse")),
+                ),
+                (
+                    "running",
+                    "gauge",
+                    "Whether a run works on it on this machine.",
+                    u64::from(self.running),
+                ),
+                (
+                    "lacking_hosts",
+                    "gauge",
+                    "Hosts that have not confirmed the epoch.",
+                    count(self.waits_for.len()),
+                ),
+                (
+                    "done_items",
+                    "gauge",
+                    "Items of the pass under way that are done.",
+                    self.done,
+                ),
+                (
+                    "total_items",
+                    "gauge",
+                    "Items of the pass under way, about; 0 where nobody has counted.",
+                    self.total.unwrap_or(0),
+                ),
+                (
+                    "failed_items",
+                    "gauge",
+                    "Items of the pass under way that failed.",
+                    count(self.failed),
+                ),
+                (
+                    "checked_timestamp_seconds",
+                    "gauge",
+                    "When this was found out.",
+                    now.map_or(0, |since| since.as_secs()),
+                ),
+            ],
+        )
     }
 
     /// Returns it as text.

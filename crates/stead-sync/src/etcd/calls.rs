@@ -41,7 +41,8 @@ pub struct Calls {
     endpoints: Vec<String>,
     /// the member that answered last
     at: Cell<usize>,
-    login: Option<(String, Secret)>,
+    access: Access,
+    login: RefCell<Option<(String, Secret)>>,
     token: RefCell<Option<String>>,
 }
 
@@ -53,7 +54,8 @@ impl Calls {
             agent: access.agent(tls)?,
             endpoints: endpoints.to_vec(),
             at: Cell::new(0),
-            login: access.login()?,
+            access: access.clone(),
+            login: RefCell::new(access.login()?),
             token: RefCell::new(None),
         })
     }
@@ -64,6 +66,7 @@ impl Calls {
             agent: self.agent.clone(),
             endpoints: self.endpoints.clone(),
             at: self.at.clone(),
+            access: self.access.clone(),
             login: self.login.clone(),
             token: self.token.clone(),
         }
@@ -170,7 +173,9 @@ impl Calls {
         });
         let line = format!("{}: etcd says: {said}", self.at(key));
         let is = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        if is(&["invalid auth token", "revision of auth store is old"]) && self.login.is_some() {
+        if is(&["invalid auth token", "revision of auth store is old"])
+            && self.login.borrow().is_some()
+        {
             return Refusal::Token;
         }
         if is(&["user name is empty", "invalid auth token"]) {
@@ -234,12 +239,28 @@ impl Calls {
 
     /// Returns the token of the user, and logs in where there is none yet.
     fn token(&self) -> Result<Option<String>> {
-        let Some((user, password)) = &self.login else {
+        let Some(login) = self.login.borrow().clone() else {
             return Ok(None);
         };
         if let Some(token) = &*self.token.borrow() {
             return Ok(Some(token.clone()));
         }
+        let token = match self.log_in(&login) {
+            Err(failure) if failure.code == PERMISSION => {
+                // the password was changed, in the file as well
+                let Some(login) = self.access.changed_login(&login) else {
+                    return Err(failure);
+                };
+                self.login.replace(Some(login.clone()));
+                self.log_in(&login)
+            }
+            token => token,
+        }?;
+        self.token.replace(token.clone());
+        Ok(token)
+    }
+
+    fn log_in(&self, (user, password): &(String, Secret)) -> Result<Option<String>> {
         let server = self.server();
         let asked = self.agent.post(format!("{server}/v3/auth/authenticate"));
         let body = json!({"name": user, "password": password.reveal()}).to_string();
@@ -266,9 +287,7 @@ impl Calls {
             .body_mut()
             .read_to_vec()
             .map_err(|e| away(server, &e))?;
-        let token = self.parse(&text)?["token"].as_str().map(str::to_owned);
-        self.token.replace(token.clone());
-        Ok(token)
+        Ok(self.parse(&text)?["token"].as_str().map(str::to_owned))
     }
 
     /// Reads the keys that begin with `start`, or only `start` itself. Without `values`, only keys.
