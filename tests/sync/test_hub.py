@@ -1,12 +1,11 @@
 """What users do every day: push, pull, watch, status, wait, forget, at every hub."""
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
-
-import contextlib
-import re
 import urllib.error
 from pathlib import Path
 

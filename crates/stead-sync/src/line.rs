@@ -355,6 +355,7 @@ Exit codes:
   65  a map is damaged
   66  a file is missing
   68  the hub cannot be reached
+  74  the metrics cannot be written
   77  permission denied")]
 pub struct CarryStatus {
     /// The file that describes the carry

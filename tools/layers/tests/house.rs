@@ -73,8 +73,8 @@ fn house() -> &'static [(String, Crate)] {
     HOUSE.get_or_init(|| roots().into_iter().map(read).collect())
 }
 
-/// The locks beside that of the workspace name our crates, too, and what these use. One that is left
-/// behind lets no command with `--locked` work there.
+/// The locks beside that of the workspace name our crates, too, and what these use. Where one is
+/// left behind, no command with `--locked` works.
 #[test]
 fn every_lock_is_up_to_date() {
     let list = Command::new("git")
