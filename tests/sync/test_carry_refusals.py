@@ -45,7 +45,7 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
             "the hub has lost 2 hosts that had confirmed epoch 3: web1, web2; the carry"
         )
         assert told in lost.stderr, lost.stderr
-        assert f"`stead-sync forget {site.url} web1`" in lost.stderr
+        assert f"`stead-sync forget {site.url} web1 --lost`" in lost.stderr
     assert carry.copies() == before
     # one is back, and the other one is gone for good
     hosts[1].start()
@@ -53,14 +53,19 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
     alone = carry.run()
     assert (alone.returncode, carry.state()) == (69, "both_old_first"), alone
     assert "1 host that had confirmed epoch 3: web1;" in alone.stderr, alone.stderr
-    gone = site.sync("forget", site.url, "web1")
+    # a mistyped name is no host that was lost
+    before = site.sync("status", site.url).stdout
+    wrong = site.sync("forget", site.url, "web11")
+    assert wrong.returncode == 66 and "registered are web2, carry." in wrong.stderr
+    assert "and a carry waits for it, add --lost" in wrong.stderr
+    assert site.sync("status", site.url).stdout.split() == before.split()
+    gone = site.sync("forget", site.url, "web1", "--lost")
     assert gone.returncode == 0
-    assert "web1 is not registered, and the open carry does not wait" in gone.stdout
-    assert "any more; registered are web2, carry." in gone.stdout
+    assert "the open carry does not wait for web1 any more" in gone.stdout
     done = carry.run()
     assert (done.returncode, carry.state()) == (0, None), done.stderr
     carry.judge()
-    assert site.sync("forget", site.url, "web9").returncode == 66
+    assert site.sync("forget", site.url, "web9", "--lost").returncode == 66
 
 
 def until_new(site, keys=KEYS):

@@ -253,6 +253,9 @@ pub struct Forget {
     pub url: String,
     /// The name of the host, as `stead-sync status` shows it
     pub host: String,
+    /// Also if the hub does not know it: it has lost a host for which an open carry waits
+    #[arg(long)]
+    pub lost: bool,
     /// How to get in.
     #[command(flatten)]
     pub access: Access,

@@ -248,21 +248,26 @@ fn run_forget(task: &Forget) -> Result {
     let host = instance::host(Some(&task.host))?;
     let shared = shared(&*hub, &task.url)?;
     let carried = carried(&*hub)?;
+    let hosts = shared.hosts()?;
+    let is_there = hosts.iter().any(|known| known.report.host == host);
+    if !is_there && !(task.lost && carried.is_some()) {
+        let told = told_registered(&host, &hosts);
+        let way = match carried {
+            Some(_) => "; if the hub has lost it, and a carry waits for it, add --lost",
+            None => "",
+        };
+        return Err(Failure::new(
+            NO_INPUT,
+            format_args!("{host}: no host has this name{told}{way}"),
+        ));
+    }
     if let Some(epoch) = carried {
         shared.give_up(&host, epoch)?;
     }
-    if shared.forget(&host)? {
-        return out(&format!("{host} is forgotten\n"));
-    }
-    let told = told_registered(&host, &shared.hosts()?);
-    match carried {
-        // the hub may have lost it
-        Some(_) => out(&format!(
-            "{host} is not registered, and the open carry does not wait for it any more{told}\n"
-        )),
-        None => Err(Failure::new(
-            NO_INPUT,
-            format_args!("{host}: no host has this name{told}"),
+    match shared.forget(&host)? || is_there {
+        true => out(&format!("{host} is forgotten\n")),
+        false => out(&format!(
+            "the open carry does not wait for {host} any more\n"
         )),
     }
 }

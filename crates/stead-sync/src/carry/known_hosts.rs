@@ -66,7 +66,7 @@ fn lost(url: &str, epoch: u64, first: &str, missing: &[&String]) -> Failure {
         format_args!(
             "{url}: the hub has lost {hosts} epoch {epoch}: {}{more}; the carry does not go on: wait until \
              `stead-sync status {url}` shows them again, and run the carry again; if a host is gone \
-             for good, `stead-sync forget {url} {first}`",
+             for good, `stead-sync forget {url} {first} --lost`",
             named.join(", ")
         ),
     )
