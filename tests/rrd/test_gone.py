@@ -160,3 +160,32 @@ def test_a_file_that_was_removed_does_not_stop_the_others(flushing):
         said = client.batch([f"UPDATE wide/v.rrd {WIDE}"] * 200)
     assert b"No such file" in said and b"the log is full" not in said, said[:300]
     update(flushing, [6], others)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_updates_of_files_that_never_were_are_counted_and_named(flushing, restarted):
+    """They are acknowledged while no server is up to judge them."""
+    lines = [f"UPDATE none{n}/v.rrd {START}:{n}" for n in range(5)]
+    before = counted(flushing, "late_errors")
+    for backend in flushing.backends.values():
+        backend.stop()
+    with Client(flushing.unix) as client:
+        for line in lines:
+            # the router first has to notice that the servers are away
+            wait_for(
+                lambda line=line: client.ask(line).startswith(b"0 "), "an answer"
+            )
+    if restarted:
+        flushing.stop_router(signal.SIGKILL)
+    for backend in flushing.backends.values():
+        backend.start()
+    if restarted:
+        flushing.start_router()
+    wait_for(lambda: status(flushing)[1], "all to be well")
+    assert counted(flushing, "late_errors") - before >= 2 * len(lines)
+    for n in range(5):
+        assert flushing.router_said(
+            rf"none{n}/v.rrd is on no server: \w+ refuses 1 update that was taken"
+        )
+    # a file that exists is not among them
+    assert not flushing.router_said(rf"{names()[0]} is on no server")

@@ -65,6 +65,9 @@ struct Entry {
     reason: Option<String>,
     /// in which words the backend refused; nobody has been told
     refusal: Option<String>,
+    /// how many updates the backend refused, since it has no such file, of those that clients
+    /// believe stored because no server was up to judge them
+    unheard: u64,
 }
 
 /// An entry whose turn it is.
@@ -140,6 +143,25 @@ impl Repairs {
         *lock(&self.queue).late.entry(place).or_default() += 1;
     }
 
+    /// Notes an update of a copy in the queue that its client believes stored. If no server has the
+    /// file, it is lost.
+    pub fn unheard(&self, name: &[u8], place: BackendId) {
+        let mut queue = lock(&self.queue);
+        if let Some(entry) = queue.entries.get_mut(&(name.to_vec(), place)) {
+            entry.unheard += 1;
+        }
+    }
+
+    /// Counts the updates of a copy that are lost now, as no server has the file, and returns how
+    /// many they are.
+    pub fn lose_unheard(&self, name: &[u8], place: BackendId) -> u64 {
+        let mut queue = lock(&self.queue);
+        let entry = queue.entries.get_mut(&(name.to_vec(), place));
+        let lost = entry.map_or(0, |entry| std::mem::take(&mut entry.unheard));
+        *queue.late.entry(place).or_default() += lost;
+        lost
+    }
+
     fn put(&self, name: &[u8], place: BackendId, need: Need, refusal: Option<String>) -> bool {
         let mut queue = lock(&self.queue);
         let room = queue.entries.len() < MOST;
@@ -158,6 +180,7 @@ impl Repairs {
                     due: Instant::now(),
                     reason: None,
                     refusal,
+                    unheard: 0,
                 };
                 queue.entries.insert(key, entry);
                 true

@@ -67,7 +67,11 @@ impl Backend {
             let mut failures: HashMap<usize, Vec<u8>> = failures.into_iter().collect();
             for (at, sent) in stretch.sent.iter().enumerate() {
                 let Sent {
-                    name, verb, time, ..
+                    name,
+                    verb,
+                    time,
+                    unjudged,
+                    ..
                 } = sent;
                 let Some(text) = failures.remove(&at) else {
                     doubts.took(name, *time);
@@ -77,6 +81,9 @@ impl Backend {
                 match needed(*verb, &text) {
                     _ if has_no_file(&text) => {
                         repairs.add(name, self.id, Need::Missing);
+                        if *unjudged {
+                            repairs.unheard(name, self.id);
+                        }
                     }
                     Some(Need::Doubtful) if is_repeated(&text) => doubts.add(name, *time, text),
                     Some(need) => repairs.refused(name, self.id, need, &text, 1),
@@ -151,6 +158,7 @@ impl Backend {
                                 name: name.to_vec(),
                                 verb,
                                 time,
+                                unjudged: verb == Verb::Update && is_unjudged(entry.line),
                             })
                         };
                         let flush = line_of(Verb::Flush, &name);
@@ -212,6 +220,8 @@ struct Sent {
     verb: Verb,
     /// the time of its value
     time: Option<f64>,
+    /// whether it is an update that was answered while no server could judge it
+    unjudged: bool,
 }
 
 /// Refusals that may be repetitions.

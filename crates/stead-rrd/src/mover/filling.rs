@@ -23,7 +23,19 @@ impl Mover {
         }
         let elsewhere = self.somebody_has(name, place).await;
         if elsewhere == Some(false) {
-            return Ok(Vec::new()); // nobody has made it
+            // nobody has made it
+            let lost = self.router.shared().repairs.lose_unheard(name, place);
+            if lost > 0 {
+                let (backend, file) = (backend.name(), String::from_utf8_lossy(name));
+                let updates = if lost == 1 { "update that was" } else { "updates that were" };
+                tracing::error!(
+                    backend,
+                    file = &*file,
+                    "{file} is on no server: {backend} refuses {lost} {updates} taken while none \
+                     of its servers was up"
+                );
+            }
+            return Ok(Vec::new());
         }
         // it may have arrived meanwhile, or it may be a file that is no RRD
         let flush = line_of(Verb::Flush, name);

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use super::aside::UNKNOWN;
 use super::kind::{Done, Item, Node};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
@@ -88,18 +87,18 @@ impl Pass<'_> {
     /// Checks that a value at a new place may be replaced. Hosts write the old place first, so a
     /// value that was written later at the new place alone is that of a program that does not
     /// follow the carry, or of a time in which hosts read the new place. Where nobody knows the
-    /// times, only a change without a carry makes such a time likely.
+    /// times, only a change without a carry makes such a time likely; then none is replaced without
+    /// leave.
     fn may_replace(&self, from: &Node, to: &Node, item: &Item) -> Done {
         if self.kind.may_forget(item) {
             return Ok(());
         }
-        let most = match self.protocol().is_newer(to, from, item)? {
+        match self.protocol().is_newer(to, from, item)? {
             Some(false) => return Ok(()),
             None if self.routes.uncarried.is_none() => return Ok(()),
-            Some(true) => 0,
-            None => UNKNOWN,
-        };
-        let most = self.limits.different.unwrap_or(most);
+            Some(true) | None => (),
+        }
+        let most = self.limits.different.unwrap_or(0);
         match self.tally.replace() > most {
             true => Err(written_later(from, to)),
             false => Ok(()),
