@@ -172,9 +172,7 @@ def test_updates_of_files_that_never_were_are_counted_and_named(flushing, restar
     with Client(flushing.unix) as client:
         for line in lines:
             # the router first has to notice that the servers are away
-            wait_for(
-                lambda line=line: client.ask(line).startswith(b"0 "), "an answer"
-            )
+            wait_for(lambda line=line: client.ask(line).startswith(b"0 "), "an answer")
     if restarted:
         flushing.stop_router(signal.SIGKILL)
     for backend in flushing.backends.values():

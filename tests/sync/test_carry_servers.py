@@ -158,6 +158,45 @@ def test_a_new_redis_that_may_have_lost_keys_is_filled_again(programs, place, ho
         carry.judge()
 
 
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "mariadb"])
+def test_what_hosts_wrote_before_a_carry_is_not_replaced(programs, place, kind):
+    site = site_of(programs, place, kind)
+    with site, ServerCarry(site, KINDS[kind], KEYS[:60], ("a", "b")) as carry:
+        carry.fill()
+        old = {key: carry.home(key) for key in KEYS[:60]}
+        # a change without a carry: hosts miss what moved, and write it anew
+        carry.make_roots(("a", "b", "c"))
+        carry.anna.apply("a", "b", "c")
+        moved = [key for key in KEYS[:60] if carry.home(key) == "c"]
+        assert len(moved) > 3
+        with contextlib.closing(carry.connect("c")) as client:
+            for key in moved:
+                client.put(key, "newer")
+        back = ["stead", "rollback", carry.anna.map, "1", "--exact"]
+        assert site.run(*back, "--allow", "leave-data").returncode == 0
+        assert carry.anna.push().returncode == 0
+        carry.begin("a", "b", "c", options=["--allow=take-back"])
+        listed = site.sync("carry", "ahead", carry.file)
+        assert listed.stdout.count("\tc\tdifferent\n") == len(moved), listed
+        # each one fails, though fewer differ than else may
+        for _ in range(2):
+            done = carry.run("--json")
+            assert (done.returncode, carry.state()) == (1, "both_old_first"), done
+            failed = json.loads(done.stdout)["failed"]
+            assert len(failed) == len(moved), failed
+            assert "another value, which may be the newer one" in failed[0]["why"]
+            found = carry.copies()
+            assert all(found[key]["c"] == "newer" for key in moved)
+        # one of them is copied to the old place, and the others are given up
+        right, *others = moved
+        with contextlib.closing(carry.connect(old[right])) as client:
+            client.put(right, "newer")
+        carry.ledger.values[right] = "newer"
+        carry.write_file(limits=f"different = {len(others)}")
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_rows_that_a_copy_replaces_are_named(programs, place, kind):
     site = site_of(programs, place, kind)

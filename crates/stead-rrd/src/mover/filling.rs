@@ -27,7 +27,11 @@ impl Mover {
             let lost = self.router.shared().repairs.lose_unheard(name, place);
             if lost > 0 {
                 let (backend, file) = (backend.name(), String::from_utf8_lossy(name));
-                let updates = if lost == 1 { "update that was" } else { "updates that were" };
+                let updates = if lost == 1 {
+                    "update that was"
+                } else {
+                    "updates that were"
+                };
                 tracing::error!(
                     backend,
                     file = &*file,

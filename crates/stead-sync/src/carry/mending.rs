@@ -84,6 +84,30 @@ impl Pass<'_> {
         }))
     }
 
+    /// Copies the items that the target lacks. After a change without a carry, hosts may have read
+    /// and written what it has: verifying decides about that.
+    pub(super) fn copy_lacking(
+        &self,
+        from: &Node,
+        to: &Node,
+        items: &[&Item],
+    ) -> Vec<Done<Outcome>> {
+        let protocol = self.protocol();
+        let there = protocol.versions(to, items);
+        let lacks = |n: &usize| matches!(there[*n], Ok(None));
+        let places: Vec<usize> = (0..items.len()).filter(lacks).collect();
+        let lacking: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
+        let copied = protocol.copy_all(from, to, &lacking);
+        let mut all: Vec<Done<Outcome>> = there
+            .into_iter()
+            .map(|there| there.map(|_| Outcome::Present))
+            .collect();
+        for (place, end) in places.into_iter().zip(copied) {
+            all[place] = end;
+        }
+        all
+    }
+
     /// Checks that a value at a new place may be replaced. Hosts write the old place first, so a
     /// value that was written later at the new place alone is that of a program that does not
     /// follow the carry, or of a time in which hosts read the new place. Where nobody knows the

@@ -603,6 +603,9 @@ impl Pass<'_> {
                 for to in to {
                     let (source, target) = (&nodes[*from], &nodes[*to]);
                     let done = match self.task {
+                        Task::Copy if self.routes.uncarried.is_some() => {
+                            self.copy_lacking(source, target, items)
+                        }
                         Task::Copy => protocol.copy_all(source, target, items),
                         _ => protocol.judge_all(source, target, items),
                     };
