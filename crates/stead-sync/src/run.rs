@@ -250,7 +250,8 @@ fn run_forget(task: &Forget) -> Result {
     let carried = carried(&*hub)?;
     let hosts = shared.hosts()?;
     let is_there = hosts.iter().any(|known| known.report.host == host);
-    if !is_there && !(task.lost && carried.is_some()) {
+    let may_be_lost = task.lost && carried.is_some();
+    if !is_there && !may_be_lost {
         let told = told_registered(&host, &hosts);
         let way = match carried {
             Some(_) => "; if the hub has lost it, and a carry waits for it, add --lost",
