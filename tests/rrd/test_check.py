@@ -628,6 +628,27 @@ def test_the_check_in_the_background_finds_and_repairs(filled):
     wait_for(lambda: ended(now), "it to go on")
 
 
+def test_another_address_of_a_server_lets_all_copies_be_compared(filled):
+    """The disk there may be one of an earlier time."""
+    filled.stop_router()
+    filled.start_router("--check-rate", "64")
+    assert check(filled)[0] == 0
+    holes = names()[:2]
+    for name in holes:
+        with_holes(filled, name)
+    moved = filled.backends["a1"]
+    moved.stop()
+    moved.address = moved.reached = f"unix:{moved.directory}/moved"
+    moved.start()
+    filled.publish()
+    for name in holes:
+        wait_for(
+            lambda name=name: len(set(dumps(filled, name).values())) == 1,
+            "the copies to be equal",
+        )
+    wait_for(lambda: status(filled)[1], "all to be well")
+
+
 def test_a_check_while_files_move_is_refused(filled):
     filled.publish(["a1", "a2", "b1"])
     wait_for(lambda: status(filled)[0]["next_epoch"], "the new map")

@@ -84,6 +84,8 @@ pub struct Shared {
     pub tally: Arc<Tally>,
     /// Copies that have to be repaired.
     pub repairs: Repairs,
+    /// How often a backend has got another address.
+    pub readdressed: AtomicU64,
     /// What clients have suspended.
     pub suspended: Suspended,
     /// What is known of files: how their updates must look.
@@ -103,6 +105,7 @@ impl Shared {
             offered,
             tally: Arc::default(),
             repairs: Repairs::default(),
+            readdressed: AtomicU64::new(0),
             suspended: Suspended::default(),
             known: Known::default(),
             layout: RwLock::new(layout),

@@ -141,6 +141,7 @@ impl Backend {
         let mut standing = self.standing();
         if standing.access.address != access.address {
             standing.broken = Some("its address has changed".to_owned());
+            self.shared.readdressed.fetch_add(1, Ordering::Relaxed);
             self.wake.notify_one();
         }
         standing.access = access;

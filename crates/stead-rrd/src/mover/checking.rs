@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -18,6 +18,9 @@ use crate::status::{Findings, Progress};
 
 /// The pause before the check in the background goes on after a start of the router.
 const START: Duration = Duration::from_secs(60);
+
+/// How often an address that has changed is looked for meanwhile.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The pause of the check in the background while it cannot go on.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -84,7 +87,8 @@ impl Mover {
         Ok(progress)
     }
 
-    /// Compares all copies again and again, slowly. Never returns.
+    /// Compares all copies again and again, slowly; at once when a backend has another address,
+    /// since the copies there may be older than what the log still has. Never returns.
     pub async fn keep_checked(self: Arc<Self>, rate: u64) {
         let every = self.checks.every.load(Relaxed);
         if every == 0 {
@@ -96,13 +100,25 @@ impl Mover {
         };
         // a router that was just started has more important things to do
         let mut pause = START;
+        let readdressed = || self.router.shared().readdressed.load(Relaxed);
+        let mut seen = readdressed();
         loop {
-            tokio::time::sleep(pause.min(Duration::from_secs(every))).await;
+            let end = Instant::now() + pause.min(Duration::from_secs(every));
+            while Instant::now() < end && readdressed() == seen {
+                tokio::time::sleep(LOOK.min(end.saturating_duration_since(Instant::now()))).await;
+            }
             pause = PAUSE;
             {
                 let mut passes = lock(&self.checks.passes);
                 let last = passes.last.as_ref().map(|last| last.began + every);
-                if passes.slow.is_none() && last.is_some_and(|due| now() < due) {
+                if readdressed() != seen {
+                    seen = readdressed();
+                    passes.slow = None;
+                    tracing::info!(
+                        "a backend has another address, and the copies there may be older: all \
+                         copies are compared"
+                    );
+                } else if passes.slow.is_none() && last.is_some_and(|due| now() < due) {
                     continue;
                 }
                 passes.slow.get_or_insert_with(|| Pass {
