@@ -7,6 +7,7 @@ import difflib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -481,3 +482,33 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
             f"UPDATE {min(shown)} {START + 3601}:900 {START + 3720}:900"
         ).startswith(b"0 ")
     assert graph("control") != before
+
+
+def test_a_copy_that_is_not_finished_is_not_read(filled):
+    """One of two new servers has a copy already, and the move of the file is not
+    recorded, as after a router was killed. The copy lacks what was acknowledged later.
+    """
+    add(filled, "a3", False)
+    old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    name = next(name for name in names() if "a3" in new[name])
+    with Client(filled.unix) as client:
+        assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 ")
+        assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        copy = filled.backends["a3"].base / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(filled.backends[old[name][0]].base / name, copy)
+        assert client.ask(f"UPDATE {name} {START + 2}:2").startswith(b"0 ")
+        for server in old[name]:
+            filled.backends[server].stop(signal.SIGKILL)
+        for question in (f"FETCH {name} LAST {START} {START + 9}", f"INFO {name}"):
+            said = client.ask(question)
+            assert b"none of its servers is up" in said, said
+        for server in old[name]:
+            filled.backends[server].start()
+        wait_for(
+            lambda: client.ask(f"LAST {name}") == b"0 %d\n" % (START + 2),
+            "the old copies to be read",
+        )
+    code, said = move(filled)
+    assert code == 0, said
+    check(filled, new)

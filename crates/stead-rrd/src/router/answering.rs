@@ -109,6 +109,9 @@ impl Router {
     /// Asks the first backend of the file that is up to date. If that one fails or has no such
     /// file, or takes longer than `short`, asks the next. The file does not exist only if each of
     /// them says so. If none is up to date, one answers `behind` that is catching up.
+    ///
+    /// Only the places where the file is now are asked. While it moves, its new places may have a
+    /// copy that lacks updates, and after the move its old ones.
     async fn first_of<F>(
         &self,
         name: &[u8],
@@ -119,9 +122,15 @@ impl Router {
     where
         F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
-        let reply = match self.checked() {
-            Ok(()) => self.first_answer(name, short, behind, ask).await,
-            Err(reply) => return reply,
+        if let Err(reply) = self.checked() {
+            return reply;
+        }
+        let reply = loop {
+            let copies = self.shared().layout().now(name);
+            let reply = self.first_answer(name, &copies, short, behind, &ask).await;
+            if !self.has_left(name, &copies, &reply) {
+                break reply;
+            }
         };
         self.checked().err().unwrap_or(reply)
     }
@@ -129,6 +138,7 @@ impl Router {
     async fn first_answer<F>(
         &self,
         name: &[u8],
+        copies: &[BackendId],
         short: Duration,
         behind: Option<&FileLine>,
         ask: impl Fn(Arc<Backend>) -> F,
@@ -137,19 +147,7 @@ impl Router {
         F: Future<Output = io::Result<Reply>> + Send + 'static,
     {
         let (mut refused, mut lacking) = (None, Vec::new());
-        let copies = {
-            let layout = self.shared().layout();
-            let mut copies = layout.now(name);
-            // the file may have moved a moment ago
-            copies.extend(
-                layout
-                    .ever(name)
-                    .into_iter()
-                    .filter(|id| !layout.now(name).contains(id)),
-            );
-            copies
-        };
-        self.wait_for_a_copy(&copies).await;
+        self.wait_for_a_copy(copies).await;
         let mut backends: Vec<Arc<Backend>> =
             copies.iter().map(|id| self.backends.get(*id)).collect();
         backends.sort_by_key(|backend| backend.is_overdue()); // a stable sort
@@ -187,12 +185,18 @@ impl Router {
             }
         }
         if let (None, Some(asked)) = (&refused, behind) {
-            if let Some(reply) = self.behind(asked, &copies).await {
+            if let Some(reply) = self.behind(asked, copies).await {
                 return reply;
             }
         }
         let silent = copies.iter().filter(|id| !lacking.contains(id));
         self.refusal(name, refused, silent.copied().collect())
+    }
+
+    /// Returns whether the file has left these places for others, and the answer may be an error
+    /// for that reason only.
+    fn has_left(&self, name: &[u8], copies: &[BackendId], reply: &Reply) -> bool {
+        reply.is_error() && self.shared().layout().now(name)[..] != *copies
     }
 
     /// Returns the answer when no copy gave one: the refusal, unless the file may be on a backend
@@ -208,14 +212,22 @@ impl Router {
     /// Sends FLUSH, SUSPEND or RESUME to all backends of the file that are up. Returns the first
     /// success in the file's order of backends, or else the first error.
     pub async fn all_copies(&self, asked: FileLine) -> Reply {
-        if let Err(reply) = self.checked() {
-            return reply;
+        loop {
+            if let Err(reply) = self.checked() {
+                return reply;
+            }
+            let copies = self.shared().layout().now(&asked.name);
+            let reply = self.each_copy(&asked, &copies).await;
+            if !self.has_left(&asked.name, &copies, &reply) {
+                return reply;
+            }
         }
-        let copies = self.shared().layout().now(&asked.name);
-        let replies = self
-            .ask_all(&copies, asked.line, asked.verb != Verb::Flush)
-            .await;
-        let (mut refused, mut silent) = (None, copies.clone());
+    }
+
+    async fn each_copy(&self, asked: &FileLine, copies: &[BackendId]) -> Reply {
+        let apart = asked.verb != Verb::Flush;
+        let replies = self.ask_all(copies, asked.line.clone(), apart).await;
+        let (mut refused, mut silent) = (None, Copies::from(copies));
         for (at, reply) in replies {
             if !reply.is_error() {
                 return reply;

@@ -8,6 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use super::Router;
 use crate::create::Templates;
 use crate::health::Health;
+use crate::layout::BackendId;
 use crate::log::{Durability, Log, Memory};
 use crate::record;
 use crate::reply::Reply;
@@ -39,25 +40,34 @@ fn router_of(address: &str, log: Arc<Memory>) -> Router {
     Router::new(map, log, options).unwrap()
 }
 
-/// Runs an rrdcached that answers questions and never an update.
-fn slow_server(path: &Path) {
+/// Runs an rrdcached that gives these answers, and none where the answer is empty.
+fn server(path: &Path, answer: impl Fn(&str) -> &'static str + Send + Sync + 'static) {
     let listener = tokio::net::UnixListener::bind(path).unwrap();
+    let answer = Arc::new(answer);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
+            let answer = Arc::clone(&answer);
             tokio::spawn(async move {
                 let (reading, mut writing) = stream.into_split();
                 let mut lines = BufReader::new(reading).lines();
                 while let Ok(Some(line)) = lines.next_line().await {
-                    let answer = match line.split(' ').next() {
-                        Some("FLUSH") => "-1 No such file: /b/.stead-rrd.no-such-file.\n",
-                        Some("LAST") => "0 1700000000\n",
-                        Some("INFO") => "1 Info\nfilename 2 /b/h/x\n",
-                        _ => continue,
+                    let text = match line.contains(".no-such-file") {
+                        true => "-1 No such file: /b/.stead-rrd.no-such-file.\n",
+                        false => answer(&line),
                     };
-                    writing.write_all(answer.as_bytes()).await.unwrap();
+                    writing.write_all(text.as_bytes()).await.unwrap();
                 }
             });
         }
+    });
+}
+
+/// Runs an rrdcached that answers questions and never an update.
+fn slow_server(path: &Path) {
+    server(path, |line| match line.split(' ').next() {
+        Some("LAST") => "0 1700000000\n",
+        Some("INFO") => "1 Info\nfilename 2 /b/h/x\n",
+        _ => "",
     });
 }
 
@@ -88,6 +98,107 @@ async fn while_every_copy_catches_up_one_answers_and_says_so() {
     let text = ask(Verb::Info).await.text;
     assert_eq!(text, b"Info (behind: the server is catching up)");
     assert_eq!(router.shared().tally.read().behind, 2);
+}
+
+/// Returns a router with the backends `a`, 0, and `b`, 1, and a file that moves from `a` to `b` by
+/// maps in which each file has one copy.
+fn router_that_moves(place: &Path) -> (Arc<Router>, String) {
+    let build = |names: &[&str], before: Option<&stead::Map>| {
+        let node = |name: &&str| {
+            let address = place.join(name).display().to_string();
+            let attributes = format!("{{ rrdcached = 'unix:{address}' }}");
+            format!("[[node]]\nname = '{name}'\nattributes = {attributes}\n")
+        };
+        let nodes: String = names.iter().map(node).collect();
+        let fleet = stead::Fleet::parse(&format!("name = 'rrd'\n{nodes}"), "fleet.toml").unwrap();
+        stead::build(&fleet, before).unwrap()
+    };
+    let old = build(&["a"], None);
+    let new = build(&["a", "b"], Some(&old));
+    let moves = |name: &String| new.locate(name.as_bytes()).index() == 1;
+    let name = (0..)
+        .map(|number| format!("f{number}"))
+        .find(moves)
+        .unwrap();
+    let log = Arc::new(Memory::default());
+    let router = Arc::new(Router::new(old, log, Options::patient()).unwrap());
+    let target = router.backends.place(new).unwrap();
+    let mut layout = router.shared().layout_mut();
+    layout.move_to(target, Default::default());
+    drop(layout);
+    router.backends.follow().unwrap();
+    router.start();
+    (router, name)
+}
+
+async fn fetch(router: &Router, name: &str) -> String {
+    let line = line_of(Verb::Fetch, name.as_bytes());
+    let asked = FileLine {
+        verb: Verb::Fetch,
+        name: name.into(),
+        line: [&line[..], b" LAST"].concat(),
+    };
+    String::from_utf8(router.fetch(asked, None).await.0.text).unwrap()
+}
+
+async fn until(router: &Router, id: BackendId, health: Health) {
+    while router.backends.get(id).health() != health {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The new place of a file may have an unfinished copy, and its old place may have kept its copy.
+#[tokio::test]
+async fn only_the_copies_where_a_file_is_now_are_read() {
+    let place = tempfile::tempdir().unwrap();
+    let (router, name) = router_that_moves(place.path());
+    server(&place.path().join("b"), |_| "0 from b\n");
+    until(&router, 1, Health::Up).await;
+    let said = fetch(&router, &name).await;
+    let none = format!("/rrd/{name}: none of its servers is up (a); try again later");
+    assert_eq!(said, none);
+
+    let place = tempfile::tempdir().unwrap();
+    let (router, name) = router_that_moves(place.path());
+    server(&place.path().join("a"), |_| "0 from a\n");
+    until(&router, 0, Health::Up).await;
+    assert_eq!(fetch(&router, &name).await, "from a");
+    router.shared().layout_mut().moved(name.as_bytes());
+    let said = fetch(&router, &name).await;
+    let none = format!("/rrd/{name}: none of its servers is up (b); try again later");
+    assert_eq!(said, none);
+}
+
+/// The file leaves its old place between the choice of the place and the answer.
+#[tokio::test]
+async fn a_file_that_moves_during_a_question_is_asked_about_where_it_has_come_to() {
+    for verb in [Verb::Fetch, Verb::Flush] {
+        moves_during(verb).await;
+    }
+}
+
+async fn moves_during(verb: Verb) {
+    let place = tempfile::tempdir().unwrap();
+    let (router, name) = router_that_moves(place.path());
+    let (moving, moved) = (Arc::clone(&router), name.clone());
+    server(&place.path().join("a"), move |_| {
+        moving.shared().layout_mut().moved(moved.as_bytes());
+        "-1 No such file: /b/f\n"
+    });
+    server(&place.path().join("b"), |_| "0 from b\n");
+    until(&router, 0, Health::Up).await;
+    until(&router, 1, Health::Up).await;
+    match verb {
+        Verb::Flush => {
+            let asked = FileLine {
+                verb,
+                line: line_of(verb, name.as_bytes()),
+                name: name.into(),
+            };
+            assert_eq!(router.all_copies(asked).await, Reply::ok("from b"));
+        }
+        _ => assert_eq!(fetch(&router, &name).await, "from b"),
+    }
 }
 
 fn lines(router: &Router, values: &str) -> (usize, Vec<String>) {
