@@ -5,7 +5,9 @@ an rrdcached all the same, a client reads what it wrote, and nothing is lost or 
 import itertools
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -114,6 +116,48 @@ def test_a_client_reads_what_it_wrote(logged):
         for name in names():
             fetched = client.ask(f"FETCH {name} LAST {at - 1} {at}").decode()
             assert f"{at}: 1.1" in fetched, fetched
+
+
+def together(address, name, rounds):
+    """Lets two clients fetch a file at the same time, again and again, after updates that
+    were acknowledged. Returns how many answers lacked some of these.
+    """
+    lacking, at, ahead = 0, START, "".join(f" RRA:MAX:0.5:{n}:20000" for n in (1, 5, 9))
+    begin = threading.Barrier(2)
+
+    def fetch(reader, pause):
+        begin.wait()
+        time.sleep(pause)
+        return reader.ask(f"FETCH {name} LAST {at - 20} {at}").decode()
+
+    with (
+        Client(address) as writer,
+        Client(address) as one,
+        Client(address) as other,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        said = writer.ask(
+            f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:20000{ahead}"
+        )
+        assert said == b"0 RRD created OK\n", said
+        for number in range(rounds):
+            for at in range(at + 1, at + 21):
+                assert writer.ask(f"UPDATE {name} {at}:1").startswith(b"0 ")
+            pauses = (0, 0.0004 * (number % 8))
+            for said in threads.map(fetch, (one, other), pauses):
+                assert "Success" in said, said
+                lacking += f"{at}: 1.0" not in said
+    return lacking
+
+
+def test_clients_that_read_at_the_same_time_all_get_what_was_written(cluster):
+    """While rrdcached writes a file for one FETCH, it answers another one at once, from
+    the file as it was. The router sends the second one after the first. The control
+    shows that the readers meet often enough.
+    """
+    assert together(cluster.unix, "together.rrd", 200) == 0
+    met = (together(cluster.single.address, f"control{n}.rrd", 200) for n in range(20))
+    assert any(met), "no two readers have met"
 
 
 def test_what_is_not_valid_is_answered_as_by_an_rrdcached(logged):

@@ -198,6 +198,19 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
+    /// Sends a line and reads its reply. Calls `begins` when the reply begins.
+    pub async fn ask_until(
+        &mut self,
+        line: &[u8],
+        binary: bool,
+        begins: impl FnOnce(),
+    ) -> io::Result<Reply> {
+        self.stream.get_mut().send(&[line, b"\n"].concat()).await?;
+        self.stream.fill_buf().await?;
+        begins();
+        Reply::read(&mut self.stream, binary).await
+    }
+
     /// Sends a LIST and reads its reply, if it has at most `most` lines. After a longer one the
     /// connection cannot be used any more.
     pub async fn list_at_most(&mut self, line: &[u8], most: usize) -> io::Result<Option<Reply>> {

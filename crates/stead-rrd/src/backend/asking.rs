@@ -3,10 +3,13 @@
 use std::io;
 
 use super::server::Backend;
+use super::turns::Turn;
 use crate::connection::Connection;
 use crate::health::Health;
 use crate::lock::lock;
 use crate::reply::{rebase, Reply};
+use crate::verb::Verb;
+use crate::words::Split;
 
 /// How many connections for reads are kept open while nobody uses them.
 const IDLE_CONNECTIONS: usize = 8;
@@ -34,8 +37,9 @@ impl Backend {
     }
 
     /// Asks like [`ask`](Backend::ask), but does not wait for writes, and also while the backend is
-    /// catching up.
+    /// catching up. What makes the backend write a file waits for its turn.
     pub async fn ask_at_once(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
+        let _turn = self.turn(line).await?;
         let kept = lock(&self.idle).pop();
         if let Some(mut connection) = kept {
             // the backend may have closed it meanwhile; then a new connection asks the same
@@ -110,9 +114,12 @@ impl Backend {
     /// rewritten.
     pub async fn ask_large(&self, name: &[u8], line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up_with(Some(name)).await?;
+        let turn = self.turn(line).await?;
         let mut connection = self.opened().await?;
         let patience = LARGE_PATIENCE * self.shared.options.patience;
-        let reply = tokio::time::timeout(patience, connection.ask(line, binary)).await;
+        // when the answer begins, the file is written and read
+        let asked = connection.ask_until(line, binary, || drop(turn));
+        let reply = tokio::time::timeout(patience, asked).await;
         reply
             .map_err(|_| {
                 io::Error::new(
@@ -129,6 +136,25 @@ impl Backend {
         self.caught_up().await?;
         let (_, reply) = self.ask_new(line, false).await?;
         Ok(self.as_ours(reply, false))
+    }
+
+    /// Waits until nothing else makes the backend write the file of this line, if the line makes it
+    /// do so. Gives up after the usual patience: then the answer could lack values.
+    async fn turn(&self, line: &[u8]) -> io::Result<Option<Turn<'_>>> {
+        let split = Split::of(line);
+        let writes = matches!(split.verb, Some(Verb::Fetch | Verb::Fetchbin | Verb::Flush));
+        let Some((name, _)) = split.path().filter(|_| writes) else {
+            return Ok(None);
+        };
+        let losses = self.standing().losses;
+        let turn = self.in_time(async { Ok(self.turns.take(&name).await) });
+        let turn = turn.await?;
+        // it may have been lost while the request before this one waited for it
+        let standing = self.standing();
+        match standing.losses == losses && standing.broken.is_none() {
+            true => Ok(Some(turn)),
+            false => Err(io::ErrorKind::ConnectionReset.into()),
+        }
     }
 
     async fn ask_new(&self, line: &[u8], binary: bool) -> io::Result<(Connection, Reply)> {

@@ -152,6 +152,10 @@ impl Backend {
         connection: &mut Connection,
         name: &[u8],
     ) -> io::Result<Result<Flushed, Reply>> {
+        // A read that is answered during this FLUSH would lack what the FLUSH writes. The wait ends
+        // long before the backend counts as silent: many may read this file.
+        let turn = tokio::time::timeout(self.shared.options.patience / 4, self.turns.take(name));
+        let _turn = turn.await;
         let flushed = connection.flush(name).await?;
         if matches!(flushed, Ok(Flushed::Gone)) && self.fenced().await.is_ok() {
             connection.ask(&line_of(Verb::Forget, name), false).await?;

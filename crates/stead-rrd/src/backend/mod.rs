@@ -30,6 +30,7 @@ mod server;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod work;
 
 pub use server::{Backend, Counters};

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{watch, Notify};
 
 use super::standing::{Access, OwnJournal, Standing, BATCH_LINES};
+use super::turns::Turns;
 use super::work::Work;
 use crate::connection::Connection;
 use crate::files::Files;
@@ -31,6 +32,8 @@ pub struct Backend {
     /// how many items of work were taken out of the queue and answered since the start
     pub(super) answered: watch::Sender<u64>,
     pub(super) idle: Mutex<Vec<Connection>>,
+    /// the order of what makes it write a file
+    pub(super) turns: Turns,
     /// A connection that is used for FLUSH only. It is opened before the connection of the writes.
     /// So as long as it works, it leads to the process that answered the writes, and not to a later
     /// one that knows nothing of them.
@@ -80,6 +83,7 @@ impl Backend {
             wake: Notify::new(),
             answered: watch::Sender::new(0),
             idle: Mutex::new(Vec::new()),
+            turns: Turns::default(),
             flushing: tokio::sync::Mutex::new(None),
             came_up,
             counters: Counters::default(),

@@ -1,5 +1,6 @@
 //! Tests of a backend between its queue and the log.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,11 @@ use crate::health::Health;
 use crate::layout::{Layout, Placement};
 use crate::log::{Durability, Log, Memory};
 use crate::record;
+use crate::reply::Reply;
 use crate::shared::{Options, Shared};
 use crate::ticket::Ticket;
 use crate::verb::Verb;
+use crate::words::Split;
 use crate::writes::Writes;
 
 /// Returns a layout in which a file moves from backend 0, `a`, to backend 1, `b`; and the file's
@@ -157,4 +160,98 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     drop(connection);
     assert_eq!(server.await.unwrap(), [format!("UPDATE {name} 1:2")]);
     assert_eq!(backend.standing().unflushed.first(), Some(number));
+}
+
+/// Runs an rrdcached that answers each line a while after it came. Returns the most lines that had
+/// no answer at the same time.
+fn late_server(path: &std::path::Path) -> Arc<AtomicUsize> {
+    let listener = tokio::net::UnixListener::bind(path).unwrap();
+    let most = Arc::new(AtomicUsize::new(0));
+    let (now, most_seen) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&most));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (now, most) = (Arc::clone(&now), Arc::clone(&most_seen));
+            tokio::spawn(async move {
+                let (reading, mut writing) = stream.into_split();
+                let mut lines = BufReader::new(reading).lines();
+                while let Ok(Some(_)) = lines.next_line().await {
+                    most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    now.fetch_sub(1, SeqCst);
+                    writing.write_all(b"0 Success\n").await.unwrap();
+                }
+            });
+        }
+    });
+    most
+}
+
+/// While rrdcached writes the values of a file, it answers another FETCH or FLUSH of the file
+/// without them.
+#[tokio::test]
+async fn what_makes_a_backend_write_a_file_comes_one_after_the_other() {
+    let most_of = |questions: [&'static str; 4]| async move {
+        let (layout, _) = a_file_that_moves();
+        let place = tempfile::tempdir().unwrap();
+        let most = late_server(&place.path().join("s"));
+        let shared = Shared::new(Options::patient(), Arc::new(Memory::default()), layout);
+        let access = Access {
+            address: Address::Unix(place.path().join("s")),
+            files: None,
+        };
+        let backend = Backend::new("b", 1, access, Arc::new(shared), Arc::default());
+        backend.standing().become_(Health::Up);
+        let ask = |question: &'static str| {
+            let (backend, line) = (&backend, question.as_bytes());
+            async move {
+                let name = Split::of(line).path().unwrap().0;
+                match question.ends_with("large") {
+                    true => backend.ask_large(&name, line, false).await,
+                    false => backend.ask_about(&name, line, false).await,
+                }
+            }
+        };
+        let [a, b, c, d] = questions.map(ask);
+        let (a, b, c, d) = tokio::join!(a, b, c, d);
+        for answer in [a, b, c, d] {
+            assert_eq!(answer.unwrap(), Reply::ok("Success"));
+        }
+        most.load(SeqCst)
+    };
+    let same = [
+        "FETCH a LAST",
+        "FLUSH a",
+        "fetchbin a LAST",
+        "FETCH a large",
+    ];
+    assert_eq!(most_of(same).await, 1);
+    let different = ["FETCH a LAST", "FETCH b LAST", "FLUSH c", "FETCH d large"];
+    assert_eq!(most_of(different).await, 4);
+    let no_write = ["LAST a", "INFO a", "FIRST a 0", "PENDING a"];
+    assert_eq!(most_of(no_write).await, 4);
+}
+
+/// A backend hangs: those who wait for the request before theirs learn it together with that one.
+#[tokio::test]
+async fn nobody_waits_longer_for_a_turn_than_for_an_answer() {
+    let (layout, _) = a_file_that_moves();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("s");
+    let _listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let options = Options {
+        patience: Duration::from_millis(300),
+        ..Options::patient()
+    };
+    let shared = Shared::new(options, Arc::new(Memory::default()), layout);
+    let access = Access {
+        address: Address::Unix(path),
+        files: None,
+    };
+    let backend = Backend::new("b", 1, access, Arc::new(shared), Arc::default());
+    backend.standing().become_(Health::Up);
+    let ask = || backend.ask_about(b"a", b"FETCH a LAST", false);
+    let begin = Instant::now();
+    let (a, b, c) = tokio::join!(ask(), ask(), ask());
+    assert!(a.is_err() && b.is_err() && c.is_err());
+    assert!(begin.elapsed() < Duration::from_millis(600));
 }
