@@ -141,7 +141,8 @@ def together(address, name, rounds):
         )
         assert said == b"0 RRD created OK\n", said
         for number in range(rounds):
-            for at in range(at + 1, at + 21):
+            for _ in range(20):
+                at += 1
                 assert writer.ask(f"UPDATE {name} {at}:1").startswith(b"0 ")
             pauses = (0, 0.0004 * (number % 8))
             for said in threads.map(fetch, (one, other), pauses):
