@@ -106,7 +106,8 @@ impl Epochs {
                 let now = newest.epoch();
                 return Err(format!(
                     "epoch {} is not newer than {now}, by which the router serves; \
-                    publish a newer one",
+                    copy the newest map to it (of two routers, from the other one), or publish a \
+                    newer one",
                     map.epoch()
                 ));
             }

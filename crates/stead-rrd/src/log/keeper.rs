@@ -8,7 +8,7 @@
 use std::fs;
 use std::io;
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::books::{Books, Core};
 use super::positions::Trouble;
@@ -23,6 +23,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) fn run(log: &Core) {
     let mut books = log.books();
     let mut due = false;
+    // whoever wakes this thread often must not put off the next attempt
+    let mut again = None;
     while !books.closing && books.broken.is_none() {
         let spare = books.spare.is_none()
             && books.no_spare.is_none()
@@ -36,16 +38,17 @@ pub(super) fn run(log: &Core) {
             let _ = save(log); // a caller that needs the room gets the reason from the books
             books = log.books();
         } else if books.unsaved || books.no_spare.is_some() || books.not_saved.is_some() {
-            let (guard, waited) = log
-                .chores
-                .wait_timeout(books, PAUSE)
-                .unwrap_or_else(PoisonError::into_inner);
-            books = guard;
-            if waited.timed_out() {
-                due = true;
+            let until = *again.get_or_insert_with(|| Instant::now() + PAUSE);
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                (due, again) = (true, None);
                 (books.no_spare, books.not_saved) = (None, None);
+                continue;
             }
+            let waited = log.chores.wait_timeout(books, left);
+            books = waited.unwrap_or_else(PoisonError::into_inner).0;
         } else {
+            again = None;
             books = log
                 .chores
                 .wait(books)

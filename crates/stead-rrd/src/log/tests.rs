@@ -694,3 +694,34 @@ fn whoever_looks_at_the_frontier_can_ask_the_log() {
     }
     newest.expect("no thread waits for another one that waits for it");
 }
+
+/// A standby that has no room is told positions several times a second.
+#[test]
+fn a_log_that_is_told_much_grows_as_soon_as_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let size = Size {
+        bound: 1 << 20,
+        ..SMALL
+    };
+    let log = Durable::open(dir.path(), size).unwrap();
+    log.follow(&["a"]).unwrap();
+    // a directory with the name of the next part is in its way, like a disk without room
+    let names = (0..20).map(|n| dir.path().join(format!("spare-{n}.tmp")));
+    let in_the_way: Vec<_> = names.filter(|name| fs::create_dir(name).is_ok()).collect();
+    let error = loop {
+        if let Err(error) = put(&log, &[7; 1000]) {
+            break error.to_string();
+        }
+    };
+    assert!(error.contains("the log cannot grow"), "{error}");
+    in_the_way
+        .iter()
+        .for_each(|name| drop(fs::remove_dir(name)));
+    let positions = BTreeMap::from([("a".to_owned(), 0)]);
+    let grown = (0..50).any(|_| {
+        thread::sleep(Duration::from_millis(100));
+        log.take_positions(&positions).unwrap();
+        put(&log, &[7; 1000]).is_ok()
+    });
+    assert!(grown, "{}", put(&log, &[7; 1000]).unwrap_err());
+}

@@ -36,7 +36,7 @@ impl Serves {
         }
         Err(broken(format!(
             "the other router serves the fleet {:?} with --base {:?}, and this one the fleet {:?} \
-            with --base {:?}: give both the same --map and --base",
+            with --base {:?}: give both the same --map and --base, and start the standby again",
             other.fleet, other.base, self.fleet, self.base
         )))
     }
