@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use stead::carry::{State, Step};
+use stead::carry::{self, State, Step};
 use stead::store::KEEP;
 use stead::{Map, Store};
 
@@ -175,7 +175,8 @@ impl Carry {
         }
         let [hosts, then] = meaning(&carry);
         let mut told = vec![format!("{hosts}; {then}")];
-        if matches!(self.step, Some(StepArg::Reverse)) && carry.state == State::Old {
+        let was_copied = |was: carry::Carry| was.state == State::BothOldFirst;
+        if carry.reverse && before.and_then(Map::carry).is_some_and(was_copied) {
             told.push(
                 "nobody has looked for what only the new places have: `stead-sync carry ahead` \
                  lists it, and what was copied is removed there at the end"
