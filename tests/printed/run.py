@@ -224,6 +224,18 @@ KNOWN = [
         "it compares directories of nodes and needs a hub; tests/sync carries after such a change",
     ),
     (
+        "docs/operations.md",
+        "A change was applied without --carry",
+        "while IFS",
+        "it reads the list of the block before it; tests/sync asks carry ahead for such a list",
+    ),
+    (
+        "docs/sync.md",
+        "etcd in ten lines",
+        "etcdctl compact",
+        "it needs an etcd that is full; tests/sync makes the same calls of one",
+    ),
+    (
         "docs/sync.md",
         "When the hub was restored from a backup",
         "stead-sync push",
