@@ -998,6 +998,63 @@ def test_what_new_places_are_ahead_with_is_listed(programs, place):
         carry.judge()
 
 
+def test_a_node_that_keeps_items_and_gets_others_is_not_taken_for_ahead(
+    programs, place
+):
+    """With two copies, a node that stays is the source of some keys and gets others."""
+    with local(programs, place) as site:
+        roots, hub = place / "two", f"file://{place}/shared/members.map"
+        nodes = [f"n{n}" for n in range(1, 5)]
+        fleet, map, file = (
+            place / "two.toml",
+            place / "two.map",
+            place / "two-carry.toml",
+        )
+
+        def apply(map, nodes, *options):
+            named = ", ".join(f'{{name = "{node}"}}' for node in nodes)
+            fleet.write_text(f'name = "two"\nreplicas = 2\nnode = [{named}]\n')
+            done = site.run("stead", "apply", *options, fleet, map)
+            assert done.returncode == 0, done.stderr
+
+        def places(map, key):
+            return site.run("stead", "locate", map, key).stdout.split()[1].split(",")
+
+        for node in nodes:
+            (roots / node).mkdir(parents=True)
+        apply(map, nodes)
+        old = {key: places(map, key) for key in KEYS}
+        for key, where in old.items():
+            for node in where:
+                (roots / node / key).write_text("v")
+        # where the same change without a carry would put them
+        other = place / "other.map"
+        shutil.copy(map, other)
+        apply(other, nodes[:3])
+        new = {key: places(other, key) for key in KEYS}
+        apply(map, nodes[:3], "--carry")
+        file.write_text(
+            f"map = '{map}'\nurl = '{hub}'\ngrace = 0\n[files]\nroot = '{roots}/{{node}}'\n"
+            "pattern = '{key}'\n"
+        )
+        key, target = next(
+            (key, node)
+            for key, where in old.items()
+            for node in new[key]
+            if where[0] != "n4" and node not in where
+        )
+        for first, second, code in (("older", "fixed", 0), ("fixed", "newer", 1)):
+            # the later one of the two counts
+            both = [roots / target / key, roots / old[key][0] / key]
+            both = both[::-1] if code else both
+            both[0].write_text(first)
+            time.sleep(0.05)
+            both[1].write_text(second)
+            done = site.sync("carry", "ahead", file)
+            assert done.returncode == code, done
+        assert done.stdout == f"{key}\t{old[key][0]}\t{target}\tnewer\n"
+
+
 def test_what_only_new_places_have_is_told_before_a_carry_goes_back(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)

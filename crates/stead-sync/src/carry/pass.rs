@@ -282,7 +282,9 @@ impl Pass<'_> {
             return Some(Job::Keep { node, keepers });
         }
         let trip = trip?;
-        if trip.from == node {
+        // a node that gets items may also be the source of others
+        let lists_targets_only = matches!(self.task, Task::Ahead | Task::Look { reverse: true });
+        if trip.from == node && !lists_targets_only {
             return Some(Job::Bring {
                 from: node,
                 to: trip.to,
