@@ -170,7 +170,7 @@ pub fn told_lacking(lacking: &[&Host], hosts: &[Host], head: Option<&Head>, epoc
     )
 }
 
-/// Shortens what a host says, so that a line names several hosts.
+/// Shortens what a host says, so that one line has room for several hosts.
 fn shortened(problem: &str) -> String {
     const MOST: usize = 120;
     match problem.char_indices().nth(MOST) {

@@ -284,7 +284,7 @@ pub enum CarryTask {
     Status(CarryStatus),
     /// Turn round: back to where the data was. Possible before the state new
     Reverse(CarryReverse),
-    /// List what new places have and old ones lack, or have older: carry run ends there
+    /// List the items that only new places have, or that are newer there
     Ahead(CarryAhead),
     /// Do the work at this machine for a carrier at another one
     ///
@@ -397,12 +397,12 @@ pub struct CarryReverse {
     pub access: Access,
 }
 
-/// List what new places have and old ones lack, or have older: carry run ends there
+/// List the items that only new places have, or that are newer there
 ///
 /// This changes nothing. Each line has an item, its old node, its new one, and only_new, newer, or
 /// different where nobody knows which value is the newer one, with tabs between them. Copy what is
-/// right to its old place; the rest is removed or replaced by `stead-sync carry run` as far as
-/// limits.only_new and limits.different allow.
+/// right to its old place. `stead-sync carry run` removes or replaces the rest as far as
+/// limits.only_new and limits.different allow, and ends where they do not.
 #[derive(Args)]
 #[command(after_help = "\
 Exit codes:

@@ -188,7 +188,7 @@ fn late_server(path: &std::path::Path) -> Arc<AtomicUsize> {
 
 /// While rrdcached writes the values of a file, it answers another FETCH or FLUSH of the file
 /// without them.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_makes_a_backend_write_a_file_comes_one_after_the_other() {
     let most_of = |questions: [&'static str; 4]| async move {
         let (layout, _) = a_file_that_moves();
@@ -232,7 +232,7 @@ async fn what_makes_a_backend_write_a_file_comes_one_after_the_other() {
 }
 
 /// A backend hangs: those who wait for the request before theirs learn it together with that one.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_waits_longer_for_a_turn_than_for_an_answer() {
     let (layout, _) = a_file_that_moves();
     let place = tempfile::tempdir().unwrap();
@@ -250,7 +250,7 @@ async fn nobody_waits_longer_for_a_turn_than_for_an_answer() {
     let backend = Backend::new("b", 1, access, Arc::new(shared), Arc::default());
     backend.standing().become_(Health::Up);
     let ask = || backend.ask_about(b"a", b"FETCH a LAST", false);
-    let begin = Instant::now();
+    let begin = tokio::time::Instant::now();
     let (a, b, c) = tokio::join!(ask(), ask(), ask());
     assert!(a.is_err() && b.is_err() && c.is_err());
     assert!(begin.elapsed() < Duration::from_millis(600));

@@ -13,7 +13,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::key::hash_of;
 use crate::lock::lock;
 
-/// The files that requests make a backend write just now.
+/// The files that a backend is writing now because of a request.
 #[derive(Default)]
 pub(super) struct Turns {
     /// By the hash of a file's name: two files with the same hash share their turns, which does no

@@ -1,5 +1,5 @@
-//! What new places are ahead of old ones: items that only they have, or have newer. Verifying would
-//! remove these, or replace them, so it stops before it does; here is the list of them.
+//! Items that only their new places have, and items that are newer there than at their old places.
+//! Verifying would remove or replace them, so it stops before it does; here is the list of them.
 
 use std::str;
 
@@ -25,7 +25,7 @@ pub enum What {
     Different,
 }
 
-/// An item that its new place is ahead with.
+/// An item that only its new place has, or that is newer there.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Ahead {
     /// The name, if it is text.
@@ -52,7 +52,7 @@ pub struct Counted {
     pub only_new: u64,
     /// Items that were written later at the new place.
     pub newer: u64,
-    /// Items that differ, and nobody knows which value is the newer one.
+    /// Items with two values, of which nobody knows which is the newer one.
     pub different: u64,
 }
 

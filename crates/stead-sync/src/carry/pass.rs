@@ -63,7 +63,7 @@ pub enum Task {
         /// Whether the carry is being reversed.
         reverse: bool,
     },
-    /// Lists what new places are ahead of old ones, and changes nothing.
+    /// Lists what only new places have and what is newer there, and changes nothing.
     Ahead,
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
@@ -152,7 +152,7 @@ pub struct Pass<'a> {
     pub stop: &'a AtomicBool,
     /// What is done so far.
     pub tally: &'a Tally,
-    /// What is told of items that new places are ahead with.
+    /// Takes the items that only new places have, or that are newer there.
     pub tell: Option<&'a Tell<'a>>,
     /// The control of a test.
     #[cfg(test)]

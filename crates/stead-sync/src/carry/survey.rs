@@ -66,24 +66,27 @@ pub fn checked_routes(
     Ok(routes)
 }
 
-/// Looks for what only the new places have, and counts it.
-pub fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
-    let map = Map::open_uncached(&settings.map)?;
+/// Returns the kind of a carry, whose nodes are ready, and its ways.
+fn opened(settings: &Settings, map: Map, carry: &Carry) -> Result<(Box<dyn Kind>, Routes)> {
     let kind = settings.kind(&map.map_id())?;
     let store = Store::new(&settings.map, KEEP);
     let old = store.open_epoch(carry.from_epoch)?;
     let routes = checked_routes(&store, old, map, carry, settings)?;
     refuse_unready(&*kind, &routes)?;
+    Ok((kind, routes))
+}
+
+/// Looks for what only the new places have, and counts it.
+pub fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
+    let map = Map::open_uncached(&settings.map)?;
+    let (kind, routes) = opened(settings, map, carry)?;
     let task = Task::Look { reverse: true };
     survey(task, &*kind, &routes, settings, tally, None)
 }
 
-/// Lists what the new places are ahead of the old ones, item by item, and counts it.
+/// Lists the items that only the new places have, or that are newer there, and counts them.
 pub fn ahead(settings: &Settings, tell: &Tell) -> Result<Counted> {
-    let (store, map) = (
-        Store::new(&settings.map, KEEP),
-        Map::open_uncached(&settings.map)?,
-    );
+    let map = Map::open_uncached(&settings.map)?;
     let Some(carry) = map.carry() else {
         return Err(none_open(&settings.map, &map));
     };
@@ -97,10 +100,7 @@ pub fn ahead(settings: &Settings, tell: &Tell) -> Result<Counted> {
             ),
         ));
     }
-    let kind = settings.kind(&map.map_id())?;
-    let old = store.open_epoch(carry.from_epoch)?;
-    let routes = checked_routes(&store, old, map, &carry, settings)?;
-    refuse_unready(&*kind, &routes)?;
+    let (kind, routes) = opened(settings, map, &carry)?;
     let counted = Mutex::new(Counted::default());
     let count = |ahead: Ahead| {
         let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,8 +189,8 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
 }
 
 impl Pass<'_> {
-    /// Lists those of these items of a new place that it is ahead with. Those that a server may
-    /// forget are left out: nothing stops for them.
+    /// Lists those of these items that only the new place has, or that are newer there. Items that
+    /// a server may forget are left out: nothing stops for them.
     pub(super) fn ahead(
         &self,
         from: &Node,
