@@ -9,7 +9,9 @@ import contextlib
 import json
 import os
 import random
+import sys
 import time
+import traceback
 from collections import Counter
 
 import pytest
@@ -27,6 +29,12 @@ KILLS = int(os.environ.get("STEAD_KILLS", "3"))
 DOWN = dict(zip(KINDS, ("both_new_first", "both_old_first", "new", "both_old_first")))
 
 
+def stacks(threads):
+    """Where threads are now."""
+    frames = sys._current_frames()
+    return [traceback.format_stack(frames[t.ident]) for t in threads if t.is_alive()]
+
+
 def lose_server(carry, node):
     """Kills a server while a carrier runs, and starts it again when an application has
     noticed. A cache may have forgotten what it had.
@@ -37,7 +45,10 @@ def lose_server(carry, node):
     if carry.kind.needs == ("memcached",):
         ledger.excused.update(KEYS)
     carry.kill_server(node)
-    wait_for(lambda: sum(app.waited for app in carry.apps) > waited, "an application")
+    try:
+        wait_for(lambda: sum(app.waited for app in carry.apps) > waited, "applications")
+    except AssertionError as error:
+        raise AssertionError(f"{error}; {ledger.wrong}; {stacks(carry.apps)}") from None
     carry.start_server(node)
     ledger.is_down = False
 
