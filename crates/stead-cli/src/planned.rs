@@ -17,6 +17,16 @@ pub fn open(path: &Path) -> Result<Map> {
     }
 }
 
+/// Opens an old and a new map. The new one may be that of a saved plan, which was made on the old.
+pub fn pair(before: &Path, after: &Path) -> Result<(Map, Map)> {
+    let old = Map::open_uncached(before)?;
+    let Some(new) = saved(after)? else {
+        return Ok((old, Map::open_uncached(after)?));
+    };
+    made_on(&new, &old, [before, after])?;
+    Ok((old, new))
+}
+
 /// Checks that a plan was made on this map: from another epoch it would look like another change.
 pub fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
     let is_other = plan.name() != old.name() || plan.map_id() != old.map_id();

@@ -17,18 +17,22 @@ use crate::change::{Change, Show};
 use crate::exit::{note, Failure, Result, USAGE};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
+use crate::planned;
 use crate::text::joined;
 
 /// Compare two maps, or list the keys that move between them
 ///
-/// Takes two epochs of one map, for example one from MAP.history. A node is the same in both if its
-/// name is, or if `formerly` says so. A map remembers one former name per node: if a node was
-/// renamed more than once in between, or the fleet dropped its `formerly`, compare epoch by epoch.
+/// Takes two epochs of one map, for example one from MAP.history, or a map and a plan that was saved
+/// for it. A node is the same in both if its name is, or if `formerly` says so. A map remembers one
+/// former name per node: if a node was renamed more than once in between, or the fleet dropped its
+/// `formerly`, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
-Example: list the names that move between two epochs
+Examples: list the names that move between two epochs; those that a plan would move
   stead diff members.map.history/1 members.map --keys < names
   frank<TAB>n1<TAB>n4
+  stead plan fleet.toml members.map -o next.plan
+  stead diff members.map next.plan --keys < names
 
 Exit codes:
   0   done, whether the maps differ or not
@@ -40,7 +44,7 @@ Exit codes:
 pub struct Diff {
     /// The old map file
     old: PathBuf,
-    /// The new map file
+    /// The new map file, or a plan that `stead plan -o` saved
     new: PathBuf,
     /// Read keys, and print those whose set of nodes changes: KEY<TAB>from<TAB>to
     #[arg(long, conflicts_with = "moves")]
@@ -68,10 +72,7 @@ struct MovedKey<'a> {
 
 impl Diff {
     pub fn run(self, out: &mut Out) -> Result {
-        let (old, new) = (
-            Map::open_uncached(&self.old)?,
-            Map::open_uncached(&self.new)?,
-        );
+        let (old, new) = planned::pair(&self.old, &self.new)?;
         // these errors do not name a file themselves
         let files = format!("{}, {}", self.old.display(), self.new.display());
         let place = |error| Failure::from(error).at(&files);

@@ -331,10 +331,7 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
 /// Opens an old and a new map. Says so when they come in the other order: the picture does not
 /// show it.
 fn two(before: &Path, after: &Path) -> Result<(Map, Map)> {
-    let (old, new) = (open(before)?, open(after)?);
-    if planned::saved(after)?.is_some() {
-        planned::made_on(&new, &old, [before, after])?;
-    }
+    let (old, new) = planned::pair(before, after)?;
     if old.map_id() == new.map_id() && old.epoch() > new.epoch() {
         say(format_args!(
             "{} is epoch {}, and {} is the older epoch {}: the picture shows the way back; the old \

@@ -463,6 +463,26 @@ fn diff_keys_prints_exactly_the_keys_whose_nodes_change() {
 }
 
 #[test]
+fn diff_takes_a_saved_plan_for_the_map_that_it_makes() {
+    let place = Place::with_map();
+    place.good(&["plan", "next.toml", "m.map", "-o", "next.plan"]);
+    let keys: Vec<String> = (0..100).map(|i| format!("key {i}")).collect();
+    let input = keys.join("\n");
+    let of = |old: &str, new: &str, more: &str| {
+        let lines = place.run_with(&["diff", old, new, more], input.as_bytes());
+        lines.good()
+    };
+    let planned = ["--keys", "--json"].map(|more| of("m.map", "next.plan", more));
+    place.good(&["apply", "next.plan", "m.map"]);
+    let made = ["--keys", "--json"].map(|more| of("m.map.history/1", "m.map", more));
+    assert_eq!(planned, made);
+    assert!(planned[0].lines().count() > 10, "{planned:?}");
+    // what was planned on another epoch is another change
+    let ran = place.run(&["diff", "m.map", "next.plan"]);
+    ran.bad(65, &["next.plan: m.map is the map of this plan already"]);
+}
+
+#[test]
 fn diff_keys_takes_arguments_and_folds_letters() {
     let place = Place::with_map();
     place.good(&["apply", "next.toml", "m.map"]);

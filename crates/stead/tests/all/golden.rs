@@ -60,6 +60,11 @@ fn digests_stay() {
     let policies = "name = 'golden'\nhash = 'xxh3'\nnode = [{name = 'a', weight = 2}, {name = 'b', labels = {zone = 'z'}}]\n\
         policy = [{name = 'p', kind = 'chain', nodes = ['b', 'a'], weight = 0.5}]\n\
         pin = [{key = 'justin', policy = 'p'}, {range = ['6.00000%', '6.00001%'], nodes = ['b']}]\n";
+    let secret = equal(5).replacen(
+        '\n',
+        "\nhash = 'siphash'\nsecret = '000102030405060708090a0b0c0d0e0f'\n",
+        1,
+    );
     let found = [
         ("figure 6", history(figure_6.iter().map(|w| seed2(w)))),
         (
@@ -77,6 +82,7 @@ fn digests_stay() {
             "policies and pins",
             history(std::iter::once(policies.to_owned())),
         ),
+        ("siphash", history(std::iter::once(secret))),
     ];
     let found: Vec<String> = found
         .iter()
@@ -178,7 +184,7 @@ fn digests_with_replicas_and_a_limit_stay() {
     );
 }
 
-const FROZEN: [&str; 7] = [
+const FROZEN: [&str; 8] = [
     "figure 6: 5 slices, 05fdf9108ff9a4d0b76e40961efd6e48442cdb12b7bafbc724ed41db0166cb00",
     "figure 7: 27 slices, 7dee5d5fafc4ed9cd78c9874d482468d309f29c2c1ad05c7bd4b9590547f575b",
     "one by one to 100: 2505 slices, \
@@ -188,4 +194,5 @@ const FROZEN: [&str; 7] = [
     "growing, losing, reweighting: 150 slices, \
      d2ce5b74d9d0f0fc50b6311b10a569a31742d4a9db49554d187c1478956e380f",
     "policies and pins: 3 slices, e09379baceb87a1182e71555dee4c0c0a751afe43736b5ecbe8207d68fcd784b",
+    "siphash: 5 slices, a1b42f352215be1d0a35bd70c9e8088200d6c494225e386e86e5bd082ee83a85",
 ];
