@@ -1055,6 +1055,28 @@ def test_a_node_that_keeps_items_and_gets_others_is_not_taken_for_ahead(
         assert done.stdout == f"{key}\t{old[key][0]}\t{target}\tnewer\n"
 
 
+def test_what_old_places_got_meanwhile_stays_when_a_carry_goes_back(programs, place):
+    """Of two copies, one node stays and gets other items: the values of old places count."""
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, old=("a", "b", "c", "d"), more="replicas = 2")
+        carry.fill()
+        old = {key: carry.homes(key) for key in KEYS}
+        carry.begin("a", "b", "c")
+        assert carry.run("--until", "both_new_first").returncode == 0
+        moved = [key for key in KEYS if set(carry.homes(key)) - set(old[key])]
+        # nodes that stay are the source of some keys and the new place of others
+        assert {old[key][0] for key in moved} > {"d"}
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        for key in moved:
+            for node in old[key]:
+                carry.path(node, key).write_text("later")
+            carry.ledger.values[key] = "later"
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        assert carry.state() is None
+        carry.judge()
+
+
 def test_what_only_new_places_have_is_told_before_a_carry_goes_back(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)
