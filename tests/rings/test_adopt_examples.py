@@ -475,6 +475,29 @@ def test_items_have_the_lifetime_that_they_were_given(site, program):
     assert items[before.locate(moved), moved] == -1
 
 
+def test_clients_have_the_options_of_the_application(site, program):
+    site.draw(3)
+    before = site.grow()
+    moved = next(key for key in KEYS if before.locate(key) != site.where(key))
+    site.put([(before.locate(moved), f"shop:{moved}")])
+    # a Cache with other options beside it has clients of its own
+    code, found, said = program(
+        "$p = [Memcached::OPT_PREFIX_KEY => 'shop:']; $d = new Cache('shop.map'); $d->set('a', 'y');"
+        f"$c = new Cache('shop.map', back: 1, options: $p); $c->set('b', 'y'); echo $c->get('{moved}');",
+        "my $d = Cache->new(map => 'shop.map'); $d->set('a', 'y'); my $c = Cache->new("
+        "map => 'shop.map', back => 1, options => { namespace => 'shop:' });"
+        f"$c->set('b', 'y'); print $c->get('{moved}');",
+        "Cache('shop.map').set('a', b'y'); c = Cache('shop.map', back=1, options={'key_prefix': b'shop:'});"
+        f"c.set('b', b'y'); print(c.get('{moved}').decode(), end='')",
+    )
+    assert (code, found, said) == (0, "x", "")
+    names = {f"shop:{moved}", "a", "shop:b"}
+    assert {key for _, key in site.items()} == names
+    # the map is asked for the key without the prefix
+    assert (site.where("b"), "shop:b") in site.items()
+    assert (site.where(moved), f"shop:{moved}") in site.items()
+
+
 @pytest.mark.parametrize("lifetime, filled", [(20, 20), (9000, 60)])
 def test_a_node_is_filled_from_another_for_a_minute_at_most(
     site, program, lifetime, filled

@@ -22,10 +22,10 @@ use crate::text::joined;
 
 /// Compare two maps, or list the keys that move between them
 ///
-/// Takes two epochs of one map, for example one from MAP.history, or a map and a plan that was saved
-/// for it. A node is the same in both if its name is, or if `formerly` says so. A map remembers one
-/// former name per node: if a node was renamed more than once in between, or the fleet dropped its
-/// `formerly`, compare epoch by epoch.
+/// Takes two epochs of one map, for example one from MAP.history, or a map and a plan that was
+/// saved for it. A node is the same in both if its name is, or if `formerly` says so. A map
+/// remembers one former name per node: if a node was renamed more than once in between, or the
+/// fleet dropped its `formerly`, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
 Examples: list the names that move between two epochs; those that a plan would move
