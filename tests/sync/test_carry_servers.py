@@ -9,14 +9,18 @@ import contextlib
 import json
 import os
 import random
+import re
+import subprocess
 import sys
 import time
 import traceback
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from carry_servers import KINDS, ServerCarry, named, program
+from carry_servers import KINDS, RedisKind, ServerCarry, named, program
 from carry_site import kill
+from ports import free_port
 from sync_servers import wait_for
 from sync_site import Site
 
@@ -260,3 +264,59 @@ def test_keys_are_found_in_names(programs, place, kind):
         found = carry.copies()
         assert set(found) == set(KEYS)
         assert any("c" in nodes for nodes in found.values())
+
+
+class ListeningRedis(RedisKind):
+    """Servers that reach each other, each by a port."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.ports = {}
+
+    def command(self, directory):
+        port = self.ports.setdefault(directory.name, free_port())
+        return [*super().command(directory), "--port", str(port)]
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "mariadb"])
+def test_the_lines_of_the_page_copy_an_item_back_and_replace_none(
+    programs, place, kind
+):
+    site = site_of(programs, place, kind)
+    own = ListeningRedis if kind == "redis" else KINDS[kind]
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    block = page.split("```sh\ncp -np nas3/anna")[1].split("```")[0]
+    word = {"redis": "redis-cli", "postgresql": "psql", "mariadb": "mariadb-dump"}
+    line = re.search(rf"^{word[kind]} (.*\\\n|.*\|\n)*.*$", block, re.MULTILINE)[0]
+    with site, ServerCarry(site, own, ["anna", "bob"], ("nas1", "nas3")) as carry:
+        for node in ("nas1", "nas3"):
+            at, ports = carry.roots / node, getattr(carry.kind, "ports", {node: 0})
+            for words, here in {
+                f"redis-cli -h {node}": f"redis-cli -p {ports[node]}",
+                f"MIGRATE {node} 6379": f"MIGRATE 127.0.0.1 {ports[node]}",
+                f"psql -h {node} site": f"psql -v ON_ERROR_STOP=1 -h {at} -U owner postgres",
+                f"mariadb-dump -h {node}": f"mariadb-dump --no-defaults -u root -S {at}/s",
+                " site members": " test members",
+                f"mariadb -h {node} site": f"mariadb --no-defaults -u root -S {at}/s test",
+            }.items():
+                line = line.replace(words, here)
+        assert not re.search(r"(?<!/)nas\d ", line), line
+        run = lambda line: subprocess.run(line, shell=True, check=False)
+        with contextlib.ExitStack() as stack:
+            old, new = (
+                stack.enter_context(contextlib.closing(carry.connect(node)))
+                for node in ("nas1", "nas3")
+            )
+            new.put("anna", "newer")
+            new.put("bob", "of another key")
+            assert run(line).returncode == 0
+            assert (old.get("anna"), old.get("bob")) == ("newer", None)
+            old.put("anna", "the newest")
+            run(line)
+            assert old.get("anna") == "the newest"
+            # the control: what the page says about replacing
+            if kind == "postgresql":
+                old.delete("anna")
+            line = line.replace("COPY", "COPY REPLACE") if kind == "redis" else line
+            assert run(line.replace("--insert-ignore", "--replace")).returncode == 0
+            assert (old.get("anna"), new.get("anna")) == ("newer", "newer")
