@@ -258,14 +258,18 @@ impl Repairs {
         }
     }
 
-    /// Records that an entry could not be done, and tries it again later.
-    pub fn failed(&self, name: &[u8], place: BackendId, reason: String) {
-        if let Some(entry) = lock(&self.queue).entries.get_mut(&(name.to_vec(), place)) {
-            let pause = RETRY.0 * 2u32.saturating_pow(entry.tries.min(16));
-            entry.tries += 1;
-            entry.due = Instant::now() + pause.min(RETRY.1);
-            entry.reason = Some(reason);
-        }
+    /// Records that an entry could not be done, and tries it again later. Returns whether it had
+    /// failed before: a server that has just come back may not be ready for a moment.
+    pub fn failed(&self, name: &[u8], place: BackendId, reason: String) -> bool {
+        let mut queue = lock(&self.queue);
+        let Some(entry) = queue.entries.get_mut(&(name.to_vec(), place)) else {
+            return false;
+        };
+        let pause = RETRY.0 * 2u32.saturating_pow(entry.tries.min(16));
+        entry.due = Instant::now() + pause.min(RETRY.1);
+        entry.reason = Some(reason);
+        entry.tries += 1;
+        entry.tries > 1
     }
 
     /// Returns whether this copy is in the queue.
@@ -364,7 +368,7 @@ mod tests {
         );
         assert_eq!(due[0].refusal, None);
         for pause in [2, 4, 8, 16, 32, 64, 120, 120] {
-            repairs.failed(b"a", 1, "full".to_owned());
+            assert_eq!(repairs.failed(b"a", 1, "full".to_owned()), pause > 2);
             let soon = Instant::now() + Duration::from_secs(pause);
             assert!(repairs.due(soon - Duration::from_secs(1)).is_empty());
             assert_eq!(repairs.due(soon).len(), 1);

@@ -86,6 +86,8 @@ pub struct Shared {
     pub repairs: Repairs,
     /// How often a backend has got another address.
     pub readdressed: AtomicU64,
+    /// How often that had been when the last comparison of all copies began that is whole.
+    pub compared: AtomicU64,
     /// What clients have suspended.
     pub suspended: Suspended,
     /// What is known of files: how their updates must look.
@@ -106,6 +108,7 @@ impl Shared {
             tally: Arc::default(),
             repairs: Repairs::default(),
             readdressed: AtomicU64::new(0),
+            compared: AtomicU64::new(0),
             suspended: Suspended::default(),
             known: Known::default(),
             layout: RwLock::new(layout),

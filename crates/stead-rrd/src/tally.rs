@@ -29,7 +29,7 @@ pub struct Tally {
     accepted: AtomicU64,
     left: AtomicU64,
     refused: AtomicU64,
-    /// How many reads were answered by a server that was catching up.
+    /// How many reads were answered by a copy that may lack values.
     pub behind: AtomicU64,
     /// indexed by verb; the last one is for unknown verbs
     verbs: [VerbTally; VERBS.len() + 1],
@@ -150,7 +150,7 @@ pub struct Clients {
     pub accepted: u64,
     /// How many connections could not be accepted.
     pub refused: u64,
-    /// Reads that were answered by a server that was catching up.
+    /// Reads that were answered by a copy that may lack values.
     #[serde(default)]
     pub behind: u64,
     /// Every verb, in the order of HELP, and [`UNKNOWN`].

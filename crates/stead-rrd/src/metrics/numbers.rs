@@ -178,7 +178,7 @@ impl Numbers {
         families.plain_counter("clients_accepted", help, clients.accepted)?;
         let help = "Connections that could not be accepted";
         families.plain_counter("clients_refused", help, clients.refused)?;
-        let help = "Reads that were answered by a server that was catching up";
+        let help = "Reads that were answered by a copy that may lack values";
         families.plain_counter("reads_behind", help, clients.behind)?;
         let verbs = || {
             let verbs = clients.verbs.iter();

@@ -127,6 +127,9 @@ impl Mover {
                 });
             }
             let waits = self.pass(&course).await.err();
+            if waits.is_none() {
+                self.router.shared().compared.store(seen, Relaxed);
+            }
             *lock(&self.checks.waits) = waits;
         }
     }

@@ -159,19 +159,18 @@ impl Mover {
                         repairs.done(&name, place);
                     }
                     Err(reason) => {
+                        let is_again = repairs.failed(&name, place, reason.clone());
                         // once for each backend, or the messages would be full of it
-                        if said.insert(place) {
-                            let error = &reason;
-                            tracing::error!(
+                        if (is_again || need == Need::Gone) && said.insert(place) {
+                            tracing::warn!(
                                 backend,
                                 file = &*file,
-                                error,
+                                error = reason,
                                 "backend {backend} \
                                 lacks {file} or a part of it, and perhaps more files, and it \
                                 cannot be repaired now: {reason}"
                             );
                         }
-                        repairs.failed(&name, place, reason);
                     }
                 }
             }

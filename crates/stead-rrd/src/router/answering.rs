@@ -2,7 +2,8 @@
 //!
 //! A read goes to the first backend that is up to date. If that backend fails or has no such file,
 //! the read goes to the next one. If it does not answer for a short while, the next one is asked as
-//! well, and the first answer is taken; until the backend answers, other reads ask it last.
+//! well, and the first answer is taken; until the backend answers, other reads ask it last. A copy
+//! that may lack values, since it was not compared with the others yet, is asked after those.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,6 +16,7 @@ use tokio::task::JoinSet;
 
 use super::hub::{Router, LARGE_ANSWERS};
 use super::merging::{agreed, queues, summed, union};
+use super::trailing::UNCOMPARED;
 use crate::backend::Backend;
 use crate::fetch::{Wanted, LARGE_VALUES, MOST_VALUES};
 use crate::health::Health;
@@ -106,9 +108,10 @@ impl Router {
         }
     }
 
-    /// Asks the first backend of the file that is up to date. If that one fails or has no such
-    /// file, or takes longer than `short`, asks the next. The file does not exist only if each of
-    /// them says so. If none is up to date, one answers `behind` that is catching up.
+    /// Asks the first backend of the file that is up to date; copies that may lack values come last.
+    /// If that one fails or has no such file, or takes longer than `short`, asks the next. The file
+    /// does not exist only if each of them says so. If none is up to date, one answers `behind`
+    /// that is catching up.
     ///
     /// Only the places where the file is now are asked. While it moves, its new places may have a
     /// copy that lacks updates, and after the move its old ones.
@@ -150,7 +153,9 @@ impl Router {
         self.wait_for_a_copy(copies).await;
         let mut backends: Vec<Arc<Backend>> =
             copies.iter().map(|id| self.backends.get(*id)).collect();
-        backends.sort_by_key(|backend| backend.is_overdue()); // a stable sort
+        let doubtful = self.doubtful(name, &backends);
+        // a stable sort
+        backends.sort_by_key(|backend| (doubtful.contains(&backend.id()), backend.is_overdue()));
         let mut backends = backends.into_iter();
         let mut asked = JoinSet::new();
         loop {
@@ -172,9 +177,12 @@ impl Router {
                     lacking.push(id);
                     refused = refused.or(Some(reply))
                 }
-                Ok((_, Ok(reply))) => {
+                Ok((id, Ok(mut reply))) => {
                     // one that hangs is found to be down when its time is up
                     asked.detach_all();
+                    if doubtful.contains(&id) && doubtful.len() < copies.len() {
+                        self.mark(&mut reply, UNCOMPARED);
+                    }
                     return reply;
                 }
                 Ok((_, Err(error))) if error.kind() == io::ErrorKind::InvalidData => {

@@ -1,16 +1,20 @@
 //! Tests of how a write is planned.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::Router;
+use crate::backend::{Access, Backend};
+use crate::connection::Address;
 use crate::create::Templates;
 use crate::health::Health;
 use crate::layout::BackendId;
 use crate::log::{Durability, Log, Memory};
 use crate::record;
+use crate::repairs::Need;
 use crate::reply::Reply;
 use crate::request::{FileLine, Write, LINE_BYTES};
 use crate::shared::Options;
@@ -167,6 +171,65 @@ async fn only_the_copies_where_a_file_is_now_are_read() {
     let said = fetch(&router, &name).await;
     let none = format!("/rrd/{name}: none of its servers is up (b); try again later");
     assert_eq!(said, none);
+}
+
+/// A copy that waits in the repair queue, or is at a server whose address has changed, is read only
+/// when no other one answers, and then the answer says so.
+#[tokio::test]
+async fn a_copy_that_may_lack_values_is_read_last_and_marked() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let node = |name: &str| {
+        let address = path(name).display().to_string();
+        format!("[[node]]\nname = '{name}'\nattributes = {{ rrdcached = 'unix:{address}' }}\n")
+    };
+    let fleet = format!("name = 'rrd'\nreplicas = 2\n{}{}", node("a"), node("b"));
+    let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+    let map = stead::build(&fleet, None).unwrap();
+    let log = Arc::new(Memory::default());
+    let router = Arc::new(Router::new(map, log, Options::patient()).unwrap());
+    router.backends.follow().unwrap();
+    router.start();
+    let hangs = Arc::new(AtomicU16::new(BackendId::MAX));
+    for (id, name, answer) in [(0, "a", "0 from a\n"), (1, "b", "0 from b\n")] {
+        let hangs = Arc::clone(&hangs);
+        server(&path(name), move |_| match hangs.load(Relaxed) == id {
+            true => "",
+            false => answer,
+        });
+    }
+    for id in [0, 1] {
+        until(&router, id, Health::Up).await;
+    }
+    let first = router.shared().layout().now(b"f")[0];
+    let (first, second) = (router.backends.get(first), router.backends.get(1 - first));
+    let from = |backend: &Backend| format!("from {}", backend.name());
+    assert_eq!(fetch(&router, "f").await, from(&first));
+    let repairs = &router.shared().repairs;
+    repairs.add(b"f", first.id(), Need::Doubtful);
+    assert_eq!(fetch(&router, "f").await, from(&second));
+    assert_eq!(fetch(&router, "g").await, from(&first));
+    repairs.done(b"f", first.id());
+    assert_eq!(fetch(&router, "f").await, from(&first));
+
+    let address = Address::Unix(path("moved"));
+    server(&path("moved"), |_| "0 from another disk\n");
+    first.move_to(Access {
+        address,
+        files: None,
+    });
+    while first.health() == Health::Up {
+        tokio::task::yield_now().await;
+    }
+    until(&router, first.id(), Health::Up).await;
+    assert_eq!(fetch(&router, "f").await, from(&second));
+    hangs.store(second.id(), Relaxed);
+    let marked = "from another disk (perhaps behind: this copy was not compared yet)";
+    assert_eq!(fetch(&router, "f").await, marked);
+    assert_eq!(router.shared().tally.read().behind, 1);
+    // all copies were compared
+    router.shared().compared.store(1, Relaxed);
+    assert_eq!(fetch(&router, "f").await, "from another disk");
 }
 
 /// The file leaves its old place between the choice of the place and the answer.

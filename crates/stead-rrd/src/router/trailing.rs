@@ -1,4 +1,4 @@
-//! Reads of files of which no copy is known to be up to date.
+//! Reads of files of which no copy that can be asked is known to be up to date.
 //!
 //! When the router starts, it sends each server what the server may lack, which can take a while.
 //! The servers have most of it, and mostly all: so after a short wait, one that is not known to be
@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::hub::Router;
 use crate::backend::Backend;
 use crate::health::Health;
-use crate::layout::BackendId;
+use crate::layout::{BackendId, Copies};
 use crate::refusals::is_missing;
 use crate::reply::Reply;
 use crate::request::FileLine;
@@ -24,7 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What stands behind the first line of an answer that may lack the newest values.
-const MARK: &[u8] = b" (behind: the server is catching up)";
+const BEHIND: &[u8] = b" (behind: the server is catching up)";
+
+/// The same, where the copy has not been compared with a better one that did not answer.
+pub(super) const UNCOMPARED: &[u8] = b" (perhaps behind: this copy was not compared yet)";
 
 impl Router {
     /// Waits until a copy is up, if one is catching up and has begun a moment ago.
@@ -61,13 +64,28 @@ impl Router {
             if reply.is_error() && is_missing(&reply.text) {
                 continue;
             }
-            self.shared().tally.behind.fetch_add(1, Relaxed);
-            // to FIRST and LAST, the text itself is the answer
-            if !reply.is_error() && !matches!(asked.verb, Verb::First | Verb::Last) {
-                reply.text.extend_from_slice(MARK);
-            }
+            self.mark(&mut reply, BEHIND);
             return Some(reply);
         }
         None
+    }
+
+    /// Counts an answer that may lack values, and says so in its first line.
+    pub(super) fn mark(&self, reply: &mut Reply, why: &[u8]) {
+        self.shared().tally.behind.fetch_add(1, Relaxed);
+        // to FIRST and LAST, the text itself is the answer
+        if !reply.is_error() && !reply.text.iter().all(u8::is_ascii_digit) {
+            reply.text.extend_from_slice(why);
+        }
+    }
+
+    /// Returns the backends whose copies of a file may lack values: their address has changed, or
+    /// the copy waits in the repair queue.
+    pub(super) fn doubtful(&self, name: &[u8], backends: &[Arc<Backend>]) -> Copies {
+        let repairs = &self.shared().repairs;
+        let queued = |id| !repairs.is_empty() && repairs.has(name, id);
+        let ids = backends.iter().map(|backend| backend.id());
+        ids.filter(|id| self.backends.get(*id).is_uncompared() || queued(*id))
+            .collect()
     }
 }
