@@ -4,20 +4,18 @@
 //! the target: from then on the router serves by both maps, until `stead-rrd move` has carried the
 //! files over. A third map waits until then.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
 
-use stead::plan::{same_nodes, Plan};
 use stead::Map;
 
+use crate::adopting::{meaning, Meaning};
 use crate::exit::{Failure, DATA, FLEET, IO};
 use crate::layout::Placement;
 use crate::lock::lock;
+use crate::mapfile::{MapFile, LOOK};
 use crate::router::Router;
 use crate::state::StateDir;
 
@@ -34,10 +32,6 @@ pub enum Adopted {
     Waits,
 }
 
-/// How often the router looks at the map's file. The file is replaced by renaming, perhaps over
-/// NFS, which sends no notifications.
-const LOOK: Duration = Duration::from_secs(1);
-
 /// Takes up new maps for the router.
 pub struct Epochs {
     /// held while a map is taken up, so that only one is at a time
@@ -49,6 +43,8 @@ pub struct Epochs {
     unmade: AtomicBool,
     /// the reason why the router did not take up the map when it last looked; `None` if it did
     refused: std::sync::Mutex<Option<String>>,
+    /// the epoch that waits until files have moved, if one did when the router last looked
+    waiting: std::sync::Mutex<Option<u64>>,
     /// notified when the router should look at the file again
     pub again: Arc<tokio::sync::Notify>,
 }
@@ -63,6 +59,7 @@ impl Epochs {
             path: path.to_owned(),
             unmade: AtomicBool::new(false),
             refused: Default::default(),
+            waiting: Default::default(),
             again: Arc::default(),
         }
     }
@@ -70,6 +67,11 @@ impl Epochs {
     /// Returns why the map at the path is not taken up, if it is not.
     pub fn refused(&self) -> Option<String> {
         lock(&self.refused).clone()
+    }
+
+    /// Returns the epoch that waits until files have moved to the places of the one before it.
+    pub fn waiting(&self) -> Option<u64> {
+        *lock(&self.waiting)
     }
 
     /// Continues a move that was going on when the router last stopped, and tells the log which
@@ -95,41 +97,19 @@ impl Epochs {
     /// Takes up a map. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
         let _looking = lock(&self.looking);
-        let plan = {
+        let meaning = {
             let layout = self.router.shared().layout();
-            let settled = layout.settled().map();
-            let newest = layout.target().map_or(settled, Placement::map);
-            if newest.digest() == map.digest() {
-                return Ok(Adopted::Known);
-            }
-            if map.epoch() <= newest.epoch() {
-                let now = newest.epoch();
-                return Err(format!(
-                    "epoch {} is not newer than {now}, by which the router serves; \
-                    copy the newest map to it (of two routers, from the other one), or publish a \
-                    newer one",
-                    map.epoch()
-                ));
-            }
-            if layout.target().is_some() {
-                drop(layout);
-                self.router.backends.reach_by(&map)?;
-                return Ok(Adopted::Waits);
-            }
-            let same = same_nodes(settled, &map).map_err(|error| error.to_string())?;
-            for (node, new) in settled.nodes().zip(same) {
-                let new = new.and_then(|new| map.nodes().nth(new.index()));
-                if let Some(new) = new.filter(|new| new.name() != node.name()) {
-                    let (old, new) = (node.name(), new.name());
-                    return Err(format!(
-                        "{new} was {old}: stead-rrd knows backends by their names; \
-                        keep the name, and change its attributes"
-                    ));
-                }
-            }
-            Plan::between(settled, &map).map_err(|error| error.to_string())?
+            let target = layout.target().map(Placement::map);
+            meaning(layout.settled().map(), target, &map)?
         };
-        if plan.moves.is_empty() {
+        if meaning == Meaning::Known {
+            return Ok(Adopted::Known);
+        }
+        if meaning == Meaning::Waits {
+            self.router.backends.reach_by(&map)?;
+            return Ok(Adopted::Waits);
+        }
+        if meaning == Meaning::Settles {
             let placement = self.router.backends.place(map)?;
             self.made(self.state.settle_on(placement.map()))?;
             let ids = placement.all().to_vec();
@@ -175,32 +155,21 @@ impl Epochs {
 
     /// Looks at the file whenever it has changed, and when `again` is notified. Never returns.
     pub async fn watch(self: Arc<Self>) {
-        let mut seen = None;
+        let mut file = MapFile::new(&self.path);
         loop {
-            match fs::metadata(&self.path) {
-                Ok(meta) => {
-                    let found = (
-                        meta.dev(),
-                        meta.ino(),
-                        meta.size(),
-                        meta.mtime(),
-                        meta.mtime_nsec(),
-                    );
-                    if seen.replace(found) != Some(found) {
-                        self.look().await;
-                        if self.unmade.swap(false, Ordering::Relaxed) {
-                            seen = None; // try again
-                        }
+            match file.has_changed() {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.look().await;
+                    if self.unmade.swap(false, Ordering::Relaxed) {
+                        file.forget(); // try again
                     }
                 }
-                Err(error) => {
-                    seen = None;
-                    *lock(&self.refused) = Some(error.to_string());
-                }
+                Err(error) => *lock(&self.refused) = Some(error.to_string()),
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
-                () = self.again.notified() => seen = None,
+                () = self.again.notified() => file.forget(),
             }
         }
     }
@@ -218,6 +187,10 @@ impl Epochs {
             Ok(Ok(_)) => None,
             Ok(Err(error)) => Some(error.clone()),
             Err(error) => Some(error.to_string()),
+        };
+        *lock(&self.waiting) = match &looked {
+            Ok(Ok((Adopted::Waits, epoch))) => Some(*epoch),
+            _ => None,
         };
         let path = self.path.display();
         match looked {

@@ -42,7 +42,8 @@
 //! do not use each other, and no two files use each other:
 //!
 //! ```text
-//! clock dirs exit health image key layout lock passes path record refusals reply role term verb
+//! adopting clock dirs exit health image key layout lock mapfile passes path record refusals reply
+//! role term verb
 //! | batch create log repairs state suspended tally tls unflushed words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
@@ -58,6 +59,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adopting;
 pub mod backend;
 pub mod batch;
 pub mod client;
@@ -79,6 +81,7 @@ pub mod line;
 pub mod listener;
 pub mod lock;
 pub mod log;
+pub mod mapfile;
 pub mod metrics;
 pub mod mover;
 pub mod operate;

@@ -73,6 +73,7 @@ impl Report {
             epoch: settled.map().epoch(),
             known_files: shared.known.count() as u64,
             next_epoch: layout.target().map(|target| target.map().epoch()),
+            waiting_epoch: self.mover.waiting_epoch(),
             map_refused: self.mover.map_refused(),
             carry: layout
                 .target()

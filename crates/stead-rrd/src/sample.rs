@@ -51,6 +51,7 @@ pub(crate) fn sample() -> Status {
         fleet: "rrd".to_owned(),
         epoch: 7,
         next_epoch: None,
+        waiting_epoch: None,
         map_refused: None,
         carry: None,
         known_files: 1200,

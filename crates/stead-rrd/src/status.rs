@@ -38,7 +38,10 @@ pub struct Status {
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
-    /// Why the map at --map is not taken up, if it is not.
+    /// The epoch at --map that waits until they have been moved.
+    #[serde(default)]
+    pub waiting_epoch: Option<u64>,
+    /// Why the map at --map is not taken up, if it is not. Of a standby: why it could not be.
     #[serde(default)]
     pub map_refused: Option<String>,
     /// The state of the carry that is open in the newest of these maps, by the rules of `stead
@@ -87,6 +90,7 @@ impl Status {
             fleet: String::new(),
             epoch: 0,
             next_epoch: None,
+            waiting_epoch: None,
             map_refused: None,
             carry: None,
             known_files: 0,

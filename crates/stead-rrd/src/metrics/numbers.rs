@@ -57,6 +57,7 @@ impl Numbers {
             ("start_time_seconds", "When the router started, in seconds since 1970", status.started),
             ("map_epoch", "The epoch of the map that the files are placed by", status.epoch),
             ("map_next_epoch", "The epoch that files have to be moved to; the same as stead_rrd_map_epoch when there is none", status.next_epoch.unwrap_or(status.epoch)),
+            ("map_waiting_epoch", "The epoch that waits until files have been moved; the same as stead_rrd_map_next_epoch when there is none", status.waiting_epoch.or(status.next_epoch).unwrap_or(status.epoch)),
             ("known_files", "How many files the router knows, with their columns and types", status.known_files),
             ("problems", "How many problems stead-rrd status would report; 0 when all is well", status.problems().len() as u64),
         ];
@@ -296,6 +297,7 @@ mod tests {
             "stead_rrd_request_duration_seconds_count{verb=\"fetch\"} 1",
             "stead_rrd_request_duration_seconds_sum{verb=\"fetch\"} 0.003",
             "stead_rrd_map_next_epoch 7",
+            "stead_rrd_map_waiting_epoch 7",
             "stead_rrd_move_running 1",
             "stead_rrd_move_carried_bytes 77",
             "stead_rrd_check_running 0",

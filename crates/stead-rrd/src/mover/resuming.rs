@@ -130,6 +130,11 @@ impl Mover {
         self.epochs.refused()
     }
 
+    /// Returns the epoch that waits until the files have moved.
+    pub fn waiting_epoch(&self) -> Option<u64> {
+        self.epochs.waiting()
+    }
+
     fn target_epoch(&self) -> Option<u64> {
         let layout = self.router.shared().layout();
         layout.target().map(|target| target.map().epoch())

@@ -56,6 +56,10 @@ impl Status {
         let next = self
             .next_epoch
             .map_or(String::new(), |next| format!(" -> {next}"));
+        let next = match self.waiting_epoch {
+            Some(waiting) => format!("{next}, then {waiting}"),
+            None => next,
+        };
         let running = HumanDuration(Duration::from_secs(self.now.saturating_sub(self.started)));
         // a primary that waits for its standby has looked at no map yet
         let what = match self.epoch {

@@ -34,6 +34,12 @@ impl Status {
         }
         self.problems_of_the_pair(&mut problems);
         if self.pair.as_ref().is_some_and(|pair| !pair.serving) {
+            if let Some(why) = &self.map_refused {
+                problems.push(format!(
+                    "the map at --map could not be taken up if this router became the primary: {}",
+                    printable(why)
+                ));
+            }
             return problems; // it has no backends
         }
         self.problems_of_the_log(&mut problems);
@@ -94,21 +100,24 @@ impl Status {
                 printable(why)
             ));
         }
+        let waiting = self.waiting_epoch.map_or(String::new(), |waiting| {
+            format!(" (epoch {waiting} waits until then)")
+        });
         if let (Some(next), false, true) = (self.next_epoch, self.is_moving(), self.move_goes_on) {
             let reason = self
                 .moving
                 .as_ref()
                 .and_then(|moving| moving.reasons.first());
             problems.push(format!(
-                "files have to be moved from epoch {} to {next}; the move was interrupted and goes \
-                on by itself{}",
+                "files have to be moved from epoch {} to {next}{waiting}; the move was interrupted \
+                and goes on by itself{}",
                 self.epoch,
                 reason.map_or(String::new(), |reason| format!(": {}", printable(reason)))
             ));
         } else if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
             problems.push(format!(
-                "files have to be moved from epoch {} to {next}, and nothing \
-                moves them: run stead-rrd move",
+                "files have to be moved from epoch {} to {next}{waiting}, and nothing moves them: \
+                run stead-rrd move",
                 self.epoch
             ));
         }

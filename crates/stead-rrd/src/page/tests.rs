@@ -77,6 +77,8 @@ fn an_open_carry_is_named() {
     let mut status = sample();
     assert!(!status.page().contains("\ncarry"));
     (status.next_epoch, status.carry) = (Some(8), Some("old".to_owned()));
+    status.waiting_epoch = Some(9);
+    assert!(status.page().contains("rrd, epoch 7 -> 8, then 9, "));
     let line = "\ncarry       epoch 8 has one open in the state old, which stead-rrd";
     assert!(status.page().contains(line), "{}", status.page());
 }
@@ -106,7 +108,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 19] = [
+    let changes: [(Change, &str); 20] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -175,6 +177,11 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (|s| s.next_epoch = Some(8), "not well: files have to be moved from epoch 7 to 8, and \
             nothing moves them: run stead-rrd move"),
+        (
+            |s| (s.next_epoch, s.waiting_epoch) = (Some(8), Some(9)),
+            "not well: files have to be moved from epoch 7 to 8 (epoch 9 waits until then), and \
+             nothing moves them: run stead-rrd move",
+        ),
         (|s| s.map_refused = Some("b4 has no attribute".to_owned()), "not well: the map at --map \
             is not taken up, and epoch 7 stays in use: b4 has no attribute"),
         (

@@ -20,7 +20,7 @@
 //! ```text
 //! both:     again frame history packing | exchange saved
 //! primary:  hub | mirroring sending taking meeting waiting | keeping
-//! standby:  standby | receiving
+//! standby:  standby | looking receiving
 //! ```
 
 mod again;
@@ -29,6 +29,7 @@ mod frame;
 mod history;
 mod hub;
 mod keeping;
+mod looking;
 mod meeting;
 mod mirroring;
 mod packing;

@@ -34,6 +34,8 @@ pub struct Standby {
     /// held by the one connection that is obeyed
     pub(super) turn: tokio::sync::Mutex<()>,
     pub(super) serves: Serves,
+    /// why the map at --map could not be taken up after a promotion, if it could not
+    pub(super) map_refused: Mutex<Option<String>>,
     peer: Address,
     started: u64,
 }
@@ -95,6 +97,7 @@ impl Standby {
             }),
             turn: tokio::sync::Mutex::new(()),
             serves,
+            map_refused: Mutex::default(),
             peer,
             started: now(),
         }))
@@ -226,13 +229,14 @@ impl Source for Standby {
             }
         });
         let map = self.state.settled().ok().flatten();
-        let target = self.state.target().ok().flatten();
+        let target = self.state.target_map().ok().flatten();
         Status {
             fleet: map
                 .as_ref()
                 .map_or_else(String::new, |map| map.name().to_owned()),
             epoch: map.as_ref().map_or(0, stead::Map::epoch),
-            next_epoch: target.map(|(map, _)| map.epoch()),
+            next_epoch: target.as_ref().map(stead::Map::epoch),
+            map_refused: lock(&self.map_refused).clone(),
             log: Some(log.unwrap_or_default()),
             pair: Some(self.pair()),
             ..Status::empty(self.started)

@@ -253,3 +253,51 @@ async fn a_record_that_is_being_added_is_not_sent_yet() {
     // if it were sent, its acknowledgement could come too early, and end the connection
     assert_eq!(pair.take(2).unwrap().0, 0);
 }
+
+/// What a standby would be refused for as the primary is told while it runs. It goes on.
+#[tokio::test]
+async fn a_standby_tells_of_a_map_that_it_could_not_take_up() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let build = |name: &str, nodes: &[&str], before: Option<&stead::Map>| {
+        let node = |node: &&str| format!("[[node]]\nname = \"{node}\"\n");
+        let nodes: String = nodes.iter().map(node).collect();
+        let fleet = stead::Fleet::parse(&format!("name = \"{name}\"\n{nodes}"), "t").unwrap();
+        stead::build(&fleet, before).unwrap()
+    };
+    let first = build("rrd", &["a", "b"], None);
+    let second = build("rrd", &["a", "b", "c"], Some(&first));
+    let third = build("rrd", &["a", "b", "c", "d"], Some(&second));
+    let path = place.path().join("rrd.map");
+    let told = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        standby.look_at(&path)
+    };
+    // before the primary has sent its state, nothing can be compared
+    assert_eq!(told(first.bytes()), None);
+    standby.state.settle_on(&first).unwrap();
+    standby.state.move_to(&second).unwrap();
+    assert_eq!([told(second.bytes()), told(third.bytes())], [None, None]);
+    let old = told(first.bytes()).unwrap();
+    assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
+    let foreign = told(build("other", &["a"], None).bytes()).unwrap();
+    assert!(foreign.contains("other"), "{foreign}");
+    let damaged = told(&first.bytes()[..100]).unwrap();
+    assert!(damaged.contains("rrd.map"), "{damaged}");
+    std::fs::remove_file(&path).unwrap();
+    let away = standby.look_at(&path).unwrap();
+    assert!(away.contains("rrd.map"), "{away}");
+
+    std::fs::write(&path, first.bytes()).unwrap();
+    let watching = tokio::spawn(Arc::clone(&standby).watch_map(path.clone()));
+    let problems = async || standby.status().await.problems().join("\n");
+    let told = "could not be taken up if this router became the primary: epoch 1 is not newer";
+    while !problems().await.contains(told) {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(&path, second.bytes()).unwrap();
+    while problems().await.contains("could not be taken up") {
+        tokio::task::yield_now().await;
+    }
+    watching.abort();
+}

@@ -90,6 +90,7 @@ async fn serve_one_of_two(
         let stored = saved.store(start.state.dir());
         stored.map_err(|error| start.failed(error))?;
         tokio::spawn(Arc::clone(&standby).listen(socket));
+        tokio::spawn(Arc::clone(&standby).watch_map(start.serve.map.clone()));
         let never = std::future::pending();
         let why = "the standby of two routers";
         refuse_until(&mut start, standby, &listeners, never, why).await?;

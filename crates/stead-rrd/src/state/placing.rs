@@ -17,6 +17,11 @@ impl StateDir {
         self.map(SETTLED)
     }
 
+    /// Returns the map to whose places files move.
+    pub fn target_map(&self) -> io::Result<Option<Map>> {
+        self.map(TARGET)
+    }
+
     /// Returns the map to whose places files move, and the names of the files that have moved.
     pub fn target(&self) -> io::Result<Option<(Map, HashSet<Vec<u8>>)>> {
         let Some(map) = self.map(TARGET)? else {

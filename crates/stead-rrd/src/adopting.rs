@@ -1,0 +1,104 @@
+//! What a new map means for the files.
+
+use stead::plan::{same_nodes, Plan};
+use stead::Map;
+
+/// What a new map means for the files.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It is the newest one that counts already.
+    Known,
+    /// No file has to move.
+    Settles,
+    /// Files have to move.
+    Moves,
+    /// Files still move to the places of the map before it.
+    Waits,
+}
+
+/// Returns what a map means where `settled` places the files, and where they move to the places of
+/// `target`, if they do. An error says why it cannot be taken up.
+pub fn meaning(settled: &Map, target: Option<&Map>, map: &Map) -> Result<Meaning, String> {
+    let newest = target.unwrap_or(settled);
+    if newest.digest() == map.digest() {
+        return Ok(Meaning::Known);
+    }
+    // of another cluster
+    let same = same_nodes(settled, map).map_err(|error| error.to_string())?;
+    if map.epoch() <= newest.epoch() {
+        let now = newest.epoch();
+        return Err(format!(
+            "epoch {} is not newer than {now}, by which the router serves; copy the newest map to \
+             it (of two routers, from the other one), or publish a newer one",
+            map.epoch()
+        ));
+    }
+    for (node, new) in settled.nodes().zip(same) {
+        let new = new.and_then(|new| map.nodes().nth(new.index()));
+        if let Some(new) = new.filter(|new| new.name() != node.name()) {
+            let (old, new) = (node.name(), new.name());
+            return Err(format!(
+                "{new} was {old}: stead-rrd knows backends by their names; keep the name, and \
+                 change its attributes"
+            ));
+        }
+    }
+    if target.is_some() {
+        return Ok(Meaning::Waits);
+    }
+    let plan = Plan::between(settled, map).map_err(|error| error.to_string())?;
+    Ok(match plan.moves.is_empty() {
+        true => Meaning::Settles,
+        false => Meaning::Moves,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(fleet: &str, names: &[&str], before: Option<&Map>) -> Map {
+        let node = |name: &&str| format!("[[node]]\nname = \"{name}\"\n");
+        let nodes: String = names.iter().map(node).collect();
+        let fleet = stead::Fleet::parse(&format!("name = \"{fleet}\"\n{nodes}"), "t").unwrap();
+        stead::build(&fleet, before).unwrap()
+    }
+
+    #[test]
+    fn a_map_is_known_settles_moves_waits_or_is_refused() {
+        let first = map("rrd", &["a", "b"], None);
+        let second = map("rrd", &["a", "b", "c"], Some(&first));
+        let third = map("rrd", &["a", "b", "c", "d"], Some(&second));
+        let of = meaning;
+        assert_eq!(of(&first, None, &first), Ok(Meaning::Known));
+        assert_eq!(of(&first, None, &second), Ok(Meaning::Moves));
+        assert_eq!(of(&first, Some(&second), &second), Ok(Meaning::Known));
+        assert_eq!(of(&first, Some(&second), &third), Ok(Meaning::Waits));
+        let attribute = "name = 'rrd'\nnode = [{name = 'a', attributes = {x = '1'}}, {name = 'b'}]";
+        let same = stead::Fleet::parse(attribute, "t").unwrap();
+        let same = stead::build(&same, Some(&first)).unwrap();
+        assert_eq!(of(&first, None, &same), Ok(Meaning::Settles));
+
+        let refused =
+            |settled: &Map, target: Option<&Map>, map: &Map| of(settled, target, map).unwrap_err();
+        let old = refused(&second, None, &first);
+        assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
+        let old = refused(&first, Some(&second), &first);
+        assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
+        // another fleet, also while files move, whatever its epoch
+        let other = map("other", &["a", "b"], None);
+        let other = map(
+            "other",
+            &["a"],
+            Some(&map("other", &["a", "c"], Some(&other))),
+        );
+        for target in [None, Some(&second)] {
+            let foreign = refused(&first, target, &other);
+            assert!(foreign.contains("other"), "{foreign}");
+        }
+        let renamed = "name = 'rrd'\nnode = [{name = 'z', formerly = 'a'}, {name = 'b'}]";
+        let renamed = stead::Fleet::parse(renamed, "t").unwrap();
+        let renamed = stead::build(&renamed, Some(&first)).unwrap();
+        assert!(refused(&first, None, &renamed).contains("z was a"));
+    }
+}
