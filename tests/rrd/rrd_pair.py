@@ -111,6 +111,8 @@ class Router:
         # the addresses of --standby and --pair, if the relay is not between them
         self.addresses = None
         self.process, self.options = None, []
+        # its --map, if that is not the one of both
+        self.map = None
         # what its command begins with
         self.prefix = []
         self.said_in = pair.place / f"router-{name}"
@@ -129,7 +131,7 @@ class Router:
             *self.prefix,
             self.pair.programs["stead-rrd"],
             "serve",
-            *("--map", self.pair.map, "--base", self.pair.base),
+            *("--map", self.map or self.pair.map, "--base", self.pair.base),
             *("--state", self.state, "--listen", self.unix, *self.pair.policy),
             *("--metrics", "127.0.0.1:0"),
             *([] if single else pair),

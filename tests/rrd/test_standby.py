@@ -406,6 +406,31 @@ def replaced(pair, primary, standby, programs):
             back_as_standby(old, new)
 
 
+def test_a_standby_tells_of_its_map_while_it_runs(pair):
+    pair.b.map = pair.place / "map-of-b"
+    whole = pair.map.read_bytes()
+    pair.b.map.write_bytes(whole)
+    pair.b.kill()
+    pair.b.start()
+    back_as_standby(pair.b, pair.a)
+    assert pair.b.status()["map_refused"] is None
+    pair.b.map.write_bytes(whole[:99])
+    wait_for(lambda: pair.b.status()["map_refused"], "the damaged map to be told")
+    done = subprocess.run(
+        [pair.programs["stead-rrd"], "status", pair.b.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and done.stdout.startswith(
+        "not well: the map at --map could not be taken up if this router became the primary: "
+    ), done
+    # it stays the standby
+    assert pair.b.status()["pair"]["connected"]
+    pair.b.map.write_bytes(whole)
+    wait_for(lambda: not pair.b.status()["map_refused"], "the map to be well")
+
+
 # what happens to the pair while files move; the long run has all of them
 IN_A_MOVE = ["A killed, its disk wiped", "A and B exchanged"]
 if LONG:
