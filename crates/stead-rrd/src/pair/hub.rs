@@ -10,6 +10,7 @@ use tokio::sync::{watch, Notify};
 
 use super::again::start_again;
 use super::exchange::Serves;
+use super::repeats::Repeats;
 use super::saved::Saved;
 use crate::clock::now;
 use crate::connection::Address;
@@ -52,6 +53,7 @@ pub struct Pair {
     pub(super) saved: Mutex<Saved>,
     pub(super) frontier: watch::Sender<Frontier>,
     pub(super) link: Mutex<Link>,
+    pub(super) repeats: Mutex<Repeats>,
     /// held while a record is added, so that the queue has the order of the log
     pub(super) taking: Mutex<()>,
     /// notified when something has to be sent
@@ -70,8 +72,10 @@ pub struct Pair {
 /// The connection to the standby.
 pub(super) struct Link {
     pub joined: bool,
-    /// since when it is joined or not, in seconds since 1970
+    /// since when it is joined or not, in seconds since 1970; one that did not last does not count
     pub since: u64,
+    /// since when it was not joined before it was
+    pub away: u64,
     /// when it was lost
     pub lost: Instant,
     /// why it is not joined
@@ -130,6 +134,7 @@ impl Pair {
         let link = Link {
             joined: false,
             since: now(),
+            away: now(),
             lost: Instant::now(),
             reason: None,
             acked: 0,
@@ -162,6 +167,7 @@ impl Pair {
                 ..Frontier::default()
             }),
             link: Mutex::new(link),
+            repeats: Mutex::default(),
             taking: Mutex::new(()),
             bell: Notify::new(),
             changed: Condvar::new(),
@@ -236,25 +242,35 @@ impl Pair {
         format!("the standby {peer} does not take the log ({reason}); try again later")
     }
 
-    /// Makes the link one that carries everything.
-    pub(super) fn joined(&self) {
+    /// Makes the link one that carries everything. Returns whether that is news.
+    pub(super) fn joined(&self) -> bool {
         let mut link = self.link();
         (link.joined, link.synced, link.reason) = (true, false, None);
-        (link.since, link.reset) = (now(), None);
+        (link.away, link.since, link.reset) = (link.since, now(), None);
         self.names_changed.store(true, Ordering::Relaxed);
         drop(link);
         self.publish();
         self.changed.notify_all();
+        lock(&self.repeats).joined(Instant::now())
     }
 
     /// Records that the link is lost, or still not there.
     pub(super) fn lost(&self, reason: String) {
+        let (is_news, is_brief) = {
+            let mut repeats = lock(&self.repeats);
+            (repeats.ended(&reason, Instant::now()), repeats.is_brief())
+        };
         let mut link = self.link();
-        if link.joined {
-            (link.lost, link.since) = (Instant::now(), now());
-            let (peer, mode) = (&self.peer, self.wanted);
+        let (peer, mode) = (&self.peer, self.wanted);
+        if is_news && link.joined {
             tracing::warn!(%peer, error = reason, "the standby {peer} is lost: {reason} \
                 (--standby-lost {mode})");
+        } else if is_news {
+            tracing::warn!(%peer, error = reason, "the standby {peer} cannot be joined: {reason}");
+        }
+        if link.joined {
+            link.lost = Instant::now();
+            link.since = if is_brief { link.away } else { now() };
         }
         link.joined = false;
         link.reason = Some(reason);

@@ -11,6 +11,7 @@ use tokio::io::{BufReader, ReadHalf, WriteHalf};
 use super::exchange::{bye, hear, introduce, Ready};
 use super::frame::{broken, kind, push, put, read, within};
 use super::hub::{Pair, LEASE};
+use super::repeats::LASTING;
 use super::sending::{Asked, SILENT};
 use crate::connection::{Address, Stream};
 use crate::lock::lock;
@@ -25,25 +26,6 @@ const RETRY: Duration = Duration::from_millis(200);
 
 /// How long the standby may take to prepare its log: it reads all of it.
 const PREPARE: Duration = Duration::from_secs(120);
-
-/// The reasons that were logged since the standby was last joined. Some come in turn, five times a
-/// second.
-#[derive(Default)]
-struct Said(Vec<String>);
-
-impl Said {
-    /// Beyond this many, reasons have numbers in them, and each is logged.
-    const MOST: usize = 16;
-
-    /// Whether a reason was not logged yet. Notes it.
-    fn is_new(&mut self, reason: &str) -> bool {
-        let is_new = !self.0.iter().any(|said| said == reason);
-        if is_new && self.0.len() < Self::MOST {
-            self.0.push(reason.to_owned());
-        }
-        is_new
-    }
-}
 
 impl Pair {
     /// Keeps the standby connected, in a thread of its own, and listens for a router that is the
@@ -83,19 +65,11 @@ impl Pair {
                 local.bell.notify_one();
             }
         });
-        let mut said = Said::default();
         loop {
             let error = match self.session().await {
                 Ok(never) => match never {},
                 Err(error) => error.to_string(),
             };
-            let was_joined = self.link().joined;
-            if was_joined {
-                said = Said::default();
-            } else if said.is_new(&error) {
-                let peer = &self.peer;
-                tracing::warn!(%peer, error, "the standby {peer} cannot be joined: {error}");
-            }
             self.lost(error);
             if let Err(error) = self.go_alone() {
                 tracing::error!(%error, "cannot go on alone: {error}");
@@ -143,10 +117,11 @@ impl Pair {
             // a standby that is ready has not been promoted since this was begun
             link.lease = Some(begun_at + LEASE);
         }
-        self.joined();
         let peer = &self.peer;
-        tracing::info!(%peer, record = ready.next, "the standby {peer} takes the log from record \
-            {} on", ready.next);
+        if self.joined() {
+            tracing::info!(%peer, record = ready.next, "the standby {peer} takes the log from \
+                record {} on", ready.next);
+        }
         if ready.discarded > 0 {
             tracing::warn!(%peer, records = ready.discarded, "the standby {peer} has discarded {} \
                 records that this router does not have", ready.discarded);
@@ -154,9 +129,17 @@ impl Pair {
         let asked = Asked::default();
         let fed = self.feed(&mut to, ready.next, &asked);
         let heard = self.hear(&mut from, &asked);
+        let lasting = async {
+            tokio::time::sleep(LASTING).await;
+            if lock(&self.repeats).lasts(Instant::now()) {
+                tracing::info!(%peer, "the standby {peer} takes the log again");
+            }
+            std::future::pending().await
+        };
         let ended = tokio::select! {
             ended = fed => ended,
             ended = heard => ended,
+            never = lasting => never,
         };
         if let Err(error) = &ended {
             bye(&mut to, &error.to_string()).await;
@@ -196,23 +179,5 @@ impl Pair {
     /// Returns where the other router listens.
     pub fn peer(&self) -> &Address {
         &self.peer
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_that_come_in_turn_are_said_once() {
-        let mut said = Said::default();
-        let reasons = ["reset", "broken", "reset", "broken", "refused", "reset"];
-        let new: Vec<bool> = reasons.iter().map(|reason| said.is_new(reason)).collect();
-        assert_eq!(new, [true, true, false, false, true, false]);
-        // the list has a bound
-        for n in 0..100 {
-            said.is_new(&n.to_string());
-        }
-        assert_eq!(said.0.len(), Said::MOST);
     }
 }

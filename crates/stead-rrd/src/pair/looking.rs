@@ -1,5 +1,5 @@
-//! The standby looks at its --map. It serves by none, but it would after a promotion, and by then it
-//! is late to learn that the file is damaged, of another fleet, or old.
+//! The standby looks at its --map. It serves by none, but it would after a promotion, and by then
+//! it is late to learn that the file is damaged, of another fleet, or old.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

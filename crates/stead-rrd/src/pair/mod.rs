@@ -18,7 +18,7 @@
 //! goes on.
 //!
 //! ```text
-//! both:     again frame history packing | exchange saved
+//! both:     again frame history packing repeats | exchange saved
 //! primary:  hub | mirroring sending taking meeting waiting | keeping
 //! standby:  standby | looking receiving
 //! ```
@@ -34,6 +34,7 @@ mod meeting;
 mod mirroring;
 mod packing;
 mod receiving;
+mod repeats;
 mod saved;
 mod sending;
 mod standby;

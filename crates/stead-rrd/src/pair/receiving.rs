@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, Semaphore};
 use super::exchange::{bye, introduce, say, Hello, Ready, STRANGERS};
 use super::frame::{broken, kind, number, push, put, read, within};
 use super::packing::records;
+use super::repeats::LASTING;
 use super::saved::Saved;
 use super::standby::{Standby, PAUSE};
 use crate::clock::now;
@@ -46,17 +47,19 @@ impl Standby {
                 match standby.meet(&mut from, &mut to).await {
                     Ok(hello) => standby.obey(from, to, hello).await,
                     Err(error) => {
-                        tracing::warn!(%error, "the primary is not obeyed: {error}");
+                        standby.not_obeyed(error.to_string());
                         bye(&mut to, &error.to_string()).await;
-                        standby.reason(error.to_string());
                     }
                 }
             });
         }
     }
 
-    fn reason(&self, reason: String) {
+    fn not_obeyed(&self, reason: String) {
         let mut primary = lock(&self.primary);
+        if primary.repeats.is_new(&reason) {
+            tracing::warn!(error = reason, "the primary is not obeyed: {reason}");
+        }
         if !primary.joined {
             primary.reason = Some(reason);
         }
@@ -118,8 +121,9 @@ impl Standby {
                 Err(error) => error,
             };
             bye(&mut to, &error.to_string()).await;
-            tracing::warn!(%error, "the primary is lost: {error}");
-            standby.left(error.to_string());
+            if standby.left(error.to_string()) {
+                tracing::warn!(%error, "the primary is lost: {error}");
+            }
         });
         let mut primary = lock(&self.primary);
         if primary.promoted {
@@ -131,12 +135,18 @@ impl Standby {
         }
     }
 
-    fn left(&self, reason: String) {
+    /// Records that the connection has ended. Returns whether the reason is news.
+    fn left(&self, reason: String) -> bool {
         let mut primary = lock(&self.primary);
+        let is_news = primary.repeats.ended(&reason, Instant::now());
         if std::mem::replace(&mut primary.joined, false) {
-            primary.since = now();
+            primary.since = match primary.repeats.is_brief() {
+                true => primary.away,
+                false => now(),
+            };
         }
         primary.reason = Some(reason);
+        is_news
     }
 
     async fn serve(
@@ -151,20 +161,32 @@ impl Standby {
         durable(&*log, ready.next - 1).await?;
         lock(&self.primary).heard = Some(Instant::now());
         say(to, kind::READY, &ready).await?;
-        {
+        let is_news = {
             let mut primary = lock(&self.primary);
+            primary.away = primary.since;
             (primary.joined, primary.since, primary.reason) = (true, now(), None);
+            primary.repeats.joined(Instant::now())
+        };
+        if is_news {
+            tracing::info!(
+                record = ready.next,
+                "the primary is joined in {}, from record {} on",
+                hello.term,
+                ready.next
+            );
         }
-        tracing::info!(
-            record = ready.next,
-            "the primary is joined in {}, from record {} on",
-            hello.term,
-            ready.next
-        );
+        let lasting = async {
+            tokio::time::sleep(LASTING).await;
+            if lock(&self.primary).repeats.lasts(Instant::now()) {
+                tracing::info!("the primary is joined again in {}", hello.term);
+            }
+            std::future::pending().await
+        };
         let (answers, queue) = mpsc::unbounded_channel();
         tokio::select! {
             ended = self.take(from, &log, ready.next, answers) => ended,
             ended = acknowledge(to, &log, queue) => ended,
+            never = lasting => never,
         }
     }
 
@@ -326,7 +348,9 @@ impl Standby {
                     if !saved.in_sync {
                         saved.in_sync = true;
                         saved.store(self.state.dir())?;
-                        tracing::info!(record = through, "in sync with the primary");
+                        if !lock(&self.primary).repeats.is_brief() {
+                            tracing::info!(record = through, "in sync with the primary");
+                        }
                     }
                 }
                 kind => return Err(broken(format!("a frame of the unknown kind {kind}"))),

@@ -10,6 +10,7 @@ use tokio::task::AbortHandle;
 use super::again::start_again;
 use super::exchange::Serves;
 use super::hub::LEASE;
+use super::repeats::Repeats;
 use super::saved::Saved;
 use crate::clock::now;
 use crate::connection::Address;
@@ -43,8 +44,11 @@ pub struct Standby {
 /// The connection to the primary.
 pub(super) struct Primary {
     pub joined: bool,
-    /// since when it is joined or not, in seconds since 1970
+    /// since when it is joined or not, in seconds since 1970; one that did not last does not count
     pub since: u64,
+    /// since when it was not joined before it was
+    pub away: u64,
+    pub repeats: Repeats,
     pub reason: Option<String>,
     /// when the primary was heard last
     pub heard: Option<Instant>,
@@ -89,6 +93,8 @@ impl Standby {
             primary: Mutex::new(Primary {
                 joined: false,
                 since: now(),
+                away: now(),
+                repeats: Repeats::default(),
                 reason: None,
                 heard: None,
                 published: 0,

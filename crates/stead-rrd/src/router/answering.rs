@@ -109,9 +109,9 @@ impl Router {
     }
 
     /// Asks the first backend of the file that is up to date; copies that may lack values come
-    /// last. If that one fails or has no such file, or takes longer than `short`, asks the next. The
-    /// file does not exist only if each of them says so. If none is up to date, one answers `behind`
-    /// that is catching up.
+    /// last. If that one fails or has no such file, or takes longer than `short`, asks the next.
+    /// The file does not exist only if each of them says so. If none is up to date, one answers
+    /// `behind` that is catching up.
     ///
     /// Only the places where the file is now are asked. While it moves, its new places may have a
     /// copy that lacks updates, and after the move its old ones.
