@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
+//! exit report paragraph | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -54,6 +54,7 @@ pub mod interrupted;
 pub mod line;
 pub mod metrics;
 pub mod open;
+pub mod paragraph;
 pub mod patience;
 pub mod place;
 pub mod pull;

@@ -24,6 +24,7 @@ use stead::carry::{Carry, State, Step};
 use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
+use super::beside::{self, refuse_beside};
 use super::found::{
     empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
     refuse_uncarried,
@@ -148,6 +149,8 @@ impl<'a> Machine<'a> {
             if journal.is_none() {
                 let name = name_of(&map, &carry);
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
+                // before anything is pushed; what is no error is said where this run registers
+                refuse_beside(self.shared, &self.settings.url, &self.host())?;
             }
             let Some(journal) = &journal else { continue };
             // a mistake is told before anybody is waited for
@@ -300,7 +303,11 @@ impl<'a> Machine<'a> {
     }
 
     /// Reports this process as a host that has the map.
+    ///
+    /// Errors: `CONFLICT` when another process of this machine carries by another journal.
     fn confirm(&self, map: &Map) -> Result {
+        let beside = refuse_beside(self.shared, &self.settings.url, &self.host())?;
+        beside.iter().for_each(|line| say(line));
         let mut report = self.host();
         report.epoch = map.epoch();
         report.installed = map.epoch();
@@ -311,7 +318,10 @@ impl<'a> Machine<'a> {
 
     fn host(&self) -> HostReport {
         let mark = instance::mark(&self.settings.map);
-        HostReport::new(&self.host, &mark, None)
+        HostReport {
+            journal: beside::place(&self.settings.journal()),
+            ..HostReport::new(&self.host, &mark, None)
+        }
     }
 
     /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
