@@ -33,8 +33,10 @@ final class Cache
      * @param ?Memcached $old the old client, during the change
      * @param int $lifetime of items that are set or copied, in seconds; 0 means for ever. A
      *     second look does not know how long an item has lived: the copy begins a new lifetime
+     * @param array<int, mixed> $options those of the application's clients, such as
+     *     [Memcached::OPT_PREFIX_KEY => 'shop.']: each client of a server gets them
      */
-    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0)
+    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [])
     {
     }
 
@@ -104,10 +106,10 @@ final class Cache
         if ($this->map !== null) {
             // opened for each query: that costs one stat, and sees a new epoch immediately
             $map = Stead\Map::open($this->map);
-            $present = self::servers($map, $key);
+            $present = $this->servers($map, $key);
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
-                    $before = self::servers(Stead\Map::open("$this->map.history/$epoch"), $key);
+                    $before = $this->servers(Stead\Map::open("$this->map.history/$epoch"), $key);
                 } catch (Stead\Exception\NotFoundException $missing) {
                     if ($epoch === $map->epoch() - 1) {  // this one is always kept
                         throw new RuntimeException("$this->map.history has no epoch $epoch, where a second look has to look: copy the directory to this host", 0, $missing);
@@ -133,25 +135,28 @@ final class Cache
      *
      * @return non-empty-list<Memcached>
      */
-    private static function servers(Stead\Map $map, string $key): array
+    private function servers(Stead\Map $map, string $key): array
     {
         static $clients = [];
         $found = [];
+        $options = $this->options === [] ? '' : ' ' . md5(serialize($this->options));
         foreach ($map->locateAll($key) as $node) {
             // in the map of an adopted ring the name is the address
             $address = $map->attribute($node, 'address') ?? $node;
             if (!str_contains($address, ':')) {
                 throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
             }
-            if (!isset($clients[$address])) {
+            $name = "stead $address$options";
+            if (!isset($clients[$name])) {
                 // under php-fpm a client with a name, and its connection, outlives the request
-                $client = new Memcached("stead $address");
+                $client = new Memcached($name);
                 if ($client->getServerList() === []) {
+                    $client->setOptions($this->options);
                     add_servers($client, [$address]);
                 }
-                $clients[$address] = $client;
+                $clients[$name] = $client;
             }
-            $found[] = $clients[$address];
+            $found[] = $clients[$name];
         }
         return $found;
     }

@@ -22,12 +22,14 @@ use Stead;
 # the lifetime in seconds of a copy that a read makes from another node of the same key
 use constant MINUTE => 60;
 
-# Cache->new(map => FILE, back => 0, old => $client, lifetime => 0)
+# Cache->new(map => FILE, back => 0, old => $client, lifetime => 0, options => {})
 #   map       the map file; without it only the old client is used
 #   back      the number of previous epochs in which a read looks, too
 #   old       the old client, during the change
 #   lifetime  of items that are set or copied, in seconds; 0 means for ever. A second look does not
 #             know how long an item has lived: the copy begins a new lifetime
+#   options   those of the application's clients, such as { namespace => 'shop.' }: each client of a
+#             server gets them
 sub new {
     my ( $class, %given ) = @_;
     return bless { back => 0, lifetime => 0, copied => 0, %given }, $class;
@@ -95,7 +97,7 @@ sub places {
         # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
-        @present = servers( $map, $key );
+        @present = $self->servers( $map, $key );
         for my $back ( 1 .. $self->{back} ) {
             last if $back >= $epoch;
             my $before = eval {
@@ -112,7 +114,7 @@ sub places {
                   . ( $epoch - 1 )
                   . ", where a second look has to look: copy the directory to this host\n";
             }
-            for my $client ( servers( $before, $key ) ) {
+            for my $client ( $self->servers( $before, $key ) ) {
                 push @earlier, $client
                   if !grep { $_ == $client } @present, @earlier;
             }
@@ -124,10 +126,9 @@ sub places {
 
 # Returns the clients of the servers that a map gives for a key. Each client knows only its server,
 # so it has nothing to choose.
-my %servers;
 
 sub servers {
-    my ( $map, $key ) = @_;
+    my ( $self, $map, $key ) = @_;
     my @found;
     for my $node ( $map->locate_all($key) ) {
 
@@ -135,8 +136,9 @@ sub servers {
         my $address = $map->attribute( $node, 'address' ) // $node;
         die "node $node needs an attribute `address` with HOST:PORT\n"
           if $address !~ /:/;
-        push @found, $servers{$address} ||=
-          Cache::Memcached::Fast->new( { servers => [$address] } );
+        push @found, $self->{servers}{$address} ||=
+          Cache::Memcached::Fast->new(
+            { %{ $self->{options} // {} }, servers => [$address] } );
     }
     return @found;
 }

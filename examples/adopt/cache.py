@@ -30,10 +30,13 @@ class Cache:
     old: the old client, during the change.
     lifetime: of items that are set or copied, in seconds; 0 means for ever. A second
     look does not know how long an item has lived: the copy begins a new lifetime.
+    options: those of the application's clients, such as key_prefix=b"shop.": each
+    client of a server gets them.
     """
 
-    def __init__(self, path, back=0, old=None, lifetime=0):
+    def __init__(self, path, back=0, old=None, lifetime=0, **options):
         self.path, self.back, self.old, self.lifetime = path, back, old, lifetime
+        self.server = functools.cache(functools.partial(server, **options))
         # the number of items that were found at an old place; when it stays 0 for the
         # lifetime of the items, the second look can be removed
         self.copied = 0
@@ -90,7 +93,7 @@ class Cache:
             # opened for each query: that costs one stat, and sees a new epoch
             # immediately
             members = stead.Map.open(self.path)
-            present = servers(members, key)
+            present = self.servers(members, key)
             for epoch in range(
                 members.epoch - 1, max(0, members.epoch - 1 - self.back), -1
             ):
@@ -103,12 +106,17 @@ class Cache:
                             "look has to look: copy the directory to this host"
                         ) from missing
                     break  # stead keeps 32 epochs
-                earlier += servers(before, key)
+                earlier += self.servers(before, key)
         if self.old is not None:
             earlier.append(self.old)
         # a dict keeps the order
         earlier = [one for one in dict.fromkeys(earlier) if one not in present]
         return (present, earlier) if present else (earlier, [])
+
+    def servers(self, members, key):
+        """Returns the clients of the servers that a map gives for a key."""
+        at = addresses(members)
+        return [self.server(at[node]) for node in members.locate_all(key)]
 
 
 @functools.lru_cache(maxsize=64)
@@ -126,24 +134,18 @@ def addresses(members):
     return found
 
 
-def servers(members, key):
-    """Returns the clients of the servers that a map gives for a key."""
-    return [server(addresses(members)[node]) for node in members.locate_all(key)]
-
-
-@functools.cache
-def server(at):
+def server(at, **options):
     """Returns the client of one server. It knows only this server, so it has nothing to
     choose. A read that fails counts as a miss.
     """
-    return Client(
-        at,
+    usual = dict(
         connect_timeout=5,
         timeout=5,
         no_delay=True,
         ignore_exc=True,
         default_noreply=False,
     )
+    return Client(at, **{**usual, **options})
 
 
 def done(write, *arguments):

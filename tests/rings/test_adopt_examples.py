@@ -475,6 +475,21 @@ def test_items_have_the_lifetime_that_they_were_given(site, program):
     assert items[before.locate(moved), moved] == -1
 
 
+def test_clients_have_the_options_of_the_application(site, program):
+    site.draw(3)
+    code, found, said = program(
+        "$c = new Cache('shop.map', options: [Memcached::OPT_PREFIX_KEY => 'shop.']);"
+        " $c->set('a', 'y'); echo $c->get('a'), (new Cache('shop.map'))->get('a') ?? 'miss';",
+        "my $c = Cache->new(map => 'shop.map', options => { namespace => 'shop.' });"
+        " $c->set('a', 'y'); print $c->get('a'), Cache->new(map => 'shop.map')->get('a') // 'miss';",
+        "c = Cache('shop.map', key_prefix=b'shop.'); c.set('a', b'y');"
+        " print(c.get('a').decode(), Cache('shop.map').get('a') or 'miss', sep='', end='')",
+    )
+    assert (code, found, said) == (0, "ymiss", "")
+    # the map is asked for the key without the prefix
+    assert list(site.items()) == [(site.where("a"), "shop.a")]
+
+
 @pytest.mark.parametrize("lifetime, filled", [(20, 20), (9000, 60)])
 def test_a_node_is_filled_from_another_for_a_minute_at_most(
     site, program, lifetime, filled

@@ -251,9 +251,7 @@ impl<'a> Machine<'a> {
 
     fn clear(&self, node: &Node, last: bool) -> Result {
         let cleared = self.retry(|| self.kind.clear(node, last));
-        cleared.map_err(|fault| {
-            Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
-        })
+        cleared.map_err(|fault| Failure::new(NO_INPUT, fault.at(node).line))
     }
 
     /// Tries something at a node again while it fails for a reason that may pass.
@@ -440,13 +438,10 @@ impl<'a> Machine<'a> {
     fn replaced(&mut self, routes: &Routes, reverse: bool, journal: &Journal) -> Result<bool> {
         let stop = AtomicBool::new(false);
         let lost = replaced(&self.protocol(&stop), routes, reverse, journal)?;
-        if lost.is_empty() {
+        if lost.nodes.is_empty() {
             return Ok(false);
         }
-        let told = format!(
-            "emptied or replaced after copies were there: {}; the passes of this state begin again",
-            lost.join(", ")
-        );
+        let told = lost.told("after copies were there") + "; the passes of this state begin again";
         say(&told);
         self.told.push(told);
         Ok(true)
@@ -503,7 +498,8 @@ impl<'a> Machine<'a> {
         work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
         self.report.failed(&journal.story(), task.keeper());
-        self.told.extend(noted(task, &tally, end.is_ok()));
+        let also = self.kind.differs_also();
+        self.told.extend(noted(task, &tally, end.is_ok(), also));
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             let empty = empty_nodes(routes, &tally);
             empty.iter().for_each(|line| say(line));
