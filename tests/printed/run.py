@@ -237,6 +237,12 @@ KNOWN = [
     ),
     (
         "docs/sync.md",
+        "Who gets in",
+        "etcdctl role",
+        "it needs an etcd with users; tests/sync makes such calls of one",
+    ),
+    (
+        "docs/sync.md",
         "etcd in ten lines",
         "etcdctl compact",
         "it needs an etcd that is full; tests/sync makes the same calls of one",

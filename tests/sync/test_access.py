@@ -155,22 +155,44 @@ def test_users_and_passwords(programs, place, cluster):
             if given.get("STEAD_SYNC_USER") == "eve":
                 said = f"etcd://127.0.0.1:{etcd.port}/stead/m/hosts/: etcd says: "
                 assert said in refused.stderr
+                said = (
+                    "the user eve needs a role that may read what is below /stead/m/hosts/: "
+                    "`etcdctl role grant-permission ROLE --prefix=true read /stead/m/hosts/`"
+                )
+                assert said in refused.stderr, refused.stderr
+            elif given:
+                assert "correct the user anna or" in refused.stderr, refused.stderr
+        # a user who may only read
+        perm = {"permType": "READ", "key": encoded("/stead/m/")}
+        perm["range_end"] = encoded("/stead/m0")
+        root = {"name": "root", "password": password}
+        etcd.token = etcd.call("auth/authenticate", root)["token"]
+        etcd.call("auth/role/grant", {"name": "none", "perm": perm})
+        etcd.token = None
+        env = {"STEAD_SYNC_USER": "eve", "STEAD_SYNC_PASSWORD": password}
+        anna.apply("a", "b", "c")
+        refused = site.sync("push", anna.map, site.url, **env)
+        said = "the user eve needs a role that may "
+        assert refused.returncode == 77 and said in refused.stderr, refused
+        assert "write what is below /stead/m/" in refused.stderr, refused
+        assert site.sync("push", anna.map, site.url, *options).returncode == 0
+        host.wait(3)
         assert password not in host.said()
         assert password not in Path(f"/proc/{host.process.pid}/cmdline").read_text()
         # the tokens of a killed etcd are gone: the watch logs in again
         etcd.kill()
         etcd.process.start()
-        anna.apply("a", "b", "c")
+        anna.apply(*"abcd")
         wait_for(lambda: anna.push(*options).returncode == 0, "etcd")
-        host.wait(3)
+        host.wait(4)
         # another password: the watch takes it from its file, without being started again
         root = {"name": "root", "password": password}
         etcd.token = etcd.call("auth/authenticate", root)["token"]
         changed = {"name": "anna", "password": "battery staple"}
         etcd.call("auth/user/changepw", changed)
-        anna.apply("a", "b", "c", "d")
+        anna.apply(*"abcde")
         refused = anna.push(*options)
         assert refused.returncode == 77 and "authentication failed" in refused.stderr
         file.write_text("battery staple\n")
         assert anna.push(*options).returncode == 0
-        host.wait(4)
+        host.wait(5)

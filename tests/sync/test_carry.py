@@ -883,7 +883,7 @@ def test_a_new_place_that_is_emptied_in_the_last_state_keeps_the_old_copies(
         for _ in range(2):
             done = carry.run()
             assert (done.returncode, carry.state()) == (69, "new"), done
-            assert "since d was emptied or replaced while hosts read it" in done.stderr
+            assert "since d was emptied, replaced or started again while" in done.stderr
             now = carry.copies()
             assert all(set(before[key]) - set(now[key]) == {"d"} for key in there)
         # an application has deleted one meanwhile; the others are copied, as the message says
@@ -1143,6 +1143,29 @@ def test_a_carry_back_after_a_change_without_one_removes_nothing(programs, place
         assert site.run(*back, "--allow", "leave-data").returncode == 0
         assert carry.copies() == before
         assert all(carry.home(key) in places for key, places in before.items())
+
+
+def test_after_a_rollback_the_epoch_is_named_that_moved_data(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        # epoch 2 moves data without a carry, a host writes there, and epoch 3 goes back
+        carry.make_roots(NEW)
+        carry.anna.apply(*NEW)
+        fresh = next(f"fresh{n}" for n in range(99) if carry.home(f"fresh{n}") == "d")
+        path = carry.path("d", fresh)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("fresh")
+        back = ["rollback", carry.anna.map, "1", "--exact"]
+        assert site.run("stead", *back).returncode == 0
+        carry.begin(*NEW, options=["--allow", "take-back"])
+        assert carry.anna.push("--allow", "skip").returncode == 0
+        done = carry.run("--dry-run")
+        assert (done.returncode, carry.state()) == (69, "old"), done
+        told = (
+            "epoch 2 moved data without a carry, and epoch 3 took that back, so these"
+        )
+        assert told in done.stderr, done.stderr
 
 
 def test_what_is_left_at_new_places_from_an_earlier_change_goes_by_its_limit(

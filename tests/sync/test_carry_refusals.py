@@ -2,12 +2,19 @@
 what a program that does not follow the map has written.
 """
 
+import fcntl
 import json
 import os
+import pty
 import shutil
+import socket
+import struct
+import subprocess
+import termios
 from pathlib import Path
 
 from carry_site import Carry, kill, local
+from sync_servers import wait_for
 
 KEYS = [f"key{n:03}" for n in range(120)]
 NEW = ("a", "b", "c", "d")
@@ -204,6 +211,68 @@ def test_a_node_that_has_keys_and_no_files_is_refused(programs, place):
             done = carry.run(*options)
             assert done.returncode == 0, done.stderr
             assert f"note: b has 33 {told}" in done.stdout, done.stdout
+
+
+def test_a_note_is_a_paragraph_on_a_terminal(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.write_file(limits="overlooked = 100")
+        carry.fill()
+        carry.begin(*NEW)
+        # no key belongs to these paths
+        for n in range(9):
+            (carry.roots / "a" / f"{n}" / "x").mkdir(parents=True)
+            (carry.roots / "a" / f"{n}" / "x" / "y").write_text("?")
+        plain = carry.run("--dry-run").stdout
+        note = next(line for line in plain.splitlines() if line.startswith("note: "))
+        assert len(note) > 80, note
+        ours, theirs = pty.openpty()
+        with open(theirs, "wb") as terminal:
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 60, 0, 0))
+            command = [programs["stead-sync"], "carry", "run", "--dry-run", carry.file]
+            subprocess.run(command, stdout=terminal, check=True, timeout=60)
+        said = os.read(ours, 65536).decode().replace("\r\n", "\n")
+        os.close(ours)
+        assert max(map(len, said.splitlines())) <= 60, said
+        # an indent marks what belongs together
+        assert said.replace("\n    ", " ") == plain
+        assert "\n    " in said
+
+
+def test_two_journals_of_one_machine_do_not_carry_at_once(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        # the second operator has a map, a file and a journal of his own
+        assert carry.anna.push().returncode == 0
+        bob = site.operator("bob")
+        assert site.pull(bob.map).returncode == 0
+        other = place / "bob.toml"
+        text = carry.file.read_text().replace(str(carry.anna.map), str(bob.map))
+        other.write_text(text)
+        # the first one waits for a host that does not come
+        host = site.host("web1")
+        host.wait(2)
+        host.stop()
+        first = carry.start_run()
+        name = socket.gethostname()
+        try:
+            wait_for(lambda: f"carry.{name}" in site.status(), "the carrier")
+            done = site.sync("carry", "run", other)
+            told = f"carries by the journal {carry.anna.map}.carry; wait for it, or end"
+            assert done.returncode == 75 and told in done.stderr, done
+            assert done.stderr.count("\n") == 1, done.stderr
+        finally:
+            kill(first)
+        # it was killed: the second one goes on, and says so
+        assert site.sync("forget", site.url, "web1").returncode == 0
+        done = site.sync("carry", "run", other)
+        assert done.returncode == 0, done.stderr
+        told = f"by the journal {carry.anna.map}.carry, and does not work now; this one"
+        assert done.stderr.count(told) == 1, done.stderr
+        assert site.pull(carry.anna.map).returncode == 0
+        carry.judge()
 
 
 def test_lost_of_an_earlier_carry_is_refused(programs, place):

@@ -170,7 +170,7 @@ def test_a_machine_that_cannot_be_used_is_named(far, sshd):
     once = "tries = 1"
     wrong = [word.replace(str(sshd.port), "1") for word in sshd.words()]
     for change, said in [
-        ({"ssh": wrong}, "127.0.0.1: no agent answers: ssh: connect"),
+        ({"ssh": wrong}, ": 127.0.0.1: no agent answers: ssh: connect"),
         ({"agent": "/nothing/stead-sync"}, "install stead-sync there"),
         ({"agent": f"echo Welcome to this machine; {far.agent}"}, "login script"),
         ({"ssh": ["/nothing/ssh"]}, "cannot start"),
@@ -178,6 +178,7 @@ def test_a_machine_that_cannot_be_used_is_named(far, sshd):
         far.write_file(once, **change)
         done = far.run()
         assert done.returncode == 66 and said in done.stderr, done.stderr
+        assert done.stderr.splitlines()[-1].startswith("stead-sync: node "), done.stderr
         assert len(done.stderr.strip().splitlines()[-1]) < 500
     far.write_file()
     assert far.run().returncode == 0

@@ -23,7 +23,9 @@ def test_a_map_travels_with_its_history(site):
     done = anna.push("--allow", "first")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "members: epoch 3 is the hub's first map; no host follows this hub yet\n"
+        "members: epoch 3 is the hub's first map; no host follows this hub yet"
+        + "; a watch that waits for it registers now" * (site.cluster is None)
+        + "\n"
     )
     assert "already" in anna.push().stdout
     here = site.place / "here.map"
@@ -78,6 +80,36 @@ def test_a_mistyped_hub_is_no_success(site):
     done = anna.push("--allow", "fork,first", url=wrong)
     assert done.returncode == 0, done.stderr
     assert "epoch 2 is the hub's first map; no host follows" in done.stdout
+
+
+def test_the_first_push_says_how_many_hosts_wait_for_it(site):
+    anna = site.operator()
+    for nodes in ("a", "ab"):
+        anna.apply(*nodes)
+    hosts = [site.host(name) for name in ("web1", "web2")]
+    if not site.cluster:
+        # a watch makes nothing in a directory that has no map
+        for host in hosts:
+            host.wait_said("waits for the first push there")
+        done = anna.push()
+        told = "(a watch registers at a directory when the first map is there), and epoch 2"
+        assert done.returncode == 69 and told in done.stderr, done
+        return
+    wait_for(lambda: len(site.status()) == 2, "two hosts to register")
+    done = anna.push()
+    told = (
+        "this hub has no map, 2 hosts wait for the first one, and epoch 2 would be that"
+    )
+    assert done.returncode == 69 and told in done.stderr, done
+    assert "correct the URL" not in done.stderr, done.stderr
+    assert "push with --allow first" in done.stderr, done.stderr
+    assert hosts.pop().stop() is None
+    assert site.sync("forget", site.url, "web2").returncode == 0
+    done = anna.push("--allow", "first")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "members: epoch 2 is the hub's first map; 1 host waits for it\n"
+    )
 
 
 def test_a_pull_says_that_it_has_repaired_the_map(site):

@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
+//! exit report paragraph | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -54,6 +54,7 @@ pub mod interrupted;
 pub mod line;
 pub mod metrics;
 pub mod open;
+pub mod paragraph;
 pub mod patience;
 pub mod place;
 pub mod pull;
@@ -112,6 +113,9 @@ fn run_line() -> exit::Result {
     }
 }
 
+/// The options that say how to get into a hub.
+const ACCESS: [&str; 5] = ["--ca", "--cert", "--key", "--user", "--password-file"];
+
 /// Says where the epoch belongs that was given to `wait` as an argument.
 fn told(verb: Option<&str>, line: String) -> String {
     let given = line
@@ -121,6 +125,11 @@ fn told(verb: Option<&str>, line: String) -> String {
         Some((epoch, _)) if verb == Some("wait") && epoch.parse::<u64>().is_ok() => {
             format!("to wait for epoch {epoch}, write --epoch {epoch}; see --help")
         }
+        // the other verbs of a carry take these
+        Some((option, _)) if verb == Some("carry") && ACCESS.contains(&option) => format!(
+            "carry ahead looks at the nodes only and asks no hub, so leave {option} out; how it gets \
+             into the nodes is in the file of the carry; see --help"
+        ),
         _ => line,
     }
 }
@@ -143,6 +152,11 @@ mod tests {
         assert_eq!(
             said(&["stead-sync", "wait", "file:///m", "9"]),
             "to wait for epoch 9, write --epoch 9; see --help"
+        );
+        assert!(
+            said(&["stead-sync", "carry", "ahead", "c.toml", "--ca", "ca.pem"]).starts_with(
+                "carry ahead looks at the nodes only and asks no hub, so leave --ca out;"
+            )
         );
         assert!(said(&["stead-sync", "wait", "file:///m", "x"]).contains("unexpected argument 'x'"));
         assert_eq!(

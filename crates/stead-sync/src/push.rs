@@ -213,14 +213,25 @@ fn attempt(
             }
         }
         if head.is_none() && map.epoch() > 1 && !allowed.first {
+            let epoch = map.epoch();
             return Err(Failure::new(
                 REFUSED,
-                format_args!(
-                    "{url}: this hub has no map, {} it, and epoch {} would be its first map; \
-                     the hub was not changed: correct the URL, or push with --allow first",
-                    followed_by(&hosts),
-                    map.epoch()
-                ),
+                match waiting(&hosts) {
+                    Some(waiting) => format!(
+                        "{url}: this hub has no map, {waiting} for the first one, and epoch \
+                         {epoch} would be that; the hub was not changed: push with --allow first, \
+                         if this is the map of these hosts"
+                    ),
+                    None => format!(
+                        "{url}: this hub has no map, no host follows it{}, and epoch {epoch} would \
+                         be its first map; the hub was not changed: correct the URL, or push with \
+                         --allow first",
+                        match shared.is_begun()? {
+                            true => "",
+                            false => " (a watch registers at a directory when the first map is there)",
+                        }
+                    ),
+                },
             ));
         }
         let pushed = next.on_the_way.as_ref().unwrap_or(&map);
@@ -250,12 +261,12 @@ fn attempt(
     ))
 }
 
-/// Says how many hosts follow a hub: `no host follows`.
-pub fn followed_by(hosts: &[Host]) -> String {
+/// Says how many hosts wait for the first map of a hub, if any do: `1 host waits`.
+pub fn waiting(hosts: &[Host]) -> Option<String> {
     match followers(hosts) {
-        0 => "no host follows".to_owned(),
-        1 => "1 host follows".to_owned(),
-        hosts => format!("{hosts} hosts follow"),
+        0 => None,
+        1 => Some("1 host waits".to_owned()),
+        hosts => Some(format!("{hosts} hosts wait")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a host reports of itself: which epoch it has, and what it can read.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use stead::guard::{needs, readable, Release};
 use stead::Map;
@@ -40,6 +42,9 @@ pub struct Report {
     /// Why the host does not take or confirm the newest map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// The journal by which a carrier works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<PathBuf>,
 }
 
 impl Report {
@@ -59,6 +64,7 @@ impl Report {
             watched: false,
             ended: false,
             problem: None,
+            journal: None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::carry::machine::{refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::carry::survey::{ahead, count};
-use crate::confirm::{followers, told_registered};
+use crate::confirm::told_registered;
 use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
 use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
@@ -28,9 +28,10 @@ use crate::line::{
 };
 use crate::metrics::MetricsFile;
 use crate::open::{open, shared};
+use crate::paragraph::for_terminal;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::{pull, refuse_across};
-use crate::push::{check_identity, followed_by, push, Allowed, Pushed};
+use crate::push::{check_identity, push, waiting, Allowed, Pushed};
 use crate::status;
 use crate::turns::told;
 use crate::watch;
@@ -68,17 +69,24 @@ fn run_push(task: &Push) -> Result {
         first: task.allow.contains(&AllowPush::First),
         skip: task.allow.contains(&AllowPush::Skip),
     };
+    // where hosts cannot register before the first map, nobody knows whether some wait
+    let is_begun = to.is_begun().unwrap_or(true);
     let (map, pushed) = push(&*hub, to, &task.url, &task.map, allowed, keep)?;
     let epoch = map.epoch();
     let name = map.name();
     let digest = hex(&map.digest());
     match pushed {
         Pushed::Done(None) => {
-            let hosts = to.hosts().unwrap_or_default();
-            let yet = if followers(&hosts) == 0 { " yet" } else { "" };
+            let told = match (waiting(&to.hosts().unwrap_or_default()), is_begun) {
+                (Some(waiting), _) => format!("{waiting} for it"),
+                (None, true) => "no host follows this hub yet".to_owned(),
+                (None, false) => {
+                    "no host follows this hub yet; a watch that waits for it registers now"
+                        .to_owned()
+                }
+            };
             out(&format!(
-                "{name}: epoch {epoch} is the hub's first map; {} this hub{yet}\n",
-                followed_by(&hosts)
+                "{name}: epoch {epoch} is the hub's first map; {told}\n"
             ))
         }
         Pushed::Done(Some(head)) if head.digest == map.digest() => out(&format!(
@@ -366,11 +374,11 @@ fn are_one_place(one: impl AsFd + IsTerminal, other: impl AsFd + IsTerminal) -> 
     is_one || (one.is_terminal() && other.is_terminal())
 }
 
-/// Prints a report as text or as JSON.
+/// Prints a report as text, wrapped on a terminal, or as JSON.
 fn print_report(json: bool, report: &impl Serialize, text: impl FnOnce() -> String) -> Result {
     match json {
         true => out(&(serde_json::to_string_pretty(report).unwrap_or_default() + "\n")),
-        false => out(&text()),
+        false => out(&for_terminal(&text())),
     }
 }
 

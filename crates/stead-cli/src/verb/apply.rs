@@ -202,6 +202,8 @@ impl Apply {
     /// too late, and how to begin again.
     fn too_late(&self, store: &Store, newest: &Map) -> Vec<String> {
         let last = uncarried(store, newest).filter(|last| last.epoch == newest.epoch());
+        // what a rollback took back is where it was
+        let last = last.filter(|last| last.undone.is_none());
         let Some(LastMove { epoch, before, .. }) = last else {
             return Vec::new();
         };

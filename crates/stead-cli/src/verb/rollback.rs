@@ -179,11 +179,12 @@ impl Rollback {
 /// those where the data is, and which command goes back.
 fn looks_elsewhere(store: &Store, change: &Change) -> Vec<String> {
     let last = change.old.as_ref().and_then(|old| uncarried(store, old));
-    let Some(LastMove { epoch, before, .. }) = last else {
+    let Some(LastMove { before, .. }) = last else {
         return Vec::new();
     };
+    let told = last.map_or(String::new(), |last| last.told());
     let text = format!(
-        "epoch {epoch} moved data without a carry. If the data is still where epoch {before} had \
+        "{told}. If the data is still where epoch {before} had \
          it, this carry looks for it at the wrong places: then reverse it, close it, and go back by"
     );
     let old = change.old.as_ref().unwrap_or(&change.new);

@@ -49,7 +49,7 @@ impl Pass<'_> {
         let this = told_place(item, &node.name);
         match (count > most, is_removing) {
             (false, _) => Ok(()),
-            (true, false) => Err(too_many_differ(most, &this)),
+            (true, false) => Err(too_many_differ(most, &this, self.kind.differs_also())),
             (true, true) => Err(too_many_newer(most, &this)),
         }
     }
@@ -117,8 +117,10 @@ impl Pass<'_> {
         // what the others lack was deleted there, unless they have lost it just now
         if !by_keepers.is_empty() {
             let lost = replaced(&self.protocol(), self.routes, reverse, journal)?;
-            if !lost.is_empty() {
-                return Err(replaced_meanwhile(&lost));
+            if !lost.nodes.is_empty() {
+                return Err(replaced_meanwhile(
+                    &lost.told("while other copies were removed"),
+                ));
             }
         }
         for (keepers, items) in by_keepers {

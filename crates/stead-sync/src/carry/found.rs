@@ -82,8 +82,9 @@ pub fn refuse_tied(tally: &Tally) -> Result {
 }
 
 /// What a pass has found that nobody may have expected, each with an example. A pass that ended
-/// before its end has not removed what the others lack.
-pub fn noted(task: Task, tally: &Tally, is_whole: bool) -> Vec<String> {
+/// before its end has not removed what the others lack. `also` is what the kind says in
+/// [`Kind::differs_also`].
+pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<String> {
     let counts = tally.counts();
     let mut notes = Vec::new();
     match task {
@@ -99,7 +100,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool) -> Vec<String> {
                 notes.push(format!(
                     "made equal to the old place: {}, such as {}; a write was under way, a program \
                      died between its two writes, or one that does not follow the pair wrote to \
-                     the new place only, and that value is gone",
+                     the new place only, and that value is gone{also}",
                     items(counts.mended),
                     first(tally.mended())
                 ));
@@ -123,7 +124,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool) -> Vec<String> {
         Task::Check if counts.different > 0 => notes.push(format!(
             "with another value at the new place: {}, such as {}; the new place's value stays, and \
              the old one will be removed; two programs wrote one key at once, or one that does not \
-             follow the map wrote to the old place only",
+             follow the map wrote to the old place only{also}",
             items(counts.different),
             tally.first_differing()
         )),
@@ -232,8 +233,8 @@ mod tests {
         let remove = Task::Remove { reverse: false };
         assert_eq!(
             (
-                noted(Task::Count, &tally, true),
-                noted(remove, &tally, true)
+                noted(Task::Count, &tally, true, ""),
+                noted(remove, &tally, true, "")
             ),
             (vec![], vec![])
         );
@@ -241,32 +242,35 @@ mod tests {
             tally.misplace("n1", &Item::of_key(key));
             tally.lack("n2", &Item::of_key(key));
         }
-        let found = noted(Task::Count, &tally, true).concat();
+        let found = noted(Task::Count, &tally, true, "").concat();
         assert!(found.contains("keys: 2 items, such as anna at node n1;"));
-        let found = noted(remove, &tally, true).concat();
+        let found = noted(remove, &tally, true, "").concat();
         assert!(found.contains("place: 2 items, such as anna at node n2;"));
-        let back = noted(Task::Remove { reverse: true }, &tally, true).concat();
+        let back = noted(Task::Remove { reverse: true }, &tally, true, "").concat();
         assert!(back.contains("at the old place: 2 items, such as anna at node n2;"));
-        let back = noted(Task::Remove { reverse: true }, &tally, false).concat();
+        let back = noted(Task::Remove { reverse: true }, &tally, false, "").concat();
         assert!(back.contains("at the old place, and not removed: 2 items, such as anna"));
-        assert!(noted(Task::Check, &tally, true).is_empty());
-        let looked = noted(Task::Look { reverse: true }, &tally, true).concat();
+        assert!(noted(Task::Check, &tally, true, "").is_empty());
+        let looked = noted(Task::Look { reverse: true }, &tally, true, "").concat();
         assert!(looked.contains("2 items, such as anna at node n2; limits.only_new"));
         tally.mend("n5", &Item::of_key("emil"), Outcome::Restored);
-        let found = noted(Task::Verify, &tally, true);
+        let found = noted(Task::Verify, &tally, true, "");
         assert!(found[0].starts_with("lacking at the new place and copied again: 1 item,"));
         tally.mend("n5", &Item::of_key("fred"), Outcome::Mended);
-        let found = noted(Task::Verify, &tally, true);
+        let also = ", or each database computed a value by itself";
+        let found = noted(Task::Verify, &tally, true, also);
+        assert!(found[0].ends_with(&format!("and that value is gone{also}")));
         assert!(found[0].starts_with("made equal to the old place: 1 item, such as fred"));
         assert!(found.len() == 2 && found[1].contains("such as emil at node n5;"));
         tally.differ("n3", &Item::of_key("carl"));
-        let found = noted(Task::Check, &tally, true).concat();
+        let found = noted(Task::Check, &tally, true, also).concat();
+        assert!(found.ends_with(&format!("to the old place only{also}")));
         assert!(
             found.contains("another value at the new place: 1 item, such as carl at node n3;"),
             "{found}"
         );
         tally.overrule("n4", &Item::of_key("dora"));
-        let found = noted(remove, &tally, true);
+        let found = noted(remove, &tally, true, "");
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[1].contains("after the new one: 1 item, such as carl at node n3;"));
         assert!(found[2].contains("new place: 1 item, such as dora at node n4;"));

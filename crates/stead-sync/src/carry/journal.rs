@@ -37,9 +37,9 @@ use stead::carry::Carry;
 use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
-use super::kind::{Holding, Item, Moment};
+use super::kind::{Holding, Item, Moment, OF_PROCESS};
 use super::story::{
-    about_line, doubt_line, holding_line, hosts_line, written, Hosts, Mark, Side, Story,
+    about_line, doubt_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side, Story,
 };
 use super::word::escaped;
 use crate::exit::{Failure, Result, CONFLICT, DATA, USAGE};
@@ -185,11 +185,10 @@ impl Journal {
         self.write(&lines, true)
     }
 
-    /// Returns what was emptied or replaced since [`Journal::note_holdings`], such as
-    /// `node a: its root`, with the names of the nodes.
-    pub fn lost(&self, side: Side, now: &Holdings) -> (BTreeSet<String>, Vec<String>) {
+    /// Returns what was emptied or replaced since [`Journal::note_holdings`].
+    pub fn lost(&self, side: Side, now: &Holdings) -> Lost {
         let inner = self.lock();
-        let (mut nodes, mut told) = (BTreeSet::new(), Vec::new());
+        let mut lost = Lost::default();
         for (node, now) in now {
             let then = inner.story.holdings.get(&(side, node.clone()));
             let gone = then.into_iter().flatten();
@@ -199,11 +198,12 @@ impl Journal {
             };
             let gone = gone.filter(|(part, mark)| is_gone(mark, now.get(*part)));
             for (part, _) in gone {
-                nodes.insert(node.clone());
-                told.push(format!("node {node}: {part}"));
+                lost.nodes.insert(node.clone());
+                lost.parts.push(format!("node {node}: {part}"));
+                lost.restarts |= part.ends_with(OF_PROCESS) && now.contains_key(part);
             }
         }
-        (nodes, told)
+        lost
     }
 
     /// Notes what places hold as a whole, by the names of their nodes. If any is in doubt, all
@@ -542,8 +542,8 @@ mod tests {
         let mut now = holdings();
         let note = |now: &Holdings, lost: &[&str]| {
             journal.end_pass("copy", 7).unwrap();
-            let (nodes, told) = journal.lost(Side::New, now);
-            assert_eq!(told, lost);
+            let Lost { nodes, parts, .. } = journal.lost(Side::New, now);
+            assert_eq!(parts, lost);
             assert_eq!(nodes.is_empty(), lost.is_empty());
             journal.note_holdings(Side::New, now, &nodes).unwrap();
             assert_eq!(journal.is_passed("copy", 7), lost.is_empty());
@@ -555,7 +555,7 @@ mod tests {
             journal.end_pass("look", 7).unwrap();
             assert!(journal.doubted().is_empty());
             // the other side is noted apart
-            assert!(journal.lost(Side::Old, &holdings()).1.is_empty());
+            assert!(journal.lost(Side::Old, &holdings()).parts.is_empty());
         };
         let put = |now: &mut Holdings, part: &str, mark: &str| {
             let parts = now.get_mut("c").unwrap();
@@ -580,6 +580,32 @@ mod tests {
         // a node that is looked at for the first time later
         now.insert("e".to_owned(), now["c"].clone());
         note(&now, &[]);
+    }
+
+    #[test]
+    fn a_server_that_may_only_have_been_started_again_is_told_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = Journal::open(&directory.path().join("j"), "id").unwrap();
+        let of = |part: &str, mark: &str| -> Holdings {
+            let holding = Holding::from([(part.to_owned(), mark.to_owned())]);
+            BTreeMap::from([("c".to_owned(), holding)])
+        };
+        let told = |then: &Holdings, now: &Holdings| {
+            let nodes = BTreeSet::new();
+            journal.note_holdings(Side::New, then, &nodes).unwrap();
+            journal.lost(Side::New, now).told("meanwhile")
+        };
+        for part in ["its keys", "redis: its keys"] {
+            let (one, other) = (of(part, "1"), of(part, "2"));
+            let said = format!("started again, emptied or replaced meanwhile: node c: {part}");
+            assert_eq!(told(&one, &other), said);
+            // no key is there any more
+            let none = BTreeMap::from([("c".to_owned(), Holding::new())]);
+            let said = format!("emptied or replaced meanwhile: node c: {part}");
+            assert_eq!(told(&one, &none), said);
+        }
+        let said = "emptied or replaced meanwhile: node c: its root";
+        assert_eq!(told(&of("its root", "1"), &of("its root", "2")), said);
     }
 
     #[test]

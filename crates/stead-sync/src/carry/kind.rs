@@ -151,6 +151,10 @@ pub struct Version(pub Vec<u8>);
 /// changes when the part is emptied, replaced or restored. A mark may be empty.
 pub type Holding = BTreeMap<String, String>;
 
+/// The part of a [`Holding`] whose mark is that of a process: it is another one also where the
+/// server was only started again.
+pub const OF_PROCESS: &str = "its keys";
+
 /// A moment: seconds and nanoseconds since 1970.
 pub type Moment = (i64, i64);
 
@@ -177,6 +181,17 @@ impl Fault {
         Fault {
             line: line.to_string(),
             passes: false,
+        }
+    }
+
+    /// Says at which node it is, unless the line does.
+    pub fn at(self, node: &Node) -> Fault {
+        match self.line.starts_with("node ") {
+            true => self,
+            false => Fault {
+                line: format!("node {}: {}", node.name, self.line),
+                ..self
+            },
         }
     }
 }
@@ -332,6 +347,12 @@ pub trait Kind: Send + Sync {
     /// Says in a few words what the kind noticed and left alone, for the report.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Says what else than a program that breaks the rules makes two places differ, for messages
+    /// that name such programs: it follows them after a comma.
+    fn differs_also(&self) -> &'static str {
+        ""
     }
 
     /// Returns what the options say about which items there are. It is known after

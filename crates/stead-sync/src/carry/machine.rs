@@ -24,6 +24,7 @@ use stead::carry::{Carry, State, Step};
 use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
+use super::beside::{self, refuse_beside};
 use super::found::{
     empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
     refuse_uncarried,
@@ -148,6 +149,8 @@ impl<'a> Machine<'a> {
             if journal.is_none() {
                 let name = name_of(&map, &carry);
                 journal = Some(Journal::open(&self.settings.journal(), &name)?);
+                // before anything is pushed; what is no error is said where this run registers
+                refuse_beside(self.shared, &self.settings.url, &self.host())?;
             }
             let Some(journal) = &journal else { continue };
             // a mistake is told before anybody is waited for
@@ -248,9 +251,7 @@ impl<'a> Machine<'a> {
 
     fn clear(&self, node: &Node, last: bool) -> Result {
         let cleared = self.retry(|| self.kind.clear(node, last));
-        cleared.map_err(|fault| {
-            Failure::new(NO_INPUT, format_args!("node {}: {}", node.name, fault.line))
-        })
+        cleared.map_err(|fault| Failure::new(NO_INPUT, fault.at(node).line))
     }
 
     /// Tries something at a node again while it fails for a reason that may pass.
@@ -300,7 +301,11 @@ impl<'a> Machine<'a> {
     }
 
     /// Reports this process as a host that has the map.
+    ///
+    /// Errors: `CONFLICT` when another process of this machine carries by another journal.
     fn confirm(&self, map: &Map) -> Result {
+        let beside = refuse_beside(self.shared, &self.settings.url, &self.host())?;
+        beside.iter().for_each(|line| say(line));
         let mut report = self.host();
         report.epoch = map.epoch();
         report.installed = map.epoch();
@@ -311,7 +316,10 @@ impl<'a> Machine<'a> {
 
     fn host(&self) -> HostReport {
         let mark = instance::mark(&self.settings.map);
-        HostReport::new(&self.host, &mark, None)
+        HostReport {
+            journal: beside::place(&self.settings.journal()),
+            ..HostReport::new(&self.host, &mark, None)
+        }
     }
 
     /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
@@ -430,13 +438,10 @@ impl<'a> Machine<'a> {
     fn replaced(&mut self, routes: &Routes, reverse: bool, journal: &Journal) -> Result<bool> {
         let stop = AtomicBool::new(false);
         let lost = replaced(&self.protocol(&stop), routes, reverse, journal)?;
-        if lost.is_empty() {
+        if lost.nodes.is_empty() {
             return Ok(false);
         }
-        let told = format!(
-            "emptied or replaced after copies were there: {}; the passes of this state begin again",
-            lost.join(", ")
-        );
+        let told = lost.told("after copies were there") + "; the passes of this state begin again";
         say(&told);
         self.told.push(told);
         Ok(true)
@@ -493,7 +498,8 @@ impl<'a> Machine<'a> {
         work.lines().iter().for_each(|line| say(line));
         self.report.work.push(work);
         self.report.failed(&journal.story(), task.keeper());
-        self.told.extend(noted(task, &tally, end.is_ok()));
+        let also = self.kind.differs_also();
+        self.told.extend(noted(task, &tally, end.is_ok(), also));
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             let empty = empty_nodes(routes, &tally);
             empty.iter().for_each(|line| say(line));

@@ -124,7 +124,7 @@ impl Pass<'_> {
         }
         let most = self.limits.different.unwrap_or(0);
         match self.tally.replace() > most {
-            true => Err(written_later(from, to)),
+            true => Err(written_later(from, to, self.kind.differs_also())),
             false => Ok(()),
         }
     }

@@ -19,6 +19,7 @@ pub mod ahead;
 mod aside;
 mod attributes;
 pub mod base64_bytes;
+mod beside;
 #[cfg(test)]
 mod fake;
 pub mod files;

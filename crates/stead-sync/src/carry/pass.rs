@@ -24,7 +24,7 @@ use std::time::Duration;
 use super::ahead::Tell;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Item, Kind, Node};
-use super::protocol::{Outcome, Protocol, Stays};
+use super::protocol::{Outcome, Protocol, Stays, PAUSE};
 use super::refusals::too_many_failed;
 use super::route::Routes;
 use super::settings::Limits;
@@ -319,14 +319,11 @@ impl Pass<'_> {
                 Ok(()) => break,
                 Err(fault) if fault.passes && tried + 1 < self.limits.tries => {
                     tried += 1;
-                    let pause = Duration::from_millis(100 << tried.min(6));
-                    thread::sleep(pause);
+                    self.protocol().pause(PAUSE, tried);
                 }
                 Err(fault) => {
-                    return Err(Failure::new(
-                        IO,
-                        format_args!("node {}: {}; run the carry again", node.name, fault.line),
-                    ))
+                    let line = self.protocol().gives_up(fault).at(node).line;
+                    return Err(Failure::new(IO, line + "; run the carry again"));
                 }
             }
         }
@@ -455,8 +452,7 @@ impl Pass<'_> {
                         Ok(Some(_)) => {}
                         Ok(None) => self.tally.stray(&node.name, item),
                         Err(fault) => {
-                            let line = format_args!("node {}: {}", source.name, fault.line);
-                            return Err(Failure::new(IO, line));
+                            return Err(Failure::new(IO, fault.at(source).line));
                         }
                     }
                 }
@@ -498,9 +494,7 @@ impl Pass<'_> {
         for target in targets {
             let node = &self.routes.nodes[*target];
             let flushed = self.protocol().retry(|| self.kind.flush(node));
-            flushed.map_err(|fault| {
-                Failure::new(IO, format_args!("node {}: {}", node.name, fault.line))
-            })?;
+            flushed.map_err(|fault| Failure::new(IO, fault.at(node).line))?;
         }
         Ok(())
     }

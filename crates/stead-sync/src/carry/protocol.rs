@@ -15,10 +15,13 @@ use std::time::Duration;
 use super::kind::{Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
 
 /// The first pause before an operation is tried again; each later one is twice as long.
-const PAUSE: Duration = Duration::from_millis(100);
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause.
 const LONGEST: Duration = Duration::from_secs(10);
+
+/// What a fault ends with that was tried often enough.
+const TRIED: &str = " (limits.tries)";
 
 /// The first pause after an item has changed while it was copied.
 const CHANGED: Duration = Duration::from_millis(2);
@@ -400,7 +403,7 @@ impl Protocol<'_> {
                     tried += 1;
                     self.pause(PAUSE, tried);
                 }
-                done => return done,
+                done => return done.map_err(|fault| self.gives_up(fault)),
             }
         }
     }
@@ -424,24 +427,54 @@ impl Protocol<'_> {
                 ends[place] = end;
             }
         }
-        ends
+        let ends = ends.into_iter();
+        ends.map(|end| end.map_err(|fault| self.gives_up(fault)))
+            .collect()
+    }
+
+    /// Says after a fault that might pass how often it was tried, and how to try for longer.
+    pub(super) fn gives_up(&self, fault: Fault) -> Fault {
+        if !fault.passes || self.stops() || fault.line.ends_with(TRIED) {
+            return fault;
+        }
+        let tries = match self.tries {
+            0 | 1 => "once".to_owned(),
+            tries => {
+                let pauses = (1..tries)
+                    .map(|number| length(PAUSE, number))
+                    .sum::<Duration>();
+                format!(
+                    "{tries} times, with pauses of {:.1} s in all",
+                    pauses.as_secs_f64()
+                )
+            }
+        };
+        Fault {
+            line: format!("{}; tried {tries}{TRIED}", fault.line),
+            ..fault
+        }
     }
 
     fn stops(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Pauses before another try: twice as long each time.
-    fn pause(&self, first: Duration, number: u32) {
-        if number == 0 {
-            return;
-        }
-        let mut left = first.saturating_mul(1 << (number - 1).min(20)).min(LONGEST);
+    /// Pauses before another try.
+    pub(super) fn pause(&self, first: Duration, number: u32) {
+        let mut left = length(first, number);
         while !left.is_zero() && !self.stops() {
             let nap = left.min(PAUSE);
             sleep(nap);
             left -= nap;
         }
+    }
+}
+
+/// Returns how long a pause is: twice as long each time.
+fn length(first: Duration, number: u32) -> Duration {
+    match number.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(doubled) => first.saturating_mul(1 << doubled.min(20)).min(LONGEST),
     }
 }
 
@@ -482,6 +515,24 @@ mod tests {
             tries,
             stop,
             without_step_3: false,
+        }
+    }
+
+    #[test]
+    fn who_gives_up_says_how_often_it_was_tried_and_for_how_long() {
+        let (kind, stop) = (Memory::default(), AtomicBool::new(false));
+        let told = |tries, fault| trying(tries, &kind, &stop).gives_up(fault).line;
+        let away = || Fault::passing("away");
+        assert_eq!(told(1, away()), "away; tried once (limits.tries)");
+        let said = "away; tried 6 times, with pauses of 3.1 s in all (limits.tries)";
+        assert_eq!(told(6, away()), said);
+        // it is said once, and not where trying again is of no use
+        assert_eq!(told(6, Fault::passing(said)), said);
+        assert_eq!(told(6, Fault::final_one("no such table")), "no such table");
+        // what docs/carry.md says
+        for (tries, seconds) in [(8, "12.7"), (68, "612.7")] {
+            let said = told(tries, away());
+            assert!(said.contains(&format!("pauses of {seconds} s")), "{said}");
         }
     }
 

@@ -21,13 +21,13 @@ pub fn too_many_failed(most: u64, node: &Node, item: &Item, fault: &Fault) -> Fa
 
 /// More items than `most` have another value at their new places, which may be older. One of them
 /// is named.
-pub fn too_many_differ(most: u64, first: &str) -> Failure {
+pub fn too_many_differ(most: u64, first: &str, also: &str) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
             "{} another value at their new places, such as {first}: nothing was removed, and hosts \
              still write both places; a program that does not follow the map may write to the old \
-             places only: find it, and go back with `stead-sync carry reverse`, which keeps what the \
+             places only{also}: find it, and go back with `stead-sync carry reverse`, which keeps what the \
              old places have; if the new values are right, raise limits.different",
             more_than(most)
         ),
@@ -89,7 +89,7 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item) -> Failure {
 /// Items are only at their new places, and the last change moved data without a carry. If most are,
 /// the data is still where it was before that change; a few were written meanwhile, or are left.
 pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str) -> Failure {
-    let LastMove { epoch, before, .. } = last;
+    let (told, before) = (last.told(), last.before);
     let items = match new {
         1 => "1 item is only at its new place".to_owned(),
         new => format!("{new} items are only at their new places"),
@@ -108,10 +108,7 @@ pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str
     };
     Failure::new(
         REFUSED,
-        format_args!(
-            "{items}, such as {first}, and {old} at the old ones: epoch {epoch} moved data without \
-             a carry, {what}"
-        ),
+        format_args!("{items}, such as {first}, and {old} at the old ones: {told}, {what}"),
     )
 }
 
@@ -140,11 +137,11 @@ pub fn only_new_in_reverse(from: &Node, to: &Node) -> Fault {
 }
 
 /// The new place has another value that was written later, which verifying would replace.
-pub fn written_later(from: &Node, to: &Node) -> Fault {
+pub fn written_later(from: &Node, to: &Node, also: &str) -> Fault {
     Fault::final_one(format_args!(
         "its new place, node {}, has another value, which may be the newer one, and verifying would \
          replace it: a program that does not follow the carry may write to new places only, or \
-         hosts have read and written there in an earlier change; copy what is right to node {}, or \
+         hosts have read and written there in an earlier change{also}; copy what is right to node {}, or \
          raise limits.different if the values of the old places are right",
         to.name, from.name
     ))
@@ -156,7 +153,7 @@ pub fn lacking_since(doubted: &str, node: &Node, item: &Item) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "the new place lacks {} of node {}, since {doubted} was emptied or replaced while hosts \
+            "the new place lacks {} of node {}, since {doubted} was emptied, replaced or started again while hosts \
              read it: no old copy is removed; if other nodes have copies, name {doubted} in lost, \
              run the carry again, and then replace that node; if not, copy the old copies to it \
              without replacing what is there: they are as old as the step to `new`; limits.absent \
@@ -167,14 +164,14 @@ pub fn lacking_since(doubted: &str, node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// Places that keep the data were emptied or replaced while other copies were removed.
-pub fn replaced_meanwhile(lost: &[String]) -> Failure {
+/// Places that keep the data were emptied or replaced while other copies were removed: those that
+/// `told` names.
+pub fn replaced_meanwhile(told: &str) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "emptied or replaced while other copies were removed: {}: the copies of what is lacking \
-             there are not removed; run the carry again, and it looks for what only they have",
-            lost.join(", ")
+            "{told}: the copies of what is lacking there are not removed; run the carry again, and \
+             it looks for what only they have"
         ),
     )
 }

@@ -12,7 +12,7 @@ use super::journal::{Holdings, Journal};
 use super::kind::Fault;
 use super::protocol::Protocol;
 use super::route::Routes;
-use super::story::Side;
+use super::story::{Lost, Side};
 use crate::exit::{Failure, Result, NO_INPUT};
 
 /// Looks which places that keep the data were emptied or replaced since the last look, and notes
@@ -22,12 +22,12 @@ pub fn replaced(
     routes: &Routes,
     reverse: bool,
     journal: &Journal,
-) -> Result<Vec<String>> {
+) -> Result<Lost> {
     let side = if reverse { Side::Old } else { Side::New };
     let now = look(protocol, routes, side)?;
-    let (nodes, told) = journal.lost(side, &now);
-    journal.note_holdings(side, &now, &nodes)?;
-    Ok(told)
+    let lost = journal.lost(side, &now);
+    journal.note_holdings(side, &now, &lost.nodes)?;
+    Ok(lost)
 }
 
 /// Looks whether old places were emptied or replaced since the last look, before their data is at
@@ -39,15 +39,15 @@ pub fn refuse_emptied_sources(
     most: u64,
 ) -> Result {
     let now = look(protocol, routes, Side::Old)?;
-    let (nodes, told) = journal.lost(Side::Old, &now);
-    if nodes.len() as u64 > most {
+    let lost = journal.lost(Side::Old, &now);
+    if lost.nodes.len() as u64 > most {
         return Err(Failure::new(
             NO_INPUT,
             format_args!(
-                "emptied or replaced since the carry began: {}; nothing was changed; if a node has \
+                "{}; nothing was changed; if a node has \
                  lost its data, name it in lost: then its other copies are the sources, and what \
                  the new places have stays there; if it is right as it is, raise limits.empty",
-                told.join(", ")
+                lost.told("since the carry began")
             ),
         ));
     }

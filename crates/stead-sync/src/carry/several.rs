@@ -212,6 +212,11 @@ impl Kind for Several {
         notes.collect()
     }
 
+    fn differs_also(&self) -> &'static str {
+        let mut others = self.kinds.iter().map(|(_, kind)| kind.differs_also());
+        others.find(|other| !other.is_empty()).unwrap_or_default()
+    }
+
     fn about(&self) -> About {
         About::join(self.kinds.iter().map(|(_, kind)| kind.about()))
     }

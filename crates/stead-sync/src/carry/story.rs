@@ -238,6 +238,28 @@ pub fn holding_line(side: Side, node: &str, holding: &Holding) -> String {
     with_pairs(format!("{side} {}", escaped(node.as_bytes())), holding)
 }
 
+/// What was emptied or replaced since an earlier look.
+#[derive(Default)]
+pub struct Lost {
+    /// The names of the nodes.
+    pub nodes: BTreeSet<String>,
+    /// What it was, such as `node a: its root`.
+    pub parts: Vec<String>,
+    /// Whether a server may only have been started again.
+    pub restarts: bool,
+}
+
+impl Lost {
+    /// Says what may have happened to what: `emptied or replaced WHEN: node a: its root`.
+    pub fn told(&self, when: &str) -> String {
+        let how = match self.restarts {
+            true => "started again, emptied or replaced",
+            false => "emptied or replaced",
+        };
+        format!("{how} {when}: {}", self.parts.join(", "))
+    }
+}
+
 /// Returns the line that says that a node was emptied or replaced.
 pub fn doubt_line(node: &str) -> String {
     format!("doubt {}", escaped(node.as_bytes()))

@@ -179,7 +179,7 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
     report.notes.extend(routes.told_lost());
-    report.notes.extend(noted(Task::Count, &tally, true));
+    report.notes.extend(noted(Task::Count, &tally, true, ""));
     report.notes.extend(empty_nodes(&routes, &tally));
     refuse_tied(&tally)?;
     refuse_uncarried(&tally, &routes, settings)?;

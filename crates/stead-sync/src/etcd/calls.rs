@@ -128,7 +128,7 @@ impl Calls {
             }
             let refused = match asked.send(&bytes[..]) {
                 Ok(answer) if answer.status() == 200 => return Ok(answer.into_body()),
-                Ok(answer) => self.refusal(answer, &key_of(body)),
+                Ok(answer) => self.refusal(answer, &key_of(body), right(method)),
                 Err(error) => Refusal::Away(away(server, &error)),
             };
             match refused {
@@ -159,8 +159,8 @@ impl Calls {
     }
 
     /// Reads why a member did not do what it was asked for. The key is that of the request, or
-    /// empty.
-    fn refusal(&self, mut answer: ureq::http::Response<Body>, key: &str) -> Refusal {
+    /// empty, and the right is what the request needs.
+    fn refusal(&self, mut answer: ureq::http::Response<Body>, key: &str, right: &str) -> Refusal {
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string().unwrap_or_default();
         let told: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
@@ -184,8 +184,28 @@ impl Calls {
                 format_args!("{line}; give --user and --password-file"),
             ));
         }
-        if is(&["permission denied", "authentication failed"]) {
-            return Refusal::Final(Failure::new(PERMISSION, line));
+        let login = self.login.borrow();
+        let user = login.as_ref().map_or("nobody", |(user, _)| user);
+        if is(&["authentication failed"]) {
+            return Refusal::Final(Failure::new(
+                PERMISSION,
+                format_args!("{line}; correct the user {user} or the password"),
+            ));
+        }
+        if is(&["permission denied"]) {
+            let below = key.rsplit_once('/').map_or("", |(below, _)| below);
+            return Refusal::Final(Failure::new(
+                PERMISSION,
+                format_args!(
+                    "{line}; the user {user} needs a role that may {} what is below {below}/: \
+                     `etcdctl role grant-permission ROLE --prefix=true {right} {below}/`; \
+                     docs/sync.md says which rights a host and an operator need",
+                    match right {
+                        "readwrite" => "read and write",
+                        right => right,
+                    }
+                ),
+            ));
         }
         if is(&["database space exceeded"]) {
             return Refusal::Final(Failure::new(IO, format_args!(
@@ -273,7 +293,7 @@ impl Calls {
         let mut answer = match answer {
             Ok(answer) if answer.status() == 200 => answer,
             Ok(answer) => {
-                return match self.refusal(answer, "") {
+                return match self.refusal(answer, "", "read") {
                     Refusal::Final(failure) | Refusal::Away(failure) => Err(failure),
                     Refusal::Token => Err(Failure::new(
                         PERMISSION,
@@ -395,6 +415,15 @@ pub fn unchanged(key: &str, revision: u64) -> Value {
 /// The condition that a key is there.
 pub fn exists(key: &str) -> Value {
     json!({"key": encoded(key.as_bytes()), "target": "CREATE", "result": "GREATER", "create_revision": "0"})
+}
+
+/// Returns the right that a method needs, as etcdctl calls it.
+fn right(method: &str) -> &'static str {
+    match method {
+        "kv/range" | "watch" => "read",
+        "kv/txn" => "readwrite",
+        _ => "write",
+    }
 }
 
 /// Returns the first key that a request names; empty if it names none, as one for a lease.

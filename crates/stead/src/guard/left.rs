@@ -56,6 +56,27 @@ pub struct LastMove {
     pub before: u64,
     /// Whether it was a carry, also one that was reversed.
     pub is_carried: bool,
+    /// Which earlier epoch it took back, with those after it: the first epoch that had moved data
+    /// away from the places that are there again.
+    pub undone: Option<u64>,
+}
+
+impl LastMove {
+    /// Says which epoch moved data without a carry: `epoch 2 moved data without a carry`, and
+    /// whether it was taken back. For a change that was not carried.
+    pub fn told(&self) -> String {
+        let LastMove { epoch, before, .. } = self;
+        match self.undone {
+            None => format!("epoch {epoch} moved data without a carry"),
+            Some(first) if first == *before => {
+                format!("epoch {first} moved data without a carry, and epoch {epoch} took that back")
+            }
+            Some(first) => format!(
+                "epochs {first} to {before} moved data without a carry, and epoch {epoch} took that \
+                 back"
+            ),
+        }
+    }
 }
 
 /// Returns the last change that moved copies, as far as `older` says it: the epochs before
@@ -74,6 +95,7 @@ pub(crate) fn last_move(
                 epoch: after.epoch(),
                 before,
                 is_carried,
+                undone: None,
             }))
         };
         if let Some(carry) = before.carry() {
@@ -84,6 +106,31 @@ pub(crate) fn last_move(
             return moved(before.epoch(), false);
         }
         later = Some(before);
+    }
+    Ok(None)
+}
+
+/// Returns which epoch a change took back that was not carried, with those after it. `older` is
+/// that of [`last_move`]. It is read up to a carry, or up to an epoch with the same places.
+///
+/// Errors: those of [`left_behind`].
+pub(crate) fn undone(
+    last: &LastMove,
+    newest: &Map,
+    older: impl Iterator<Item = Map>,
+) -> Result<Option<u64>> {
+    let mut later = newest.epoch();
+    for map in older {
+        if map.carry().is_some() {
+            break;
+        }
+        if map.epoch() < last.before {
+            let _room = room(&map, newest)?;
+            if Changed::between(&map, newest)?.copied == 0 {
+                return Ok(Some(later));
+            }
+        }
+        later = map.epoch();
     }
     Ok(None)
 }

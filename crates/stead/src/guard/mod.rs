@@ -26,6 +26,6 @@ pub use finding::Finding;
 pub use found::findings;
 pub(crate) use found::room;
 pub use left::LastMove;
-pub(crate) use left::{last_move, left_behind};
+pub(crate) use left::{last_move, left_behind, undone};
 pub use reader::{needs, readable, Need, Release};
 pub use stale::taken_back;

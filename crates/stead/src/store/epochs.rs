@@ -276,7 +276,10 @@ impl Store {
             return self.last_move(&self.from(newest)?);
         }
         let refused = Cell::new(None);
-        let found = guard::last_move(newest, self.earlier(newest, &refused))?;
+        let mut found = guard::last_move(newest, self.earlier(newest, &refused))?;
+        if let Some(last) = found.as_mut().filter(|last| !last.is_carried) {
+            last.undone = guard::undone(last, newest, self.earlier(newest, &refused))?;
+        }
         match refused.take() {
             Some(error) => Err(error),
             None => Ok(found),

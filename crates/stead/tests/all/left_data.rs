@@ -123,6 +123,38 @@ fn the_last_change_that_moved_copies_is_known() {
 }
 
 #[test]
+fn a_change_that_took_another_one_back_is_told_with_that() {
+    let (_directory, store) = store();
+    let told = |map: &Map| {
+        let last = store.last_move(map).unwrap().unwrap();
+        (last.undone, last.told())
+    };
+    apply(&store, "", "a b").unwrap();
+    let moved = apply(&store, "", "a b c").unwrap();
+    let said = "epoch 2 moved data without a carry";
+    assert_eq!(told(&moved), (None, said.to_owned()));
+    let back = store.rollback(1, Some(stead::store::Back::Exact)).unwrap();
+    let said = format!("{said}, and epoch 3 took that back");
+    assert_eq!(told(&back), (Some(2), said.clone()));
+    // what a new carry would take its data from
+    let begun = apply(&store.clone().carrying(true), "", "a b c").unwrap();
+    assert_eq!(told(&begun), (Some(2), said));
+    let reversed = store.carry(&begun, Step::Reverse).unwrap();
+    store.carry(&reversed, Step::Close).unwrap();
+    // of several changes the first one is named
+    let allowing = store.clone().allowing(Allow::parse("leave-data").unwrap());
+    apply(&allowing, "", "a b d").unwrap();
+    let before = apply(&store, "", "a b d e").unwrap().epoch();
+    let back = store.rollback(before - 2, Some(stead::store::Back::Exact));
+    let said = format!(
+        "epochs {} to {before} moved data without a carry, and epoch {} took that back",
+        before - 1,
+        before + 1
+    );
+    assert_eq!(told(&back.unwrap()), (Some(before - 1), said));
+}
+
+#[test]
 fn a_fleet_can_say_that_its_changes_are_carried() {
     let (directory, store) = store();
     apply(&store, CARRIED, "a b").unwrap();

@@ -94,10 +94,13 @@ impl Far {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.stderr(Stdio::piped()).spawn();
         let mut child = child.map_err(|error| {
-            Fault::final_one(format_args!("cannot start {:?}: {error}", self.ssh))
+            self.at(Fault::final_one(format_args!(
+                "cannot start {:?}: {error}",
+                self.ssh
+            )))
         })?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Fault::final_one("ssh has no pipes"));
+            return Err(self.at(Fault::final_one("ssh has no pipes")));
         };
         let mut line = Line {
             child,
@@ -145,16 +148,21 @@ impl Far {
             _ => "",
         };
         Fault {
-            line: format!("{}: no agent answers: {said}{help}", self.host),
+            line: format!(
+                "node {}: {}: no agent answers: {said}{help}",
+                self.hello.node, self.host
+            ),
             passes: ended && code != Some(NO_PROGRAM),
         }
     }
 
+    /// Says at which node and host a fault is.
     fn at(&self, fault: Fault) -> Fault {
-        Fault {
-            line: format!("{}: {}", self.host, fault.line),
-            ..fault
-        }
+        let line = match fault.line.starts_with("node ") {
+            true => fault.line,
+            false => format!("node {}: {}: {}", self.hello.node, self.host, fault.line),
+        };
+        Fault { line, ..fault }
     }
 
     fn line(&self) -> Done<Line> {

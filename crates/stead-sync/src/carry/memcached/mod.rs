@@ -35,11 +35,12 @@ impl Memcached {
     }
 
     fn open(&self, node: &Node) -> Done<Connection> {
-        Connection::open(&node.fill(&self.server)?)
+        Connection::open(&node.fill(&self.server)?).map_err(|fault| fault.at(node))
     }
 
     fn with<T>(&self, node: &Node, work: impl FnOnce(&mut Connection) -> Done<T>) -> Done<T> {
-        self.pool.with(node, || self.open(node), work)
+        let done = self.pool.with(node, || self.open(node), work);
+        done.map_err(|fault| fault.at(node))
     }
 
     fn get(&self, node: &Node, item: &Item) -> Done<Option<Stored>> {
@@ -91,11 +92,13 @@ impl Kind for Memcached {
         let mut out = BufWriter::new(&mut file);
         // a connection of its own: it cannot be used again when the listing is broken off
         let mut connection = self.open(node)?;
-        connection.keys(|key| {
-            let size = key.len() as u8; // a key has at most 250 bytes
-            written = out.write_all(&[size]).and_then(|()| out.write_all(&key));
-            written.is_ok() && !stop.load(Ordering::Relaxed)
-        })?;
+        connection
+            .keys(|key| {
+                let size = key.len() as u8; // a key has at most 250 bytes
+                written = out.write_all(&[size]).and_then(|()| out.write_all(&key));
+                written.is_ok() && !stop.load(Ordering::Relaxed)
+            })
+            .map_err(|fault| fault.at(node))?;
         written.and_then(|()| out.flush()).map_err(lost)?;
         drop(out);
         file.rewind().map_err(lost)?;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::access::Secret;
 use crate::carry::kind::{
     each_or_all, only, About, Added, Compared, Done, Fault, Holding, Item, Kind, Node, Version,
+    OF_PROCESS,
 };
 use crate::carry::names::Names;
 use crate::carry::pool::Pool;
@@ -57,7 +58,8 @@ impl Redis {
             let server = node.fill(&self.server)?;
             Session::open(&server, self.user.as_deref(), self.password.as_ref())
         };
-        self.pool.with(node, open, work)
+        let done = self.pool.with(node, open, work);
+        done.map_err(|fault| fault.at(node))
     }
 
     /// Reads all keys at once. If that fails, reads one key after the other, so that a key that
@@ -143,7 +145,7 @@ impl Kind for Redis {
             Ok((session.check(false)?, session.database(), session.filled()?))
         })?;
         let id = if doubts { id } else { String::new() };
-        let part = filled.contains(&own).then(|| ("its keys".to_owned(), id));
+        let part = filled.contains(&own).then(|| (OF_PROCESS.to_owned(), id));
         Ok(part.into_iter().collect())
     }
 

@@ -69,22 +69,12 @@ impl<D: Database> Sql<D> {
 
     fn open(&self, node: &Node) -> Done<D> {
         let open = || D::open(&node.fill(&self.connection)?, &self.login);
-        open().map_err(|fault| self.at(node, fault))
-    }
-
-    /// Says at which node a fault is: a connection string is not shown, a password may be in it.
-    fn at(&self, node: &Node, fault: Fault) -> Fault {
-        match fault.line.starts_with("node ") {
-            true => fault,
-            false => Fault {
-                line: format!("node {}: {}", node.name, fault.line),
-                ..fault
-            },
-        }
+        // a connection string is not shown, since a password may be in it
+        open().map_err(|fault| fault.at(node))
     }
 
     fn with<T>(&self, node: &Node, work: impl FnOnce(&mut D) -> Done<T>) -> Done<T> {
-        let work = |database: &mut D| work(database).map_err(|fault| self.at(node, fault));
+        let work = |database: &mut D| work(database).map_err(|fault| fault.at(node));
         self.pool.with(node, || self.open(node), work)
     }
 
@@ -340,6 +330,10 @@ impl<D: Database> Kind for Sql<D> {
         found
             .as_ref()
             .map_or_else(Vec::new, |(_, notes)| notes.clone())
+    }
+
+    fn differs_also(&self) -> &'static str {
+        ", or each database computed a value by itself, such as now() in an INSERT"
     }
 
     fn about(&self) -> About {
