@@ -136,7 +136,8 @@ sub servers {
         my $address = $map->attribute( $node, 'address' ) // $node;
         die "node $node needs an attribute `address` with HOST:PORT\n"
           if $address !~ /:/;
-        push @found, $self->{servers}{$address} ||=
+        push @found,
+          $self->{servers}{$address} ||=
           Cache::Memcached::Fast->new(
             { %{ $self->{options} // {} }, servers => [$address] } );
     }

@@ -230,6 +230,24 @@ KNOWN = [
         "it reads the list of the block before it; tests/sync asks carry ahead for such a list",
     ),
     (
+        "docs/operations.md",
+        "A change was applied without --carry",
+        "--scan",
+        "it reads servers at other machines",
+    ),
+    (
+        "docs/operations.md",
+        "A change was applied without --carry",
+        "COPY members FROM",
+        "it copies between servers at other machines",
+    ),
+    (
+        "docs/operations.md",
+        "A change was applied without --carry",
+        "DEL anna",
+        "it deletes at servers at other machines",
+    ),
+    (
         "docs/sync.md",
         "Who gets in",
         "etcdctl role",

@@ -1140,7 +1140,9 @@ def test_after_a_rollback_the_epoch_is_named_that_moved_data(programs, place):
         assert carry.anna.push("--allow", "skip").returncode == 0
         done = carry.run("--dry-run")
         assert (done.returncode, carry.state()) == (69, "old"), done
-        told = "epoch 2 moved data without a carry, and epoch 3 took that back, so these"
+        told = (
+            "epoch 2 moved data without a carry, and epoch 3 took that back, so these"
+        )
         assert told in done.stderr, done.stderr
 
 

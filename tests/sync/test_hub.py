@@ -97,7 +97,9 @@ def test_the_first_push_says_how_many_hosts_wait_for_it(site):
         return
     wait_for(lambda: len(site.status()) == 2, "two hosts to register")
     done = anna.push()
-    told = "this hub has no map, 2 hosts wait for the first one, and epoch 2 would be that"
+    told = (
+        "this hub has no map, 2 hosts wait for the first one, and epoch 2 would be that"
+    )
     assert done.returncode == 69 and told in done.stderr, done
     assert "correct the URL" not in done.stderr, done.stderr
     assert "push with --allow first" in done.stderr, done.stderr
