@@ -319,38 +319,44 @@ def test_the_lines_of_the_page_copy_an_item_back_and_replace_none(
     site = site_of(programs, place, kind)
     own = ListeningRedis if kind == "redis" else KINDS[kind]
     page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
-    block = page.split("```sh\ncp -np nas3/anna")[1].split("```")[0]
-    word = {"redis": "redis-cli", "postgresql": "psql", "mariadb": "mariadb-dump"}
-    line = re.search(rf"^{word[kind]} (.*\\\n|.*\|\n)*.*$", block, re.MULTILINE)[0]
-    with site, ServerCarry(site, own, ["anna", "bob"], ("nas1", "nas3")) as carry:
-        for node in ("nas1", "nas3"):
-            at, ports = carry.roots / node, getattr(carry.kind, "ports", {node: 0})
-            for words, here in {
-                f"redis-cli -h {node}": f"redis-cli -p {ports[node]}",
-                f"MIGRATE {node} 6379": f"MIGRATE 127.0.0.1 {ports[node]}",
-                f"psql -h {node} site": f"psql -v ON_ERROR_STOP=1 -h {at} -U owner postgres",
-                f"mariadb-dump -h {node}": f"mariadb-dump --no-defaults -u root -S {at}/s",
-                " site members": " test members",
-                f"mariadb -h {node} site": f"mariadb --no-defaults -u root -S {at}/s test",
-            }.items():
-                line = line.replace(words, here)
-        assert not re.search(r"(?<!/)nas\d ", line), line
+    word = {"redis": "redis-cli", "postgresql": "psql", "mariadb": "mariadb"}[kind]
+    # of the blocks that copy, that replace and that remove
+    lines = re.findall(rf"^{word}.*(?:(?<=[\\|])\n.*)*", page, re.MULTILINE)
+    lines = [line for line in lines if "anna" in line]
+    assert len(lines) == 3, lines
+    with site, ServerCarry(site, own, ["anna", "bob"], ("old", "new")) as carry:
+
+        def ours(line):
+            for node, address in (("old", "10.0.0.1"), ("new", "10.0.0.3")):
+                at, ports = carry.roots / node, getattr(carry.kind, "ports", {node: 0})
+                for words, here in {
+                    f"redis-cli -h {address}": f"redis-cli -p {ports[node]}",
+                    f"redis-cli -e -h {address}": f"redis-cli -e -p {ports[node]}",
+                    f"MIGRATE {address} 6379": f"MIGRATE 127.0.0.1 {ports[node]}",
+                    f"psql -h {address} -d app": f"psql -h {at} -U owner -d postgres",
+                    f"mariadb-dump -h {address}": f"mariadb-dump --no-defaults -u root -S {at}/s",
+                    f"mariadb -h {address}": f"mariadb --no-defaults -u root -S {at}/s",
+                }.items():
+                    line = line.replace(words, here)
+            line = re.sub(r"\bapp\b", "test", line)
+            assert "10.0.0" not in line, line
+            return line
+
+        copy, replace, remove = map(ours, lines)
         run = lambda line: subprocess.run(line, shell=True, check=False)
         with contextlib.ExitStack() as stack:
             old, new = (
                 stack.enter_context(contextlib.closing(carry.connect(node)))
-                for node in ("nas1", "nas3")
+                for node in ("old", "new")
             )
             new.put("anna", "newer")
             new.put("bob", "of another key")
-            assert run(line).returncode == 0
+            assert run(copy).returncode == 0
             assert (old.get("anna"), old.get("bob")) == ("newer", None)
             old.put("anna", "the newest")
-            run(line)
+            assert run(copy).returncode != 0
             assert old.get("anna") == "the newest"
-            # the control: what the page says about replacing
-            if kind == "postgresql":
-                old.delete("anna")
-            line = line.replace("COPY", "COPY REPLACE") if kind == "redis" else line
-            assert run(line.replace("--insert-ignore", "--replace")).returncode == 0
+            assert run(replace).returncode == 0
             assert (old.get("anna"), new.get("anna")) == ("newer", "newer")
+            assert run(remove).returncode == 0
+            assert (new.get("anna"), new.get("bob")) == (None, "of another key")

@@ -53,6 +53,15 @@ pub const TO_BE_CARRIED_BACK: &str =
 pub const NOT_CARRIED_BACK: &str =
     "readers look in that epoch's places: copy data back, or see rollback --carry";
 
+/// What is said in place of these where stead-rrd routes the data: before a change, and after it.
+const RRD_TO_BE_MOVED: &str =
+    "the router of these RRD files finds each where it is, until `stead-rrd move` has moved it";
+const RRD_NOT_MOVED: &str =
+    "the router reads RRD files where they are: `stead-rrd move DIRECTORY` moves them";
+
+/// The attribute of a node without which stead-rrd refuses a map.
+const RRDCACHED: &str = "rrdcached";
+
 /// The options that choose how a change is shown.
 #[derive(clap::Args)]
 pub struct Show {
@@ -308,6 +317,18 @@ impl Change {
     /// Whether the change that a fleet asks for brings data to other nodes, and no carry does so.
     pub fn is_to_be_carried(&self, report: &Report) -> bool {
         self.fleet.is_some() && self.moves_data(report)
+    }
+
+    /// Returns the last line about data that moves. stead-rrd moves its files itself and takes no
+    /// map with a carry, so a fleet all of whose nodes have an rrdcached is told that.
+    pub fn advice(&self, usual: &'static str) -> &'static str {
+        let mut nodes = self.new.nodes();
+        let is_rrd = nodes.all(|node| node.attributes().any(|(name, _)| name == RRDCACHED));
+        match usual {
+            usual if !is_rrd => usual,
+            NOT_CARRIED | NOT_CARRIED_BACK => RRD_NOT_MOVED,
+            _ => RRD_TO_BE_MOVED,
+        }
     }
 
     /// Returns whether data moves and no carry serves it from its old places meanwhile.

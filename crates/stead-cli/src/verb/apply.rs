@@ -318,7 +318,7 @@ pub fn publish(
     let written = change
         .write(&report, show, out)
         .and_then(|()| match to_be_carried {
-            true => out.line(format_args!("\n{}", told.not_carried)),
+            true => out.line(format_args!("\n{}", change.advice(told.not_carried))),
             false => Ok(()),
         })
         .and_then(|()| out.flush());

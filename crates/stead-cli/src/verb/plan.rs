@@ -126,8 +126,8 @@ fn last(change: &Change, report: &Report, saved: Option<&Path>) -> Option<String
             );
             Some(wrapped(&line, "", "").join("\n"))
         }
-        Some(_) if to_be_carried => Some(SAVED_NOT_CARRIED.to_owned()),
-        None if to_be_carried => Some(TO_BE_CARRIED.to_owned()),
+        Some(_) if to_be_carried => Some(change.advice(SAVED_NOT_CARRIED).to_owned()),
+        None if to_be_carried => Some(change.advice(TO_BE_CARRIED).to_owned()),
         _ => None,
     }
 }

@@ -107,7 +107,8 @@ impl Rollback {
             let report = change.report(&self.show)?;
             change.write(&report, &self.show, out)?;
             if change.moves_data(&report) && !self.show.json() {
-                out.line(format_args!("\n{TO_BE_CARRIED_BACK}"))?;
+                let line = change.advice(TO_BE_CARRIED_BACK);
+                out.line(format_args!("\n{line}"))?;
             }
         } else {
             let told = Told::of(NOT_CARRIED_BACK);

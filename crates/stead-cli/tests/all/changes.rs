@@ -228,6 +228,43 @@ fn plan_writes_nothing_and_says_what_apply_says() {
 }
 
 #[test]
+fn a_fleet_of_rrd_files_is_told_of_its_own_move() {
+    let place = Place::new();
+    let fleet = |nodes: usize, lacking: usize| {
+        let node = |n: usize| {
+            let which = if n < lacking { "address" } else { "rrdcached" };
+            format!("[[node]]\nname = 'r{n}'\nattributes = {{{which} = '10.0.0.{n}:42217'}}\n")
+        };
+        "name = 'rrd'\n".to_owned() + &(0..nodes).map(node).collect::<String>()
+    };
+    place.write("fleet.toml", fleet(2, 0));
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place.write("fleet.toml", fleet(3, 0));
+    let before =
+        "\nthe router of these RRD files finds each where it is, until `stead-rrd move` has \
+                  moved it\n";
+    let after =
+        "\nthe router reads RRD files where they are: `stead-rrd move DIRECTORY` moves them\n";
+    for (words, line) in [
+        (&["plan", "fleet.toml", "m.map"][..], before),
+        (&["plan", "fleet.toml", "m.map", "-o", "p.plan"], before),
+        (&["apply", "fleet.toml", "m.map"], after),
+        (&["rollback", "m.map", "1", "--exact", "--dry-run"], before),
+        (&["rollback", "m.map", "1", "--exact"], after),
+    ] {
+        let said = place.good(words);
+        assert!(said.contains(line) && !said.contains("--carry"), "{said}");
+    }
+    // stead-rrd takes no map in which a node lacks the attribute
+    place.write("fleet.toml", fleet(3, 1));
+    let said = place.good(&["plan", "fleet.toml", "m.map"]);
+    assert!(
+        said.ends_with("to carry the rest, apply --carry\n"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_change_that_moves_data_without_a_carry_is_told_however_it_is_made() {
     let place = Place::with_map();
     place.good(&["plan", "next.toml", "m.map", "-o", "p.plan"]);
