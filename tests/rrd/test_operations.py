@@ -811,5 +811,7 @@ def test_a_port_in_use_is_said(cluster, place):
         code, _, said = stead_rrd(cluster.programs, *command)
     assert (
         code == 74
-        and f"cannot listen on 127.0.0.1:{port}: Address already in use" in said
+        and f"cannot listen on --listen 127.0.0.1:{port}: Address already in use"
+        in said
+        and "see Ports in docs/rrd-reference.md" in said
     ), said

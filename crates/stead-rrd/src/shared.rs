@@ -1,6 +1,6 @@
 //! The state that the router and its backends share.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -143,6 +143,12 @@ impl Shared {
             .pair
             .as_ref()
             .is_none_or(|pair| pair.is_current())
+    }
+
+    /// Notes that a comparison of all copies is whole that began when the address of a backend had
+    /// changed so often.
+    pub fn compared_since(&self, readdressed: u64) {
+        self.compared.fetch_max(readdressed, Relaxed);
     }
 
     /// Returns the layout: where files live.

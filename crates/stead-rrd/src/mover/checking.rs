@@ -38,6 +38,8 @@ impl Mover {
             .map_err(|_| "a check is already running".to_owned())?;
         self.sources()?;
         self.files_rest()?;
+        // a check that continues has compared some files before
+        let readdressed = self.router.shared().readdressed.load(Relaxed);
         let (epoch, continued, pass, files) = {
             let mut passes = lock(&self.checks.passes);
             let old = passes.asked.take().filter(|_| !restart);
@@ -78,8 +80,10 @@ impl Mover {
         );
         tokio::spawn(async move {
             let ends = Ends(Arc::clone(&tell));
-            if let Err(reason) = mover.pass(&course).await {
-                tell.failed(0, reason);
+            match mover.pass(&course).await {
+                Ok(()) if continued.is_none() => mover.router.shared().compared_since(readdressed),
+                Ok(()) => {}
+                Err(reason) => tell.failed(0, reason),
             }
             drop(asked);
             drop(ends);
@@ -101,7 +105,8 @@ impl Mover {
         // a router that was just started has more important things to do
         let mut pause = START;
         let readdressed = || self.router.shared().readdressed.load(Relaxed);
-        let mut seen = readdressed();
+        // a move that goes on after a start may have changed some before
+        let mut seen = 0;
         loop {
             let end = Instant::now() + pause.min(Duration::from_secs(every));
             while Instant::now() < end && readdressed() == seen {
@@ -128,7 +133,7 @@ impl Mover {
             }
             let waits = self.pass(&course).await.err();
             if waits.is_none() {
-                self.router.shared().compared.store(seen, Relaxed);
+                self.router.shared().compared_since(seen);
             }
             *lock(&self.checks.waits) = waits;
         }

@@ -1,6 +1,8 @@
 //! Tests of what goes on by itself, and of what stops it.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::telling::Tell;
 use super::Mover;
@@ -14,8 +16,14 @@ use crate::status::Progress;
 
 /// Returns a router with one backend, which is down, and its mover.
 pub(crate) fn mover(place: &std::path::Path) -> (Arc<Router>, Arc<Mover>) {
-    let fleet = "name = 'rrd'\n[[node]]\nname = 'a'\nattributes = { rrdcached = 'unix:/none' }\n";
-    let fleet = stead::Fleet::parse(fleet, "fleet.toml").unwrap();
+    mover_of(place, "")
+}
+
+/// The same, where the node has these attributes, too.
+fn mover_of(place: &std::path::Path, attributes: &str) -> (Arc<Router>, Arc<Mover>) {
+    let attributes = format!("{{ rrdcached = 'unix:/none'{attributes} }}");
+    let fleet = format!("name = 'rrd'\n[[node]]\nname = 'a'\nattributes = {attributes}\n");
+    let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
     let options = Options::patient();
     let map = stead::build(&fleet, None).unwrap();
     let router = Arc::new(Router::new(map, Arc::new(Memory::default()), options).unwrap());
@@ -54,6 +62,40 @@ async fn a_stop_is_for_the_work_that_is_running() {
     assert!(moving.is_stopped());
     assert_eq!(mover.state.intended().unwrap(), None);
     assert_eq!(*lock(&mover.intended), None);
+}
+
+/// A router that goes on with a move to a map with another address knows of it before the checks
+/// begin.
+#[tokio::test(start_paused = true)]
+async fn an_address_that_has_changed_before_the_checks_begin_is_not_missed() {
+    let place = tempfile::tempdir().unwrap();
+    let (router, mover) = mover(place.path());
+    mover.load_checks(Duration::from_secs(604_800)).unwrap();
+    router.shared().readdressed.store(1, Relaxed);
+    let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
+    // the address is looked for once a second, and the first check waits for a minute
+    let looked = tokio::time::timeout(Duration::from_secs(10), async {
+        while mover.check_status().waits.is_none() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+    // this backend has no agent, so nothing was compared
+    assert_eq!(router.shared().compared.load(Relaxed), 0);
+    checks.abort();
+}
+
+#[tokio::test]
+async fn a_check_that_somebody_has_asked_for_compares_what_has_another_address() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let (router, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    mover.load_checks(Duration::ZERO).unwrap();
+    router.shared().readdressed.store(1, Relaxed);
+    let mut check = mover.start_check(None, true).unwrap();
+    check.wait_for(|check| check.ended).await.unwrap();
+    assert_eq!(router.shared().compared.load(Relaxed), 1);
 }
 
 #[tokio::test]

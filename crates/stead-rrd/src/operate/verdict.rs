@@ -83,6 +83,7 @@ fn of_check(progress: &Progress, check: &Findings) -> (String, u8) {
             "all right copies are equal, but copies at other places may not be removed yet",
             NOT_WELL,
         ),
+        _ if progress.done == 0 => ("there are no files", WELL),
         _ => ("all copies are equal", WELL),
     };
     (text + &summary(progress, verdict), code)
@@ -166,6 +167,16 @@ mod tests {
             code == NOT_WELL && text.contains("may not be removed"),
             "{text}"
         );
+        let none = Progress {
+            ended: true,
+            check: Some(Findings {
+                whole: true,
+                ..Findings::default()
+            }),
+            ..Progress::default()
+        };
+        let text = "check: no file compared, 0 B: there are no files\n";
+        assert_eq!(verdict(&none), (text.to_owned(), WELL));
         // no agent answered, so no file was seen
         let unlisted = Progress {
             reasons: vec!["a1: cannot connect".to_owned()],

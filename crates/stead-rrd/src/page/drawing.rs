@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
-use super::wording::{ago, differ, many, percent, printable};
+use super::wording::{ago, compared, many, percent, printable};
+use crate::passes::Pass;
 use crate::role::Role;
 use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
@@ -290,10 +291,9 @@ impl Status {
             let waits = waits.map_or(String::new(), |why| format!("; waits: {}", printable(why)));
             let _ = writeln!(
                 page,
-                "{CHECK:<LABEL$}in the background for {}: {} compared, {}{waits}",
+                "{CHECK:<LABEL$}in the background for {}: {}{waits}",
                 ago(self.now, slow.began),
-                many(slow.files - slow.skipped.min(slow.files), "file"),
-                differ(slow.differing)
+                of_pass(slow, false)
             );
         }
         match &check.last {
@@ -304,10 +304,9 @@ impl Status {
                 };
                 let _ = writeln!(
                     page,
-                    "{CHECK:<LABEL$}the last one ended {} ago: {} compared, {}{skipped}",
+                    "{CHECK:<LABEL$}the last one ended {} ago: {}{skipped}",
                     ago(self.now, last.ended),
-                    many(last.files - last.skipped.min(last.files), "file"),
-                    differ(last.differing)
+                    of_pass(last, true)
                 );
             }
             None if check.every == 0 && check.asked.is_none() => {
@@ -319,6 +318,12 @@ impl Status {
             None => {}
         }
     }
+}
+
+/// Returns how many files a pass has compared.
+fn of_pass(pass: &Pass, ended: bool) -> String {
+    let count = pass.files.saturating_sub(pass.skipped);
+    compared(count, "", pass.differing, ended)
 }
 
 /// Leaves out columns, and then makes names and addresses narrower, until the table fits. Returns

@@ -1,11 +1,12 @@
-//! Finds what is wrong with a router, the worst first, and says what to do.
+//! Finds what is wrong with a router, the worst first and a cause before what it causes, and says
+//! what to do.
 
 use indicatif::{HumanBytes, HumanCount};
 
 use super::wording::{ago, many, percent, printable};
 use crate::health::Health;
 use crate::role::{Lost, Role};
-use crate::status::{BackendStatus, Status};
+use crate::status::{BackendStatus, LogStatus, PairStatus, Status};
 
 /// A log that has reached this part of its bound is a problem worth waking somebody for.
 const LOG_ALMOST_FULL: f64 = 0.8;
@@ -32,6 +33,11 @@ impl Status {
                 percent(self.exposed.unreachable)
             ));
         }
+        let is_standby = |pair: &PairStatus| pair.role == Role::Standby;
+        if self.pair.as_ref().is_some_and(is_standby) {
+            // a log that takes nothing is why the connection is lost
+            self.problems_of_the_log(&mut problems);
+        }
         self.problems_of_the_pair(&mut problems);
         if self.pair.as_ref().is_some_and(|pair| !pair.serving) {
             if let Some(why) = &self.map_refused {
@@ -42,8 +48,13 @@ impl Status {
             }
             return problems; // it has no backends
         }
+        let cause = self.cause_of_a_full_log();
+        if let Some(cause) = cause {
+            self.problems_of(cause, &mut problems);
+        }
         self.problems_of_the_log(&mut problems);
-        for backend in &self.backends {
+        let is_cause = |backend: &&BackendStatus| cause.is_some_and(|it| it.name == backend.name);
+        for backend in self.backends.iter().filter(|backend| !is_cause(backend)) {
             self.problems_of(backend, &mut problems);
         }
         let journals: Vec<String> = self
@@ -253,6 +264,16 @@ impl Status {
         }
     }
 
+    /// Returns the server that is not up and because of which the log is full, or will be.
+    fn cause_of_a_full_log(&self) -> Option<&BackendStatus> {
+        let log = self.log.as_ref().filter(|log| log.failed.is_none())?;
+        if !is_almost_full(log) {
+            return None; // if it is short of room, then on its disk
+        }
+        let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
+        slowest.filter(|backend| backend.state != Health::Up)
+    }
+
     fn problems_of_the_log(&self, problems: &mut Vec<String>) {
         let Some(log) = &self.log else {
             problems.push(
@@ -268,14 +289,13 @@ impl Status {
                 printable(error)
             ));
         }
-        let part = log.bytes as f64 / log.bound.max(1) as f64;
         if let Some(reason) = &log.short {
             let what = match log.refuses {
                 true => "has no room and refuses writes",
                 false => "has no room for much more, and then refuses writes",
             };
             problems.push(format!("the log {what}: {}", printable(reason)));
-        } else if part >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST {
+        } else if is_almost_full(log) {
             let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
             let slowest = slowest.map_or(String::new(), |backend| {
                 format!(
@@ -287,12 +307,21 @@ impl Status {
             });
             problems.push(format!(
                 "the log is {} full ({} of {}); when it is full, writes are refused{slowest}",
-                percent(part),
+                percent(part_of(log)),
                 HumanBytes(log.bytes),
                 HumanBytes(log.bound)
             ));
         }
     }
+}
+
+/// Returns which part of its bound the log has reached.
+fn part_of(log: &LogStatus) -> f64 {
+    log.bytes as f64 / log.bound.max(1) as f64
+}
+
+fn is_almost_full(log: &LogStatus) -> bool {
+    part_of(log) >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST
 }
 
 /// Returns why the copies of a backend cannot be repaired now.

@@ -226,6 +226,58 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
 }
 
 #[test]
+fn the_cause_of_a_full_log_is_named_before_it() {
+    let problems = |change: Change| {
+        let mut status = sample();
+        (status.backends[1].state, status.backends[2].state) = (Health::Down, Health::Down);
+        status.backends[2].confirmed = 7;
+        change(&mut status);
+        let begins = |problem: String| problem.split(" (").next().unwrap_or_default().to_owned();
+        let mut begun: Vec<String> = status.problems().into_iter().map(begins).collect();
+        begun.iter_mut().for_each(|text| text.truncate(14));
+        begun
+    };
+    let full: Change = |s| {
+        s.log.iter_mut().for_each(|log| {
+            (log.bytes, log.refuses) = (log.bound, true);
+            log.short = Some("the log is full: b1 has confirmed only up to 7".to_owned());
+        });
+    };
+    assert_eq!(
+        problems(full),
+        ["backend b1", "the log has no", "backend a2"]
+    );
+    let almost: Change = |s| s.log.iter_mut().for_each(|log| log.bytes = 900 << 20);
+    assert_eq!(
+        problems(almost),
+        ["backend b1", "the log is 87.", "backend a2"]
+    );
+    // no server is the cause of a full disk
+    let disk: Change = |s| {
+        s.log
+            .iter_mut()
+            .for_each(|log| log.short = Some("the log cannot grow: quota".to_owned()));
+    };
+    assert_eq!(
+        problems(disk),
+        ["the log has no", "backend a2", "backend b1"]
+    );
+    // that of a standby is the cause of a connection that is lost again and again
+    let mut standby = sample();
+    disk(&mut standby);
+    standby.backends.clear();
+    standby.pair = Some(PairStatus {
+        role: Role::Standby,
+        serving: false,
+        connected: false,
+        ..pair()
+    });
+    let found = standby.problems();
+    assert!(found[0].starts_with("the log has no room"), "{found:?}");
+    assert!(found[1].starts_with("the primary "), "{found:?}");
+}
+
+#[test]
 fn a_move_is_shown_and_is_no_trouble() {
     let mut status = sample();
     status.next_epoch = Some(8);
@@ -366,8 +418,41 @@ fn checks_are_shown_with_what_they_have_found() {
 }
 
 #[test]
-fn a_pair_is_well_only_when_the_standby_has_everything() {
-    let pair = PairStatus {
+fn where_no_file_was_compared_none_is_said_to_be_equal() {
+    let mut status = sample();
+    status.check.every = 604_800;
+    status.check.slow = Some(Pass {
+        began: status.now,
+        ..Pass::default()
+    });
+    let line = "\ncheck       in the background for 0 seconds: no file compared yet\n";
+    assert!(status.page().contains(line), "{}", status.page());
+    let (slow, ended) = (status.check.slow.take(), status.now - 60);
+    status.check.last = slow.map(|slow| Pass { ended, ..slow });
+    let line = "\ncheck       the last one ended 60 seconds ago: no file compared\n";
+    assert!(status.page().contains(line), "{}", status.page());
+    let check = |files, failed, ended| Progress {
+        files,
+        failed,
+        ended,
+        check: Some(Findings::default()),
+        ..Progress::default()
+    };
+    for (check, figures) in [
+        (check(0, 0, false), "no file compared yet, 0 B"),
+        (
+            check(9, 0, false),
+            "none of about 9 files compared yet, 0 B",
+        ),
+        (check(2, 2, true), "no file compared, 2 not compared, 0 B"),
+    ] {
+        assert_eq!(check.figures(), figures);
+    }
+}
+
+/// Returns the pair of a primary whose standby has everything.
+fn pair() -> PairStatus {
+    PairStatus {
         role: Role::Primary,
         term: 3,
         peer: "10.0.0.12:42219".to_owned(),
@@ -382,7 +467,12 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         in_sync: true,
         behind: 0,
         discarded: 2,
-    };
+    }
+}
+
+#[test]
+fn a_pair_is_well_only_when_the_standby_has_everything() {
+    let pair = pair();
     let with = |change: fn(&mut PairStatus)| {
         let mut pair = pair.clone();
         change(&mut pair);

@@ -76,16 +76,7 @@ impl Progress {
             true => format!(" of about {}", HumanCount(self.files)),
             false => String::new(),
         };
-        let files = if self.done == 1 && about.is_empty() {
-            "file"
-        } else {
-            "files"
-        };
-        let mut text = format!(
-            "{}{about} {files} compared, {}",
-            HumanCount(self.done),
-            differ(check.differing)
-        );
+        let mut text = compared(self.done, &about, check.differing, self.ended);
         if self.failed > 0 {
             let _ = write!(text, ", {} not compared", HumanCount(self.failed));
         }
@@ -101,8 +92,24 @@ impl Progress {
     }
 }
 
+/// Returns how many files were compared and how many of them differ, in words. `about` says of how
+/// many, where that is known.
+pub(super) fn compared(count: u64, about: &str, differing: u64, ended: bool) -> String {
+    let files = match (count, about) {
+        (0, "") => "no file".to_owned(),
+        (0, about) => format!("none{about} files"),
+        (1, "") => "1 file".to_owned(),
+        (count, about) => format!("{}{about} files", HumanCount(count)),
+    };
+    match (count, differing, ended) {
+        (0, 0, false) => format!("{files} compared yet"),
+        (0, 0, true) => format!("{files} compared"),
+        _ => format!("{files} compared, {}", differ(differing)),
+    }
+}
+
 /// Returns how many differ, in words.
-pub(super) fn differ(count: u64) -> String {
+fn differ(count: u64) -> String {
     match count {
         0 => "none differs".to_owned(),
         1 => "1 differs".to_owned(),

@@ -72,7 +72,10 @@ impl Pair {
             };
             self.lost(error);
             if let Err(error) = self.go_alone() {
-                tracing::error!(%error, "cannot go on alone: {error}");
+                let reason = format!("cannot go on alone: {error}");
+                if lock(&self.repeats).is_new(&reason) {
+                    tracing::error!(%error, "{reason}");
+                }
             }
             tokio::time::sleep(RETRY).await;
         }

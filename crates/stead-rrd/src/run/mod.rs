@@ -3,12 +3,13 @@
 //! Each of these files uses only files to the left of the bar before it:
 //!
 //! ```text
-//! told certificates reporting places | start | give_files refusing routing | serve
+//! told certificates listening | reporting places | start | give_files refusing routing | serve
 //! ```
 
 mod certificates;
 mod claiming;
 mod give_files;
+mod listening;
 mod places;
 mod refusing;
 mod reporting;

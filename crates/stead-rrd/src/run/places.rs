@@ -5,9 +5,10 @@ use std::io;
 
 use clap::ArgMatches;
 
+use super::listening::cannot_listen;
 use crate::client::Allowed;
 use crate::connection::Address;
-use crate::exit::{Failure, IO};
+use crate::exit::Failure;
 use crate::line::Serve;
 use crate::listener::Listener;
 use crate::policy::Policy;
@@ -39,8 +40,7 @@ impl Places {
             policy,
         } in places
         {
-            let failed =
-                |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
+            let failed = |error: io::Error| cannot_listen("--listen", &address, &error);
             let listener = Listener::bind(&address, allowed, policy, serve.public)
                 .await
                 .map_err(failed)?;

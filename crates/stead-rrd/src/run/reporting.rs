@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::listening::cannot_listen_at;
 use crate::control::Control;
 use crate::exit::{Failure, IO};
 use crate::line::Serve;
@@ -22,8 +23,7 @@ pub(super) async fn bind_metrics(serve: &Serve) -> Result<Option<Metrics>, Failu
     let Some(address) = &serve.metrics else {
         return Ok(None);
     };
-    let failed =
-        |error: io::Error| Failure(IO, format!("cannot listen on --metrics {address}: {error}"));
+    let failed = |error: io::Error| cannot_listen_at("--metrics", address, &error);
     let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
     let address = metrics.address().map_err(failed)?;
     tracing::info!(%address, "metrics at http://{address}/metrics");

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use clap::ArgMatches;
 
 use super::certificates;
+use super::listening::cannot_listen;
 use super::places::{self, Place, Places};
 use super::refusing::refuse_until;
 use super::routing::route;
 use super::start::Start;
 use crate::connection::Address;
-use crate::exit::{Failure, IO, USAGE};
+use crate::exit::{Failure, USAGE};
 use crate::line::Serve;
 use crate::log::{Log, Memory};
 use crate::pair::{Facts, Pair, Saved, Standby, Waiting};
@@ -78,7 +79,7 @@ async fn serve_one_of_two(
     saved: Option<Saved>,
 ) -> Result<(), Failure> {
     let listeners = Places::Free(places).bind(&start.serve).await?;
-    let failed = |error| Failure(IO, format!("cannot listen on --pair {own}: {error}"));
+    let failed = |error| cannot_listen("--pair", &own, &error);
     let socket = Socket::bind(&own, start.serve.public).await;
     let socket = socket.map_err(failed)?;
     let saved = saved.unwrap_or_else(|| Saved::new(start.serve.role));
