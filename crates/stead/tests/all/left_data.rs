@@ -137,13 +137,13 @@ fn a_change_that_took_another_one_back_is_told_with_that() {
     let said = format!("{said}, and epoch 3 took that back");
     assert_eq!(told(&back), (Some(2), said.clone()));
     // what a new carry would take its data from
-    let begun = apply(&store.clone().carrying(true), "", "a b c").unwrap();
+    let allowing = |words| store.clone().allowing(Allow::parse(words).unwrap());
+    let begun = apply(&allowing("take-back").carrying(true), "", "a b c").unwrap();
     assert_eq!(told(&begun), (Some(2), said));
     let reversed = store.carry(&begun, Step::Reverse).unwrap();
     store.carry(&reversed, Step::Close).unwrap();
     // of several changes the first one is named
-    let allowing = store.clone().allowing(Allow::parse("leave-data").unwrap());
-    apply(&allowing, "", "a b d").unwrap();
+    apply(&allowing("leave-data"), "", "a b d").unwrap();
     let before = apply(&store, "", "a b d e").unwrap().epoch();
     let back = store.rollback(before - 2, Some(stead::store::Back::Exact));
     let said = format!(
