@@ -500,7 +500,7 @@ class Walk:
         """Runs the guide's own lines of PHP, Perl and Python, each after the lines that
         they need, and counts what they find.
         """
-        servers, (php, perl, python) = self.old[1], self.code()
+        servers, (php, options, perl, python) = self.old[1], self.code()
         key = shared("python")[0]
         programs = {
             "php": [
@@ -528,6 +528,11 @@ class Walk:
                 ),
             ],
         }
+        made = f"require '{EXAMPLES}/cache.php'; {options} echo $cache::class;"
+        assert (
+            rings.output(["php", "-r", made], cwd=self.directory, env=self.env)
+            == b"Cache"
+        )
         for language, program in programs.items():
             self.said[f"snippet, {language}"] = rings.output(
                 program, cwd=self.directory, env=self.env
@@ -535,14 +540,14 @@ class Walk:
 
     @staticmethod
     def code():
-        """The guide's blocks of code: one of PHP, one of Perl, one of Python."""
+        """The guide's blocks of code: two of PHP, one of Perl, one of Python."""
         text = GUIDE.read_text(encoding="utf-8")
         blocks = [
             re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
             for language in LANGUAGES
         ]
-        assert [len(found) for found in blocks] == [1, 1, 1]
-        return [found[0] for found in blocks]
+        assert [len(found) for found in blocks] == [2, 1, 1]
+        return sum(blocks, [])
 
     def hosts(self):
         """A host that has not switched yet writes, and one that has switched reads:
