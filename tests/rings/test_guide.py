@@ -547,7 +547,7 @@ class Walk:
             for language in LANGUAGES
         ]
         assert [len(found) for found in blocks] == [2, 1, 1]
-        return sum(blocks, [])
+        return [block for found in blocks for block in found]
 
     def hosts(self):
         """A host that has not switched yet writes, and one that has switched reads:
