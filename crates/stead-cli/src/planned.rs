@@ -1,6 +1,6 @@
 //! A saved plan in the place of a map: the map that it will make.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
@@ -61,6 +61,10 @@ pub fn made_on(plan: &Map, old: &Map, [map, file]: [&Path; 2]) -> Result {
 /// Returns the map of a saved plan; `None` if the file is none.
 pub fn saved(path: &Path) -> Result<Option<Map>> {
     let mut start = [0; 8];
+    // a pipe would be waited for
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return Ok(None);
+    }
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     match read {
         Ok(()) if SavedPlan::is_one(&start) => Ok(Some(SavedPlan::read(path)?.new)),
