@@ -28,7 +28,7 @@ use crate::text::joined;
 /// fleet dropped its `formerly`, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
-Examples: list the names that move between two epochs; those that a plan would move
+Examples: the names that move between two epochs; those that a plan would move
   stead diff members.map.history/1 members.map --keys < names
   frank<TAB>n1<TAB>n4
   stead plan fleet.toml members.map -o next.plan
