@@ -86,7 +86,8 @@ pub struct Shared {
     pub repairs: Repairs,
     /// How often a backend has got another address.
     pub readdressed: AtomicU64,
-    /// How often that had been when the last comparison of all copies began that is whole.
+    /// The value of `readdressed` at the beginning of the last comparison of all copies that came to
+    /// its end.
     pub compared: AtomicU64,
     /// What clients have suspended.
     pub suspended: Suspended,
@@ -145,8 +146,8 @@ impl Shared {
             .is_none_or(|pair| pair.is_current())
     }
 
-    /// Notes that a comparison of all copies is whole that began when the address of a backend had
-    /// changed so often.
+    /// Notes that a comparison of all copies has come to its end. `readdressed` had this value when
+    /// it began.
     pub fn compared_since(&self, readdressed: u64) {
         self.compared.fetch_max(readdressed, Relaxed);
     }

@@ -242,7 +242,8 @@ impl Pair {
         format!("the standby {peer} does not take the log ({reason}); try again later")
     }
 
-    /// Makes the link one that carries everything. Returns whether that is news.
+    /// Records that the standby is joined, so that it gets everything. Returns whether that should
+    /// be logged.
     pub(super) fn joined(&self) -> bool {
         let mut link = self.link();
         (link.joined, link.synced, link.reason) = (true, false, None);

@@ -135,7 +135,7 @@ impl Standby {
         }
     }
 
-    /// Records that the connection has ended. Returns whether the reason is news.
+    /// Records that the connection has ended. Returns whether the reason should be logged.
     fn left(&self, reason: String) -> bool {
         let mut primary = lock(&self.primary);
         let is_news = primary.repeats.ended(&reason, Instant::now());

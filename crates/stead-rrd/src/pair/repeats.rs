@@ -1,6 +1,6 @@
-//! A connection that is lost again and again, such as one to a standby whose disk is full. Each
-//! reason is logged once until a connection has lasted: otherwise the messages would be full of it,
-//! five times a second.
+//! Decides what is logged of a connection that is lost again and again, such as one to a standby
+//! whose disk is full. Each reason is logged once until a connection has lasted. Otherwise it would
+//! be logged five times a second.
 
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,11 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Beyond this many, reasons have names in them, and each is logged.
+    /// How many reasons are remembered. Further ones are logged each time.
     const MOST: usize = 16;
 
-    /// Whether a reason was not logged yet, with whatever numbers: those of records change all the
-    /// time. Notes it.
+    /// Returns whether a reason was not logged yet, and notes it. Two reasons that differ in their
+    /// digits only are the same: the numbers of records change all the time.
     pub fn is_new(&mut self, reason: &str) -> bool {
         let words: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
         let is_new = !self.said.contains(&words);
@@ -32,13 +32,14 @@ impl Repeats {
         is_new
     }
 
-    /// A connection is joined. Returns whether that is news.
+    /// Notes that a connection is joined. Returns whether that should be logged.
     pub fn joined(&mut self, now: Instant) -> bool {
         self.joined = Some(now);
         !self.brief
     }
 
-    /// The connection has ended, or could not be made. Returns whether the reason is news.
+    /// Notes that the connection has ended, or could not be made. Returns whether the reason should
+    /// be logged.
     pub fn ended(&mut self, reason: &str, now: Instant) -> bool {
         self.lasts(now);
         if self

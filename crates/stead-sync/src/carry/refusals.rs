@@ -27,7 +27,8 @@ pub fn too_many_differ(most: u64, first: &str, also: &str) -> Failure {
         format_args!(
             "{} another value at their new places, such as {first}: nothing was removed, and hosts \
              still write both places; a program that does not follow the map may write to the old \
-             places only{also}: find it, and go back with `stead-sync carry reverse`, which keeps what the \
+             places only{also}: find it, and go back with `stead-sync carry reverse`, which keeps \
+             what the \
              old places have; if the new values are right, raise limits.different",
             more_than(most)
         ),
@@ -141,7 +142,8 @@ pub fn written_later(from: &Node, to: &Node, also: &str) -> Fault {
     Fault::final_one(format_args!(
         "its new place, node {}, has another value, which may be the newer one, and verifying would \
          replace it: a program that does not follow the carry may write to new places only, or \
-         hosts have read and written there in an earlier change{also}; copy what is right to node {}, or \
+         hosts have read and written there in an earlier change{also}; copy what is right to node \
+         {}, or \
          raise limits.different if the values of the old places are right",
         to.name, from.name
     ))
@@ -153,7 +155,8 @@ pub fn lacking_since(doubted: &str, node: &Node, item: &Item) -> Failure {
     Failure::new(
         REFUSED,
         format_args!(
-            "the new place lacks {} of node {}, since {doubted} was emptied, replaced or started again while hosts \
+            "the new place lacks {} of node {}, since {doubted} was emptied, replaced or started \
+             again while hosts \
              read it: no old copy is removed; if other nodes have copies, name {doubted} in lost, \
              run the carry again, and then replace that node; if not, copy the old copies to it \
              without replacing what is there: they are as old as the step to `new`; limits.absent \
