@@ -86,8 +86,7 @@ pub struct Shared {
     pub repairs: Repairs,
     /// How often a backend has got another address.
     pub readdressed: AtomicU64,
-    /// The value of `readdressed` at the beginning of the last comparison of all copies that came to
-    /// its end.
+    /// The value of `readdressed` when the last whole comparison of all copies began.
     pub compared: AtomicU64,
     /// What clients have suspended.
     pub suspended: Suspended,
