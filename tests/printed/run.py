@@ -165,7 +165,7 @@ KNOWN = [
     ),
     (
         "docs/carry.md",
-        "How an item is copied",
+        "Verifying again",
         "# with absent =",
         "it needs a carry that has stopped, and items that are lost",
     ),
