@@ -1,7 +1,8 @@
 //! `stead report MAP`: a page about a map, or about a change, that a browser shows.
 
-use std::fs::File;
+use std::fs::{self, File, FileType};
 use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -75,9 +76,12 @@ fn is_standard_output(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Fails if there is a file of this name that is no report: it may be the map.
+/// Fails if there is a file of this name that is no report: it may be the map. A pipe has nothing
+/// to lose, and is not read: whoever reads its other end would not get the page.
 fn must_be_ours(path: &Path) -> Result {
-    if is_standard_output(path) {
+    let is_pipe = |kind: FileType| kind.is_fifo() || kind.is_char_device();
+    if is_standard_output(path) || fs::metadata(path).is_ok_and(|found| is_pipe(found.file_type()))
+    {
         return Ok(());
     }
     let mut start = Vec::new();

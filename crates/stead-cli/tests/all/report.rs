@@ -100,6 +100,26 @@ fn a_file_that_is_no_report_is_not_replaced() {
 }
 
 #[test]
+fn a_pipe_gets_the_page() {
+    let place = Place::with_map();
+    let pipe = place.file("pipe");
+    assert!(Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap()
+        .success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read(pipe).unwrap()
+    });
+    place.good(&["report", "m.map", "-o", "pipe"]);
+    let page = reader.join().unwrap();
+    assert_eq!(page, place.good(&["report", "m.map", "-o", "-"]).as_bytes());
+    assert!(!fs::metadata(pipe).unwrap().is_file());
+    place.good(&["report", "m.map", "-o", "/dev/null"]);
+}
+
+#[test]
 fn mistakes_are_one_line_and_leave_no_file() {
     let place = Place::with_map();
     place.write("other.toml", "name = \"other\"\n[[node]]\nname = \"a\"\n");
