@@ -138,7 +138,7 @@ impl Standby {
     /// Records that the connection has ended. Returns whether the reason should be logged.
     fn left(&self, reason: String) -> bool {
         let mut primary = lock(&self.primary);
-        let is_news = primary.repeats.ended(&reason, Instant::now());
+        let is_news = primary.repeats.ended(&reason, tokio::time::Instant::now());
         if std::mem::replace(&mut primary.joined, false) {
             primary.since = match primary.repeats.is_brief() {
                 true => primary.away,
@@ -165,7 +165,7 @@ impl Standby {
             let mut primary = lock(&self.primary);
             primary.away = primary.since;
             (primary.joined, primary.since, primary.reason) = (true, now(), None);
-            primary.repeats.joined(Instant::now())
+            primary.repeats.joined(tokio::time::Instant::now())
         };
         if is_news {
             tracing::info!(
@@ -177,7 +177,7 @@ impl Standby {
         }
         let lasting = async {
             tokio::time::sleep(LASTING).await;
-            if lock(&self.primary).repeats.lasts(Instant::now()) {
+            if lock(&self.primary).repeats.lasts(tokio::time::Instant::now()) {
                 tracing::info!("the primary is joined again in {}", hello.term);
             }
             std::future::pending().await
