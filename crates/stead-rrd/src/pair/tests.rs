@@ -385,18 +385,19 @@ async fn a_standby_tells_of_a_map_that_it_could_not_take_up() {
         standby.look_at(&path)
     };
     // before the primary has sent its state, nothing can be compared
-    assert_eq!(told(first.bytes()), None);
+    assert_eq!(told(first.bytes()), Ok(None));
     standby.state.settle_on(&first).unwrap();
     standby.state.move_to(&second).unwrap();
-    assert_eq!([told(second.bytes()), told(third.bytes())], [None, None]);
-    let old = told(first.bytes()).unwrap();
+    assert_eq!(told(second.bytes()), Ok(None));
+    assert_eq!(told(third.bytes()), Ok(Some(3)));
+    let old = told(first.bytes()).unwrap_err();
     assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
-    let foreign = told(build("other", &["a"], None).bytes()).unwrap();
+    let foreign = told(build("other", &["a"], None).bytes()).unwrap_err();
     assert!(foreign.contains("other"), "{foreign}");
-    let damaged = told(&first.bytes()[..100]).unwrap();
+    let damaged = told(&first.bytes()[..100]).unwrap_err();
     assert!(damaged.contains("rrd.map"), "{damaged}");
     std::fs::remove_file(&path).unwrap();
-    let away = standby.look_at(&path).unwrap();
+    let away = standby.look_at(&path).unwrap_err();
     assert!(away.contains("rrd.map"), "{away}");
 
     std::fs::write(&path, first.bytes()).unwrap();
@@ -410,5 +411,33 @@ async fn a_standby_tells_of_a_map_that_it_could_not_take_up() {
     while problems().await.contains("could not be taken up") {
         tokio::task::yield_now().await;
     }
+    // this one can be taken up when the files have moved
+    assert_eq!(standby.status().await.waiting_epoch, None);
+    std::fs::write(&path, third.bytes()).unwrap();
+    while standby.status().await.waiting_epoch != Some(3) {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(&path, second.bytes()).unwrap();
+    while standby.status().await.waiting_epoch.is_some() {
+        tokio::task::yield_now().await;
+    }
     watching.abort();
+}
+
+/// An ordinary reconnect: the standby has heard why the connection was lost, and the primary comes
+/// again.
+#[tokio::test]
+async fn a_standby_keeps_the_reason_until_the_primary_is_joined_again() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let reason = || lock(&standby.primary).reason.clone();
+    standby.left("the cable was pulled".to_owned());
+    standby.replaced();
+    assert_eq!(reason().as_deref(), Some("the cable was pulled"));
+    // nobody has heard of the end of this one
+    lock(&standby.primary).joined = true;
+    lock(&standby.primary).reason = None;
+    standby.replaced();
+    assert_eq!(reason().as_deref(), Some("the primary has connected again"));
+    assert!(!lock(&standby.primary).joined);
 }
