@@ -56,8 +56,9 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
         &serve.map,
     ));
     epochs.resume()?;
+    let loaded = router.load_repairs(&state);
+    loaded.map_err(|error| Failure(IO, error.to_string()))?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
-    mover.load_repairs().map_err(|line| Failure(IO, line))?;
     mover.load_move().map_err(|line| Failure(IO, line))?;
     let every = Duration::from_secs_f64(serve.check_every * 86400.0);
     mover.load_checks(every).map_err(|line| Failure(IO, line))?;
