@@ -644,7 +644,9 @@ def test_another_address_of_a_server_lets_all_copies_be_compared(filled, is_kill
     before = status(filled)[0]["epoch"]
     filled.publish()
     if is_killed:
-        wait_for(lambda: status(filled)[0]["epoch"] > before, "the router to take it up")
+        wait_for(
+            lambda: status(filled)[0]["epoch"] > before, "the router to take it up"
+        )
         filled.stop_router(signal.SIGKILL)
         filled.start_router("--check-rate", "64")
     for name in holes:

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::certificates;
 use super::claiming::Claiming;
+use super::first::tell_of_first_start;
 use super::places::Places;
 use super::reporting::{bind_control, bind_metrics};
 use super::start::Start;
@@ -41,6 +42,7 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     let first = settled.is_none();
     if first {
         is_newest(&serve, &map)?;
+        tell_of_first_start(&serve.state, &serve.map, &map);
     }
     let router = Router::new(settled.unwrap_or(map), log, options)
         .map(Arc::new)
