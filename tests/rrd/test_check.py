@@ -628,10 +628,11 @@ def test_the_check_in_the_background_finds_and_repairs(filled):
     wait_for(lambda: ended(now), "it to go on")
 
 
-def test_another_address_of_a_server_lets_all_copies_be_compared(filled):
-    """The disk there may be one of an earlier time."""
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_another_address_of_a_server_lets_all_copies_be_compared(filled, is_killed):
+    """The disk there may be one of an earlier time. That is known after a restart, too."""
     filled.stop_router()
-    filled.start_router("--check-rate", "64")
+    filled.start_router(*("--check-rate", "64"), *("--check-every", "0") * is_killed)
     assert check(filled)[0] == 0
     holes = names()[:2]
     for name in holes:
@@ -640,7 +641,14 @@ def test_another_address_of_a_server_lets_all_copies_be_compared(filled):
     moved.stop()
     moved.address = moved.reached = f"unix:{moved.directory}/moved"
     moved.start()
+    before = status(filled)[0]["epoch"]
     filled.publish()
+    if is_killed:
+        wait_for(
+            lambda: status(filled)[0]["epoch"] > before, "the router to take it up"
+        )
+        filled.stop_router(signal.SIGKILL)
+        filled.start_router("--check-rate", "64")
     for name in holes:
         wait_for(
             lambda name=name: len(set(dumps(filled, name).values())) == 1,

@@ -296,6 +296,34 @@ def test_a_primary_alone_goes_on_alone_after_a_restart_and_joins_again(
     assert judged(pair, [load], record_property, "alone, restarted, joined") == (0, 0)
 
 
+def test_a_standby_that_comes_for_moments_only_does_not_keep_clients_waiting(
+    pair_that, record_property
+):
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    is_alone = lambda: pair.a.status()["pair"]["alone"] is not None
+    # the connection has lasted
+    time.sleep(11)
+    with Load(pair.a, files_of("a")) as load:
+        load.more(100, "updates")
+        found = []
+        for _ in range(12):
+            pair.b.kill()
+            time.sleep(0.5)
+            pair.b.start()
+            pair.a.is_so("joined for a moment", connected=True)
+            time.sleep(0.5)
+            found.append((is_alone(), load.count()))
+        # in its third moment at the latest, clients do not wait for it any more
+        alone = [count for is_alone, count in found if is_alone]
+        assert len(alone) >= 6, found
+        load.more(300, "updates while the standby comes and goes")
+        pair.a.is_so("not alone", alone=None, in_sync=True)
+        pair.b.is_so("in sync", in_sync=True, connected=True)
+        load.more(100, "updates with the standby")
+    assert judged(pair, [load], record_property, "B comes and goes") == (0, 0)
+
+
 def run_status(router):
     return subprocess.run(
         [router.pair.programs["stead-rrd"], "status", router.state],

@@ -118,6 +118,29 @@ def test_a_router_begins_a_new_log_when_the_damaged_one_is_moved_away(cluster):
     assert done.returncode == 0, done
 
 
+def test_an_empty_state_is_told_and_doubted_where_files_have_been_moved(cluster):
+    """A mount that is missing looks like a first start."""
+    first = (
+        "is empty, so files are taken to be where epoch 1 places them, and a log begins"
+    )
+    assert len(cluster.router_said(first)) == 1
+    cluster.stop_router()
+    fleet = cluster.place / "fleet.toml"
+    fleet.write_text(fleet.read_text().replace('"a1"\n', '"a1"\nweight = 3\n'))
+    apply = [cluster.programs["stead"], "apply", fleet, cluster.map]
+    subprocess.run(apply, check=True, stdout=subprocess.DEVNULL)
+    # one that has a state knows where its files are
+    cluster.start_router()
+    assert not cluster.router_said("is empty")
+    cluster.stop_router()
+    cluster.state.rename(cluster.place / "away")
+    cluster.start_router()
+    doubt = (
+        "epoch 2 moved files away from the places of epoch 1: if a router has served"
+    )
+    assert len(cluster.router_said(doubt)) == 1, cluster.router_said("is empty.*")
+
+
 def test_two_routers_with_different_bases_are_no_pair(programs, place):
     """After a promotion, clients of the one would find no file of the other."""
     with Pair(programs, place) as pair:

@@ -94,7 +94,8 @@ impl Epochs {
         self.enter(placement, moved).map_err(failed)
     }
 
-    /// Takes up a map. Blocks while it writes.
+    /// Takes up a map. Blocks while it writes. Which backends have another address is on disk before
+    /// the map is: otherwise, after a crash between the two, nobody would compare them.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
         let _looking = lock(&self.looking);
         let meaning = {
@@ -111,6 +112,7 @@ impl Epochs {
         }
         if meaning == Meaning::Settles {
             let placement = self.router.backends.place(map)?;
+            self.made(self.router.store_repairs(&self.state))?;
             self.made(self.state.settle_on(placement.map()))?;
             let ids = placement.all().to_vec();
             self.router.shared().layout_mut().replace(placement);
@@ -121,6 +123,7 @@ impl Epochs {
             return Ok(Adopted::Settled);
         }
         let placement = self.router.backends.place(map)?;
+        self.made(self.router.store_repairs(&self.state))?;
         self.made(self.state.move_to(placement.map()))?;
         self.enter(placement, Default::default())?;
         Ok(Adopted::Target)

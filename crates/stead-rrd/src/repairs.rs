@@ -3,14 +3,17 @@
 //! An entry stays until it is done. The queue is kept on disk, and no position in the log is
 //! confirmed before the entries that its records have caused are there. So after a crash, an entry
 //! is either in the queue or found again when the log is replayed.
+//!
+//! A backend whose address has changed is in the queue as a whole, until all copies have been
+//! compared: those at the new address may be older than what the log has.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::layout::BackendId;
+use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
 
 /// The most entries. The others are found again by comparing the lists of all files.
@@ -36,6 +39,8 @@ pub enum Need {
 #[derive(Default)]
 pub struct Repairs {
     queue: Mutex<Queue>,
+    /// held while the queue is stored, so that no older one replaces it
+    storing: Mutex<()>,
     /// Notified when there is one more entry.
     pub bell: Notify,
     /// Notified when the queue has to be stored.
@@ -45,6 +50,10 @@ pub struct Repairs {
 #[derive(Default)]
 struct Queue {
     entries: BTreeMap<(Vec<u8>, BackendId), Entry>,
+    /// how often a backend has got another address
+    addresses: u64,
+    /// the backends that were not compared since, and which of these changes was their last one
+    uncompared: BTreeMap<BackendId, u64>,
     /// counts the changes
     version: u64,
     /// the version that is on disk
@@ -87,6 +96,17 @@ pub struct Due {
 
 /// An entry as it is stored: the file, the backend of the copy, and what is wrong with it.
 pub type Listed = (Vec<u8>, BackendId, Need);
+
+/// A queue that is not on disk yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstored {
+    /// Its version.
+    pub version: u64,
+    /// All entries.
+    pub entries: Vec<Listed>,
+    /// The backends that were not compared since their address changed.
+    pub uncompared: Vec<BackendId>,
+}
 
 /// The entries of one backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -272,6 +292,44 @@ impl Repairs {
         entry.tries > 1
     }
 
+    /// Notes that a backend has got another address.
+    pub fn readdressed(&self, place: BackendId) {
+        let mut queue = lock(&self.queue);
+        queue.addresses += 1;
+        let number = queue.addresses;
+        queue.uncompared.insert(place, number);
+        queue.version += 1;
+        self.changed.notify_one();
+    }
+
+    /// Returns how often a backend has got another address.
+    pub fn addresses(&self) -> u64 {
+        lock(&self.queue).addresses
+    }
+
+    /// Notes that a comparison of all copies has come to its end. So often had a backend got
+    /// another address when it began.
+    pub fn compared(&self, addresses: u64) {
+        let mut queue = lock(&self.queue);
+        let before = queue.uncompared.len();
+        queue.uncompared.retain(|_, number| *number > addresses);
+        if queue.uncompared.len() < before {
+            queue.version += 1;
+            self.changed.notify_one();
+        }
+    }
+
+    /// Returns which of these copies of a file may lack values: those in the queue, and those at a
+    /// backend that was not compared since its address changed.
+    pub fn doubtful(&self, name: &[u8], places: impl Iterator<Item = BackendId>) -> Copies {
+        let queue = lock(&self.queue);
+        let has_entries = !queue.entries.is_empty();
+        let queued = |place| has_entries && queue.entries.contains_key(&(name.to_vec(), place));
+        places
+            .filter(|place| queue.uncompared.contains_key(place) || queued(*place))
+            .collect()
+    }
+
     /// Returns whether this copy is in the queue.
     pub fn has(&self, name: &[u8], place: BackendId) -> bool {
         lock(&self.queue)
@@ -333,12 +391,21 @@ impl Repairs {
         lock(&self.queue).stored >= version
     }
 
-    /// Returns all entries with their version, or `None` if they are on disk.
-    pub fn unstored(&self) -> Option<(u64, Vec<Listed>)> {
+    /// Returns what has to be stored, or `None` if it is on disk.
+    pub fn unstored(&self) -> Option<Unstored> {
         let queue = lock(&self.queue);
         let entries = queue.entries.iter();
         let all = entries.map(|((name, place), entry)| (name.clone(), *place, entry.need));
-        (queue.stored < queue.version).then(|| (queue.version, all.collect()))
+        (queue.stored < queue.version).then(|| Unstored {
+            version: queue.version,
+            entries: all.collect(),
+            uncompared: queue.uncompared.keys().copied().collect(),
+        })
+    }
+
+    /// Waits until nobody else stores the queue. Nobody does until what is returned is dropped.
+    pub fn storing(&self) -> MutexGuard<'_, ()> {
+        lock(&self.storing)
     }
 
     /// Records that this version is on disk.
@@ -407,11 +474,38 @@ mod tests {
         let repairs = Repairs::default();
         assert!(repairs.unstored().is_none() && repairs.is_stored(repairs.version()));
         repairs.add(b"a", 1, Need::Doubtful);
-        let (version, entries) = repairs.unstored().unwrap();
+        let Unstored {
+            version, entries, ..
+        } = repairs.unstored().unwrap();
         assert_eq!(entries, [(b"a".to_vec(), 1, Need::Doubtful)]);
         repairs.add(b"b", 1, Need::Missing);
         repairs.stored(version);
         assert!(repairs.is_stored(version) && !repairs.is_stored(repairs.version()));
+    }
+
+    #[test]
+    fn a_backend_with_another_address_is_doubted_until_all_is_compared() {
+        let repairs = Repairs::default();
+        let doubtful = || repairs.doubtful(b"a", 1..=3).to_vec();
+        let unstored = || {
+            let found = repairs.unstored()?;
+            repairs.stored(found.version);
+            Some(found.uncompared)
+        };
+        repairs.readdressed(1);
+        repairs.add(b"a", 3, Need::Doubtful);
+        repairs.add(b"b", 2, Need::Doubtful);
+        assert_eq!((doubtful(), unstored()), (vec![1, 3], Some(vec![1])));
+        let began = repairs.addresses();
+        // these changes are too late for the comparison that goes on
+        repairs.readdressed(2);
+        repairs.readdressed(1);
+        repairs.compared(began);
+        assert_eq!((doubtful(), unstored()), (vec![1, 2, 3], Some(vec![1, 2])));
+        repairs.compared(began);
+        assert_eq!(unstored(), None);
+        repairs.compared(repairs.addresses());
+        assert_eq!((doubtful(), unstored()), (vec![3], Some(vec![])));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The state that the router and its backends share.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -84,10 +84,6 @@ pub struct Shared {
     pub tally: Arc<Tally>,
     /// Copies that have to be repaired.
     pub repairs: Repairs,
-    /// How often a backend has got another address.
-    pub readdressed: AtomicU64,
-    /// The value of `readdressed` when the last whole comparison of all copies began.
-    pub compared: AtomicU64,
     /// What clients have suspended.
     pub suspended: Suspended,
     /// What is known of files: how their updates must look.
@@ -107,8 +103,6 @@ impl Shared {
             offered,
             tally: Arc::default(),
             repairs: Repairs::default(),
-            readdressed: AtomicU64::new(0),
-            compared: AtomicU64::new(0),
             suspended: Suspended::default(),
             known: Known::default(),
             layout: RwLock::new(layout),
@@ -143,12 +137,6 @@ impl Shared {
             .pair
             .as_ref()
             .is_none_or(|pair| pair.is_current())
-    }
-
-    /// Notes that a comparison of all copies has come to its end. `readdressed` had this value when
-    /// it began.
-    pub fn compared_since(&self, readdressed: u64) {
-        self.compared.fetch_max(readdressed, Relaxed);
     }
 
     /// Returns the layout: where files live.

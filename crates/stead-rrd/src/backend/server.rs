@@ -43,8 +43,6 @@ pub struct Backend {
     pub(super) counters: Counters,
     /// how many reads wait for an answer longer than is usual
     overdue: AtomicU64,
-    /// which change of an address, of those of all backends, was the last one here; 0 is none
-    readdressed: AtomicU64,
 }
 
 /// A read that waits for an answer longer than is usual, until it is dropped.
@@ -90,7 +88,6 @@ impl Backend {
             came_up,
             counters: Counters::default(),
             overdue: AtomicU64::new(0),
-            readdressed: AtomicU64::new(0),
         }
     }
 
@@ -148,18 +145,10 @@ impl Backend {
         let mut standing = self.standing();
         if standing.access.address != access.address {
             standing.broken = Some("its address has changed".to_owned());
-            let number = self.shared.readdressed.fetch_add(1, Ordering::Relaxed) + 1;
-            self.readdressed.store(number, Ordering::Relaxed);
+            self.shared.repairs.readdressed(self.id);
             self.wake.notify_one();
         }
         standing.access = access;
-    }
-
-    /// Returns whether the copies here may be older than what the log has: the address has changed,
-    /// and not all copies have been compared since.
-    pub fn is_uncompared(&self) -> bool {
-        let compared = self.shared.compared.load(Ordering::Relaxed);
-        self.readdressed.load(Ordering::Relaxed) > compared
     }
 
     /// Returns what the backend can do now.

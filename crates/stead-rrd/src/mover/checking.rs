@@ -39,7 +39,7 @@ impl Mover {
         self.sources()?;
         self.files_rest()?;
         // a check that continues has compared some files before
-        let readdressed = self.router.shared().readdressed.load(Relaxed);
+        let addresses = self.router.shared().repairs.addresses();
         let (epoch, continued, pass, files) = {
             let mut passes = lock(&self.checks.passes);
             let old = passes.asked.take().filter(|_| !restart);
@@ -81,7 +81,7 @@ impl Mover {
         tokio::spawn(async move {
             let ends = Ends(Arc::clone(&tell));
             match mover.pass(&course).await {
-                Ok(()) if continued.is_none() => mover.router.shared().compared_since(readdressed),
+                Ok(()) if continued.is_none() => mover.router.shared().repairs.compared(addresses),
                 Ok(()) => {}
                 Err(reason) => tell.failed(0, reason),
             }
@@ -104,20 +104,22 @@ impl Mover {
         };
         // a router that was just started has more important things to do
         let mut pause = START;
-        let readdressed = || self.router.shared().readdressed.load(Relaxed);
-        // a move that goes on after a start may have changed some before
+        let repairs = &self.router.shared().repairs;
+        // A move that goes on after a start may have changed some before, and a backend may not have
+        // been compared since a change in an earlier run. Of that one it is not known whether it was
+        // before the pass that goes on, so the pass begins anew.
         let mut seen = 0;
         loop {
             let end = Instant::now() + pause.min(Duration::from_secs(every));
-            while Instant::now() < end && readdressed() == seen {
+            while Instant::now() < end && repairs.addresses() == seen {
                 tokio::time::sleep(LOOK.min(end.saturating_duration_since(Instant::now()))).await;
             }
             pause = PAUSE;
             {
                 let mut passes = lock(&self.checks.passes);
                 let last = passes.last.as_ref().map(|last| last.began + every);
-                if readdressed() != seen {
-                    seen = readdressed();
+                if repairs.addresses() != seen {
+                    seen = repairs.addresses();
                     passes.slow = None;
                     tracing::info!(
                         "a backend has another address, and the copies there may be older: all \
@@ -133,7 +135,7 @@ impl Mover {
             }
             let waits = self.pass(&course).await.err();
             if waits.is_none() {
-                self.router.shared().compared_since(seen);
+                repairs.compared(seen);
             }
             *lock(&self.checks.waits) = waits;
         }

@@ -198,43 +198,19 @@ impl Mover {
         }
     }
 
-    /// Takes up the repair queue of the last run.
-    pub fn load_repairs(&self) -> Result<(), String> {
-        let entries = self.state.repairs().map_err(|error| error.to_string())?;
-        let backends = self.router.backends.all();
-        let repairs = &self.router.shared().repairs;
-        for (backend, need, name) in entries {
-            let found = backends
-                .iter()
-                .find(|other| other.name().as_bytes() == backend);
-            if let Some((backend, need)) = found.zip(Need::named(&need)) {
-                repairs.add(&name, backend.id(), need);
-            }
-        }
-        repairs.stored(repairs.version());
-        Ok(())
-    }
-
     /// Stores the repair queue whenever it has changed, at most once a second. Never returns.
     pub async fn store_repairs(self: Arc<Self>) {
         let shared = Arc::clone(self.router.shared());
         let mut failing = false;
         loop {
-            let Some((version, entries)) = shared.repairs.unstored() else {
+            if shared.repairs.is_stored(shared.repairs.version()) {
                 shared.repairs.changed.notified().await;
                 continue;
-            };
-            let entries = entries.into_iter().map(|(name, place, need)| {
-                let backend = self.router.backends.get(place);
-                let need = need.word().as_bytes().to_vec();
-                (backend.name().as_bytes().to_vec(), need, name)
-            });
-            let entries: Vec<_> = entries.collect();
-            match self.state.store_repairs(entries).await {
-                Ok(()) => {
-                    shared.repairs.stored(version);
-                    failing = false;
-                }
+            }
+            let (router, state) = (Arc::clone(&self.router), Arc::clone(&self.state));
+            let stored = tokio::task::spawn_blocking(move || router.store_repairs(&state)).await;
+            match stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+                Ok(()) => failing = false,
                 Err(error) if !failing => {
                     failing = true;
                     tracing::error!(%error, "the repair queue cannot be stored, so the log keeps \

@@ -1,17 +1,16 @@
 //! Tests of what goes on by itself, and of what stops it.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::telling::Tell;
 use super::Mover;
-use crate::epochs::Epochs;
+use crate::epochs::{Adopted, Epochs};
 use crate::lock::lock;
 use crate::log::Memory;
 use crate::router::Router;
 use crate::shared::Options;
-use crate::state::{Intended, StateDir};
+use crate::state::{Change, Intended, Mirror, StateDir};
 use crate::status::Progress;
 
 /// Returns a router with one backend, which is down, and its mover.
@@ -24,11 +23,15 @@ fn mover_of(place: &std::path::Path, attributes: &str) -> (Arc<Router>, Arc<Move
     let attributes = format!("{{ rrdcached = 'unix:/none'{attributes} }}");
     let fleet = format!("name = 'rrd'\n[[node]]\nname = 'a'\nattributes = {attributes}\n");
     let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
-    let options = Options::patient();
     let map = stead::build(&fleet, None).unwrap();
+    mover_by(map, Arc::new(StateDir::open(place).unwrap()))
+}
+
+/// The same, by this map and in this directory.
+fn mover_by(map: stead::Map, state: Arc<StateDir>) -> (Arc<Router>, Arc<Mover>) {
+    let options = Options::patient();
     let router = Arc::new(Router::new(map, Arc::new(Memory::default()), options).unwrap());
-    let state = Arc::new(StateDir::open(place).unwrap());
-    let map = place.join("no.map");
+    let map = state.dir().join("no.map");
     let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &map));
     (Arc::clone(&router), Mover::new(router, state, epochs))
 }
@@ -71,7 +74,7 @@ async fn an_address_that_has_changed_before_the_checks_begin_is_not_missed() {
     let place = tempfile::tempdir().unwrap();
     let (router, mover) = mover(place.path());
     mover.load_checks(Duration::from_secs(604_800)).unwrap();
-    router.shared().readdressed.store(1, Relaxed);
+    router.shared().repairs.readdressed(0);
     let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
     // the address is looked for once a second, and the first check waits for a minute
     let looked = tokio::time::timeout(Duration::from_secs(10), async {
@@ -81,7 +84,7 @@ async fn an_address_that_has_changed_before_the_checks_begin_is_not_missed() {
     });
     assert!(looked.await.is_ok(), "{:?}", mover.check_status());
     // this backend has no agent, so nothing was compared
-    assert_eq!(router.shared().compared.load(Relaxed), 0);
+    assert_eq!(uncompared(&router), [0]);
     checks.abort();
 }
 
@@ -92,10 +95,76 @@ async fn a_check_that_somebody_has_asked_for_compares_what_has_another_address()
     std::fs::create_dir(&files).unwrap();
     let (router, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
     mover.load_checks(Duration::ZERO).unwrap();
-    router.shared().readdressed.store(1, Relaxed);
+    router.shared().repairs.readdressed(0);
     let mut check = mover.start_check(None, true).unwrap();
     check.wait_for(|check| check.ended).await.unwrap();
-    assert_eq!(router.shared().compared.load(Relaxed), 1);
+    assert!(uncompared(&router).is_empty());
+}
+
+/// Notes what the standby is told.
+#[derive(Default)]
+struct Told(std::sync::Mutex<Vec<Change>>);
+
+impl Mirror for Told {
+    fn change(&self, change: &Change) -> std::io::Result<()> {
+        lock(&self.0).push(change.clone());
+        Ok(())
+    }
+
+    fn done(&self, is_here: bool) {
+        assert!(is_here);
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_again() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let files = format!(", files = '{}'", files.display());
+    let told = Arc::new(Told::default());
+    {
+        let (router, mover) = mover_of(place.path(), &files);
+        let layout = router.shared().layout();
+        mover.state.settle_on(layout.settled().map()).unwrap();
+        let attributes = format!("{{ rrdcached = 'unix:/new'{files} }}");
+        let fleet = format!("name = 'rrd'\n[[node]]\nname = 'a'\nattributes = {attributes}\n");
+        let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+        let map = stead::build(&fleet, Some(layout.settled().map())).unwrap();
+        drop(layout);
+        mover.state.mirror_to(told.clone());
+        assert_eq!(mover.epochs.adopt(map), Ok(Adopted::Settled));
+        // no task of the router has run: it is killed now
+    }
+    // a standby has the one before the other, too
+    assert!(matches!(
+        &lock(&told.0)[..],
+        [Change::Repairs(text), Change::Settled(_)] if text == b"a\tuncompared\t\n"
+    ));
+    let again = || {
+        let state = Arc::new(StateDir::open(place.path()).unwrap());
+        let map = state.settled().unwrap().unwrap();
+        let (router, mover) = mover_by(map, state);
+        router.load_repairs(&mover.state).unwrap();
+        (router, mover)
+    };
+    {
+        let (router, mover) = again();
+        assert_eq!(uncompared(&router), [0]);
+        assert!(router.shared().repairs.unstored().is_none());
+        // the check in the background begins at once
+        assert!(router.shared().repairs.addresses() > 0);
+        let mut check = mover.start_check(None, true).unwrap();
+        check.wait_for(|check| check.ended).await.unwrap();
+        router.store_repairs(&mover.state).unwrap();
+    }
+    let (router, _) = again();
+    assert!(uncompared(&router).is_empty());
+}
+
+/// Returns the backends that were not compared since their address changed.
+fn uncompared(router: &Router) -> Vec<u16> {
+    router.shared().repairs.doubtful(b"any", 0..2).to_vec()
 }
 
 #[tokio::test]

@@ -226,7 +226,10 @@ impl Status {
             (Role::Primary, true) if pair.in_sync => {}
             (Role::Primary, connected) => {
                 let what = match (connected, pair.alone, pair.serving) {
-                    (_, Some(record), _) => format!(
+                    (true, Some(_), _) => "this router goes on alone until it has them and the \
+                        connection lasts"
+                        .to_owned(),
+                    (false, Some(record), _) => format!(
                         "this router goes on alone: whatever it has taken after record {} is on \
                         this machine only",
                         HumanCount(record)

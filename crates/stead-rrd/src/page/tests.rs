@@ -515,7 +515,7 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     let line = first_line(&standby);
     assert_eq!(line, "all is well: a standby in sync with its primary");
     type Case = (fn(&mut PairStatus), &'static str);
-    let cases: [Case; 6] = [
+    let cases: [Case; 7] = [
         (
             |pair| {
                 pair.connected = false;
@@ -530,6 +530,11 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
         (
             |pair| (pair.connected, pair.alone) = (false, Some(812)),
             "goes on alone: whatever it has taken after record 812 is on this machine only",
+        ),
+        (
+            |pair| (pair.in_sync, pair.alone, pair.behind) = (false, Some(812), 3),
+            "lacks 3 records, and this router goes on alone until it has them and the connection \
+            lasts",
         ),
         (
             |pair| (pair.connected, pair.serving) = (false, false),

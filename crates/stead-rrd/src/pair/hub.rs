@@ -10,6 +10,7 @@ use tokio::sync::{watch, Notify};
 
 use super::again::start_again;
 use super::exchange::Serves;
+use super::frame::broken;
 use super::repeats::Repeats;
 use super::saved::Saved;
 use crate::clock::now;
@@ -76,8 +77,8 @@ pub(super) struct Link {
     pub since: u64,
     /// since when it was not joined before it was
     pub away: u64,
-    /// when it was lost
-    pub lost: Instant,
+    /// since when the time counts as time without the standby, unless a connection lasts
+    pub lost: tokio::time::Instant,
     /// why it is not joined
     pub reason: Option<String>,
     /// the records up to this one are on the standby's disk
@@ -102,6 +103,16 @@ pub(super) struct Link {
     pub reset: Option<&'static str>,
     pub lease: Option<Instant>,
     agents: Option<Instant>,
+}
+
+/// What a standby was told before it is joined.
+pub(super) struct Told {
+    /// when the connection was begun
+    pub at: Instant,
+    /// how many changes of the state had begun and ended
+    pub begun: u64,
+    /// whether this router went on alone
+    pub alone: bool,
 }
 
 /// A change that the standby has to get.
@@ -135,7 +146,7 @@ impl Pair {
             joined: false,
             since: now(),
             away: now(),
-            lost: Instant::now(),
+            lost: tokio::time::Instant::now(),
             reason: None,
             acked: 0,
             synced: false,
@@ -243,23 +254,32 @@ impl Pair {
     }
 
     /// Records that the standby is joined, so that it gets everything. Returns whether that should
-    /// be logged.
-    pub(super) fn joined(&self) -> bool {
+    /// be logged. An error says that something has changed since the standby was told of it.
+    pub(super) fn join(&self, told: &Told, next: u64) -> io::Result<bool> {
         let mut link = self.link();
+        if link.begun != told.begun || link.ended != told.begun {
+            return Err(broken("the state has changed meanwhile; once more"));
+        }
+        if link.alone != told.alone {
+            return Err(broken("this router has gone on alone meanwhile; once more"));
+        }
+        // a standby that is ready has not been promoted since this was begun
+        (link.acked, link.lease) = (next - 1, Some(told.at + LEASE));
         (link.joined, link.synced, link.reason) = (true, false, None);
         (link.away, link.since, link.reset) = (link.since, now(), None);
         self.names_changed.store(true, Ordering::Relaxed);
         drop(link);
         self.publish();
         self.changed.notify_all();
-        lock(&self.repeats).joined(Instant::now())
+        Ok(lock(&self.repeats).joined(tokio::time::Instant::now()))
     }
 
     /// Records that the link is lost, or still not there.
     pub(super) fn lost(&self, reason: String) {
         let (is_news, is_brief) = {
             let mut repeats = lock(&self.repeats);
-            (repeats.ended(&reason, Instant::now()), repeats.is_brief())
+            let is_news = repeats.ended(&reason, tokio::time::Instant::now());
+            (is_news, repeats.is_brief())
         };
         let mut link = self.link();
         let (peer, mode) = (&self.peer, self.wanted);
@@ -269,9 +289,10 @@ impl Pair {
         } else if is_news {
             tracing::warn!(%peer, error = reason, "the standby {peer} cannot be joined: {reason}");
         }
-        if link.joined {
-            link.lost = Instant::now();
-            link.since = if is_brief { link.away } else { now() };
+        if link.joined && is_brief {
+            link.since = link.away;
+        } else if link.joined {
+            (link.lost, link.since) = (tokio::time::Instant::now(), now());
         }
         link.joined = false;
         link.reason = Some(reason);
@@ -283,7 +304,10 @@ impl Pair {
         self.changed.notify_all();
     }
 
-    /// Goes on alone if that is the mode, the standby knows it, and the standby is away for long.
+    /// Goes on alone if that is the mode, the standby knows it, and the standby is away for long. A
+    /// standby that was joined for moments only was away meanwhile, too. That is safe whenever it
+    /// is not joined: it has stored that the primary may go on alone, so it is not promoted without
+    /// --force, and it hears of this when it is joined the next time.
     pub(super) fn go_alone(&self) -> io::Result<()> {
         let mut saved = lock(&self.saved);
         let mut link = self.link();
@@ -301,8 +325,9 @@ impl Pair {
             tracing::error!("the standby cannot be reached, and this router goes on alone");
             start_again();
         }
-        // on disk before any backend gets a record that only this router has
-        let after = self.published_by(&link);
+        // on disk before any backend gets a record that only this router has; a standby that was
+        // joined for a moment may lack some of what this router took alone before
+        let after = self.published_by(&link).min(link.acked);
         saved.alone = Some(after);
         saved.store(self.state.dir())?;
         link.alone = true;

@@ -10,7 +10,7 @@ use tokio::io::{BufReader, ReadHalf, WriteHalf};
 
 use super::exchange::{bye, hear, introduce, Ready};
 use super::frame::{broken, kind, push, put, read, within};
-use super::hub::{Pair, LEASE};
+use super::hub::{Pair, Told};
 use super::repeats::LASTING;
 use super::sending::{Asked, SILENT};
 use crate::connection::{Address, Stream};
@@ -66,18 +66,33 @@ impl Pair {
             }
         });
         loop {
-            let error = match self.session().await {
+            // a standby that stands still may take long to say who it is
+            let going_alone = async {
+                loop {
+                    tokio::time::sleep(RETRY).await;
+                    self.go_alone_or_say();
+                }
+            };
+            let ended: io::Result<Infallible> = tokio::select! {
+                ended = self.session() => ended,
+                never = going_alone => never,
+            };
+            let error = match ended {
                 Ok(never) => match never {},
                 Err(error) => error.to_string(),
             };
             self.lost(error);
-            if let Err(error) = self.go_alone() {
-                let reason = format!("cannot go on alone: {error}");
-                if lock(&self.repeats).is_new(&reason) {
-                    tracing::error!(%error, "{reason}");
-                }
-            }
+            self.go_alone_or_say();
             tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    fn go_alone_or_say(&self) {
+        if let Err(error) = self.go_alone() {
+            let reason = format!("cannot go on alone: {error}");
+            if lock(&self.repeats).is_new(&reason) {
+                tracing::error!(%error, "{reason}");
+            }
         }
     }
 
@@ -108,20 +123,13 @@ impl Pair {
         if ready.digest != digest {
             self.send_state(&mut from, &mut to).await?;
         }
-        {
-            let link = self.link();
-            if link.begun != begun || link.ended != begun {
-                return Err(broken("the state has changed meanwhile; once more"));
-            }
-        }
-        {
-            let mut link = self.link();
-            link.acked = ready.next - 1;
-            // a standby that is ready has not been promoted since this was begun
-            link.lease = Some(begun_at + LEASE);
-        }
+        let told = Told {
+            at: begun_at,
+            begun,
+            alone: hello.alone,
+        };
         let peer = &self.peer;
-        if self.joined() {
+        if self.join(&told, ready.next)? {
             tracing::info!(%peer, record = ready.next, "the standby {peer} takes the log from \
                 record {} on", ready.next);
         }
@@ -134,7 +142,7 @@ impl Pair {
         let heard = self.hear(&mut from, &asked);
         let lasting = async {
             tokio::time::sleep(LASTING).await;
-            if lock(&self.repeats).lasts(Instant::now()) {
+            if lock(&self.repeats).lasts(tokio::time::Instant::now()) {
                 tracing::info!(%peer, "the standby {peer} takes the log again");
             }
             std::future::pending().await

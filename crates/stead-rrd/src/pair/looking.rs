@@ -9,7 +9,7 @@ use stead::Map;
 use tokio::time::Instant;
 
 use super::standby::Standby;
-use crate::adopting::meaning;
+use crate::adopting::{meaning, Meaning};
 use crate::lock::lock;
 use crate::mapfile::{MapFile, LOOK};
 
@@ -66,11 +66,10 @@ impl Standby {
             if !is_same || looked.is_none_or(|looked| looked.elapsed() >= AGAIN) {
                 let (this, path) = (Arc::clone(&self), path.clone());
                 let found = tokio::task::spawn_blocking(move || this.look_at(&path)).await;
-                let wrong = found.unwrap_or_else(|error| Some(error.to_string()));
-                *lock(&self.map_refused) = wrong;
+                *lock(&self.looked) = found.unwrap_or_else(|error| Err(error.to_string()));
                 looked = Some(Instant::now());
             }
-            let wrong = lock(&self.map_refused).clone();
+            let wrong = lock(&self.looked).clone().err();
             let path = path.display();
             match looks.found(wrong.as_deref(), Instant::now()) {
                 Some(News::Wrong(error)) => tracing::warn!(
@@ -85,19 +84,17 @@ impl Standby {
         }
     }
 
-    /// Returns why this router could not take up the map at this path if it became the primary now.
-    pub(super) fn look_at(&self, path: &Path) -> Option<String> {
-        let map = match Map::open_uncached(path) {
-            Ok(map) => map,
-            Err(error) => return Some(error.to_string()),
+    /// Returns the epoch of the map at this path if it would wait until files have moved. An error
+    /// says why this router could not take it up if it became the primary now.
+    pub(super) fn look_at(&self, path: &Path) -> Result<Option<u64>, String> {
+        let map = Map::open_uncached(path).map_err(|error| error.to_string())?;
+        let settled = self.state.settled().map_err(|error| error.to_string())?;
+        let target = self.state.target_map().map_err(|error| error.to_string())?;
+        let Some(settled) = settled else {
+            return Ok(None); // the primary has not sent its state yet
         };
-        let maps = || Ok((self.state.settled()?, self.state.target_map()?));
-        match maps() {
-            Err::<_, std::io::Error>(error) => Some(error.to_string()),
-            // the primary has not sent its state yet
-            Ok((None, _)) => None,
-            Ok((Some(settled), target)) => meaning(&settled, target.as_ref(), &map).err(),
-        }
+        let meaning = meaning(&settled, target.as_ref(), &map)?;
+        Ok(Some(map.epoch()).filter(|_| meaning == Meaning::Waits))
     }
 }
 

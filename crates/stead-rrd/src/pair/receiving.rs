@@ -135,10 +135,19 @@ impl Standby {
         }
     }
 
+    /// Records that another connection takes the place of the last one, if nobody has heard of the
+    /// end of that one. Otherwise the true reason is known.
+    pub(super) fn replaced(&self) {
+        let was_joined = lock(&self.primary).joined;
+        if was_joined {
+            self.left("the primary has connected again".to_owned());
+        }
+    }
+
     /// Records that the connection has ended. Returns whether the reason should be logged.
-    fn left(&self, reason: String) -> bool {
+    pub(super) fn left(&self, reason: String) -> bool {
         let mut primary = lock(&self.primary);
-        let is_news = primary.repeats.ended(&reason, Instant::now());
+        let is_news = primary.repeats.ended(&reason, tokio::time::Instant::now());
         if std::mem::replace(&mut primary.joined, false) {
             primary.since = match primary.repeats.is_brief() {
                 true => primary.away,
@@ -155,7 +164,7 @@ impl Standby {
         to: &mut WriteHalf<Stream>,
         hello: &Hello,
     ) -> io::Result<Infallible> {
-        self.left("another connection".to_owned());
+        self.replaced();
         let (log, ready) = self.prepare(hello)?;
         // the primary takes everything before that for stored here
         durable(&*log, ready.next - 1).await?;
@@ -165,7 +174,7 @@ impl Standby {
             let mut primary = lock(&self.primary);
             primary.away = primary.since;
             (primary.joined, primary.since, primary.reason) = (true, now(), None);
-            primary.repeats.joined(Instant::now())
+            primary.repeats.joined(tokio::time::Instant::now())
         };
         if is_news {
             tracing::info!(
@@ -177,7 +186,10 @@ impl Standby {
         }
         let lasting = async {
             tokio::time::sleep(LASTING).await;
-            if lock(&self.primary).repeats.lasts(Instant::now()) {
+            if lock(&self.primary)
+                .repeats
+                .lasts(tokio::time::Instant::now())
+            {
                 tracing::info!("the primary is joined again in {}", hello.term);
             }
             std::future::pending().await

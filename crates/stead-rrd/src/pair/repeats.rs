@@ -1,10 +1,14 @@
-//! Decides what is logged of a connection that is lost again and again, such as one to a standby
-//! whose disk is full. Each reason is logged once until a connection has lasted. Otherwise it would
-//! be logged five times a second.
+//! Decides whether a connection has lasted, where one is lost again and again, such as one to a
+//! standby whose disk is full. Each reason is logged once until a connection has lasted. Otherwise
+//! it would be logged five times a second. And until then, the time counts as time without the
+//! other router: one that is there for moments only helps nobody.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a connection has to last before its end is news again.
+use tokio::time::Instant;
+
+/// How long a connection has to last before its end is news again, and before the time without the
+/// other router ends.
 pub(super) const LASTING: Duration = Duration::from_secs(10);
 
 /// What was logged since a connection has lasted.

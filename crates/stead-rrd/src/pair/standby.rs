@@ -35,8 +35,9 @@ pub struct Standby {
     /// held by the one connection that is obeyed
     pub(super) turn: tokio::sync::Mutex<()>,
     pub(super) serves: Serves,
-    /// why the map at --map could not be taken up after a promotion, if it could not
-    pub(super) map_refused: Mutex<Option<String>>,
+    /// the epoch at --map that would wait until files have moved, if one would; or why the map
+    /// there could not be taken up after a promotion
+    pub(super) looked: Mutex<Result<Option<u64>, String>>,
     peer: Address,
     started: u64,
 }
@@ -103,7 +104,7 @@ impl Standby {
             }),
             turn: tokio::sync::Mutex::new(()),
             serves,
-            map_refused: Mutex::default(),
+            looked: Mutex::new(Ok(None)),
             peer,
             started: now(),
         }))
@@ -236,13 +237,15 @@ impl Source for Standby {
         });
         let map = self.state.settled().ok().flatten();
         let target = self.state.target_map().ok().flatten();
+        let looked = lock(&self.looked).clone();
         Status {
             fleet: map
                 .as_ref()
                 .map_or_else(String::new, |map| map.name().to_owned()),
             epoch: map.as_ref().map_or(0, stead::Map::epoch),
             next_epoch: target.as_ref().map(stead::Map::epoch),
-            map_refused: lock(&self.map_refused).clone(),
+            waiting_epoch: looked.as_ref().ok().copied().flatten(),
+            map_refused: looked.err(),
             log: Some(log.unwrap_or_default()),
             pair: Some(self.pair()),
             ..Status::empty(self.started)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::exchange::Hello;
 use super::exchange::Serves;
 use super::history::History;
-use super::hub::{Facts, Pair};
+use super::hub::{Facts, Pair, Told};
 use super::saved::Saved;
 use super::standby::Standby;
 use super::waiting::Waiting;
@@ -223,7 +223,7 @@ fn primary(place: &Path, saved: Saved) -> (Arc<Pair>, Arc<Durable>) {
         state,
         log: Arc::clone(&log),
         peer: Address::parse("unix:/none").unwrap(),
-        lost: Lost::Wait,
+        lost: saved.lost,
         serves: serves("/rrd"),
     };
     (Pair::new(facts, saved).unwrap(), log)
@@ -239,6 +239,117 @@ async fn a_primary_that_waits_serves_nobody_even_when_it_may() {
     let (pair, _) = primary(place.path(), saved);
     assert!(pair.status().serving);
     assert!(!Waiting::new(pair).status().await.pair.unwrap().serving);
+}
+
+/// Returns a primary that may go on alone, as its standby knows, and that serves clients.
+fn primary_that_may_go_on_alone(place: &Path) -> (Arc<Pair>, Arc<Durable>) {
+    let saved = Saved {
+        term: term(1),
+        history: History(vec![(term(1), 1)]),
+        lost: Lost::Alone,
+        met: true,
+        ..Saved::new(Role::Primary)
+    };
+    let (pair, log) = primary(place, saved);
+    pair.synced();
+    (pair, log)
+}
+
+/// Joins a standby that lacks the records from this one on.
+fn join(pair: &Pair, next: u64) {
+    let (begun, alone) = {
+        let link = pair.link();
+        (link.begun, link.alone)
+    };
+    let at = std::time::Instant::now();
+    pair.join(&Told { at, begun, alone }, next).unwrap();
+}
+
+/// Loses it, and reports whether the primary goes on alone.
+fn lose(pair: &Pair) -> bool {
+    pair.lost("reset".to_owned());
+    pair.go_alone().unwrap();
+    pair.link().alone
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_is_there_for_moments_only_counts_as_lost() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, _) = primary_that_may_go_on_alone(place.path());
+    let wait = |seconds| tokio::time::sleep(Duration::from_secs(seconds));
+    join(&pair, 1);
+    wait(3600).await;
+    let begin = tokio::time::Instant::now();
+    while !lose(&pair) {
+        assert!(begin.elapsed() < Duration::from_secs(6), "clients wait");
+        wait(1).await;
+        pair.go_alone().unwrap();
+        if pair.link().alone {
+            break;
+        }
+        join(&pair, 1);
+        wait(1).await;
+    }
+    assert!(begin.elapsed() >= Duration::from_secs(3));
+    // clients wait for it again when it has lasted, and not at each moment before
+    for _ in 0..5 {
+        join(&pair, 1);
+        wait(1).await;
+        assert_eq!(pair.is_synced(&mut None).unwrap(), None);
+        assert!(pair.link().alone && lose(&pair));
+    }
+    join(&pair, 1);
+    wait(10).await;
+    lock(&pair.repeats).lasts(tokio::time::Instant::now());
+    assert_eq!(pair.is_synced(&mut None).unwrap(), Some(0));
+    assert!(!pair.link().alone && !lose(&pair));
+    assert_eq!(Saved::load(pair.state.dir()).unwrap().unwrap().alone, None);
+    // a connection that has lasted is no moment: the time begins anew
+    wait(2).await;
+    pair.go_alone().unwrap();
+    assert!(!pair.link().alone);
+    wait(1).await;
+    pair.go_alone().unwrap();
+    assert!(pair.link().alone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_standby_of_a_moment_did_not_get_is_still_what_was_taken_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, log) = primary_that_may_go_on_alone(place.path());
+    let alone = || lock(&pair.saved).alone;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(lose(&pair));
+    assert_eq!(alone(), Some(0));
+    for number in 1..=5 {
+        let record = format!("record {number}");
+        pair.append(record.as_bytes(), Durability::Power).unwrap();
+    }
+    durable(&*log, 5).await.unwrap();
+    pair.publish();
+    assert_eq!(pair.published(), 5);
+    // nobody has to wait for the standby any more, and then it is lost before it has got them
+    join(&pair, 3);
+    assert_eq!(pair.is_synced(&mut None).unwrap(), None);
+    assert_eq!((pair.link().alone, alone()), (false, None));
+    assert!(lose(&pair));
+    assert_eq!(alone(), Some(2));
+}
+
+#[tokio::test]
+async fn a_standby_that_was_told_otherwise_is_not_joined() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, _) = primary_that_may_go_on_alone(place.path());
+    let told = |begun, alone| Told {
+        at: std::time::Instant::now(),
+        begun,
+        alone,
+    };
+    assert!(pair.join(&told(0, true), 1).is_err());
+    assert!(pair.join(&told(1, false), 1).is_err());
+    assert!(!pair.link().joined);
+    assert!(pair.join(&told(0, false), 1).unwrap());
+    assert!(pair.link().joined);
 }
 
 #[tokio::test]
@@ -274,18 +385,19 @@ async fn a_standby_tells_of_a_map_that_it_could_not_take_up() {
         standby.look_at(&path)
     };
     // before the primary has sent its state, nothing can be compared
-    assert_eq!(told(first.bytes()), None);
+    assert_eq!(told(first.bytes()), Ok(None));
     standby.state.settle_on(&first).unwrap();
     standby.state.move_to(&second).unwrap();
-    assert_eq!([told(second.bytes()), told(third.bytes())], [None, None]);
-    let old = told(first.bytes()).unwrap();
+    assert_eq!(told(second.bytes()), Ok(None));
+    assert_eq!(told(third.bytes()), Ok(Some(3)));
+    let old = told(first.bytes()).unwrap_err();
     assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
-    let foreign = told(build("other", &["a"], None).bytes()).unwrap();
+    let foreign = told(build("other", &["a"], None).bytes()).unwrap_err();
     assert!(foreign.contains("other"), "{foreign}");
-    let damaged = told(&first.bytes()[..100]).unwrap();
+    let damaged = told(&first.bytes()[..100]).unwrap_err();
     assert!(damaged.contains("rrd.map"), "{damaged}");
     std::fs::remove_file(&path).unwrap();
-    let away = standby.look_at(&path).unwrap();
+    let away = standby.look_at(&path).unwrap_err();
     assert!(away.contains("rrd.map"), "{away}");
 
     std::fs::write(&path, first.bytes()).unwrap();
@@ -299,5 +411,33 @@ async fn a_standby_tells_of_a_map_that_it_could_not_take_up() {
     while problems().await.contains("could not be taken up") {
         tokio::task::yield_now().await;
     }
+    // this one can be taken up when the files have moved
+    assert_eq!(standby.status().await.waiting_epoch, None);
+    std::fs::write(&path, third.bytes()).unwrap();
+    while standby.status().await.waiting_epoch != Some(3) {
+        tokio::task::yield_now().await;
+    }
+    std::fs::write(&path, second.bytes()).unwrap();
+    while standby.status().await.waiting_epoch.is_some() {
+        tokio::task::yield_now().await;
+    }
     watching.abort();
+}
+
+/// An ordinary reconnect: the standby has heard why the connection was lost, and the primary comes
+/// again.
+#[tokio::test]
+async fn a_standby_keeps_the_reason_until_the_primary_is_joined_again() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let reason = || lock(&standby.primary).reason.clone();
+    standby.left("the cable was pulled".to_owned());
+    standby.replaced();
+    assert_eq!(reason().as_deref(), Some("the cable was pulled"));
+    // nobody has heard of the end of this one
+    lock(&standby.primary).joined = true;
+    lock(&standby.primary).reason = None;
+    standby.replaced();
+    assert_eq!(reason().as_deref(), Some("the primary has connected again"));
+    assert!(!lock(&standby.primary).joined);
 }

@@ -13,6 +13,7 @@ mod hub;
 mod learning;
 mod merging;
 mod ordering;
+mod remembering;
 mod shapes;
 #[cfg(test)]
 mod tests;

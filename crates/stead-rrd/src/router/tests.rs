@@ -228,7 +228,7 @@ async fn a_copy_that_may_lack_values_is_read_last_and_marked() {
     assert_eq!(fetch(&router, "f").await, marked);
     assert_eq!(router.shared().tally.read().behind, 1);
     // all copies were compared
-    router.shared().compared.store(1, Relaxed);
+    router.shared().repairs.compared(1);
     assert_eq!(fetch(&router, "f").await, "from another disk");
 }
 

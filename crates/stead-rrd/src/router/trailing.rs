@@ -82,10 +82,7 @@ impl Router {
     /// Returns the backends whose copies of a file may lack values: their address has changed, or
     /// the copy waits in the repair queue.
     pub(super) fn doubtful(&self, name: &[u8], backends: &[Arc<Backend>]) -> Copies {
-        let repairs = &self.shared().repairs;
-        let queued = |id| !repairs.is_empty() && repairs.has(name, id);
         let ids = backends.iter().map(|backend| backend.id());
-        ids.filter(|id| self.backends.get(*id).is_uncompared() || queued(*id))
-            .collect()
+        self.shared().repairs.doubtful(name, ids)
     }
 }

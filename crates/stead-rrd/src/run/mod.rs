@@ -3,11 +3,12 @@
 //! Each of these files uses only files to the left of the bar before it:
 //!
 //! ```text
-//! told certificates listening | reporting places | start | give_files refusing routing | serve
+//! first told certificates listening | reporting places | start | give_files refusing routing | serve
 //! ```
 
 mod certificates;
 mod claiming;
+mod first;
 mod give_files;
 mod listening;
 mod places;

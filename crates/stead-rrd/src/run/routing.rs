@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::certificates;
 use super::claiming::Claiming;
+use super::first::tell_of_first_start;
 use super::places::Places;
 use super::reporting::{bind_control, bind_metrics};
 use super::start::Start;
@@ -41,6 +42,7 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     let first = settled.is_none();
     if first {
         is_newest(&serve, &map)?;
+        tell_of_first_start(&serve.state, &serve.map, &map);
     }
     let router = Router::new(settled.unwrap_or(map), log, options)
         .map(Arc::new)
@@ -56,8 +58,9 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
         &serve.map,
     ));
     epochs.resume()?;
+    let loaded = router.load_repairs(&state);
+    loaded.map_err(|error| Failure(IO, error.to_string()))?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
-    mover.load_repairs().map_err(|line| Failure(IO, line))?;
     mover.load_move().map_err(|line| Failure(IO, line))?;
     let every = Duration::from_secs_f64(serve.check_every * 86400.0);
     mover.load_checks(every).map_err(|line| Failure(IO, line))?;

@@ -105,7 +105,7 @@ mod tests {
         state.note_moved(b"c/a b").await.unwrap();
         assert!(same(&copy.0));
         let entry = (b"a".to_vec(), b"missing".to_vec(), b"c/x".to_vec());
-        state.store_repairs(vec![entry]).await.unwrap();
+        state.store_repairs(vec![entry]).unwrap();
         assert!(same(&copy.0));
         // a change that the copy does not have is not made here, either
         let before = state.digest().unwrap();

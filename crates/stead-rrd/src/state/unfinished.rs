@@ -7,7 +7,8 @@ use super::change::Change;
 use super::directory::{StateDir, CHECKS, MOVING, REPAIRS};
 use crate::dirs::put;
 
-/// An entry of the repair queue: the backend's name, the word of the need, and the file's name.
+/// An entry of the repair queue: the backend's name, the word of the need, and the file's name. The
+/// last one is empty if the entry is about all files of the backend.
 pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// A move that goes on by itself until it is done or stopped.
@@ -42,15 +43,14 @@ impl StateDir {
             .collect()
     }
 
-    /// Stores the repair queue. It is durable when the call returns.
-    pub async fn store_repairs(&self, entries: Vec<Repair>) -> io::Result<()> {
+    /// Stores the repair queue. It is durable when the call returns. Blocks.
+    pub fn store_repairs(&self, entries: impl IntoIterator<Item = Repair>) -> io::Result<()> {
         let mut text = Vec::new();
         for (backend, need, name) in entries {
             text.extend([&backend[..], &need, &name].join(&b'\t'));
             text.push(b'\n');
         }
-        let change = Change::Repairs(text);
-        self.apart(move |dir| dir.make(&change)).await
+        self.make(&Change::Repairs(text))
     }
 
     /// Returns the move that goes on by itself.
@@ -106,16 +106,16 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn the_repair_queue_comes_back() {
+    #[test]
+    fn the_repair_queue_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let state = StateDir::open(dir.path()).unwrap();
         assert_eq!(state.repairs().unwrap(), []);
         let entry = |name: &[u8]| (b"a".to_vec(), b"missing".to_vec(), name.to_vec());
         let entries = vec![entry(b"c/a b"), entry(b"c/\xff")];
-        state.store_repairs(entries.clone()).await.unwrap();
+        state.store_repairs(entries.clone()).unwrap();
         assert_eq!(state.repairs().unwrap(), entries);
-        state.store_repairs(Vec::new()).await.unwrap();
+        state.store_repairs(Vec::new()).unwrap();
         assert_eq!(state.repairs().unwrap(), []);
         fs::write(dir.path().join(REPAIRS), "a\tmissing\n").unwrap();
         assert!(state.repairs().is_err());
