@@ -209,7 +209,14 @@ class Pair(Cluster):
         super().__init__(programs, place)
         self.relays = {}
         self.lost = lost
-        self.options = ["--flush-after", flush_after, "--timeout", "5"]
+        self.options = [
+            "--flush-after",
+            flush_after,
+            "--sync-after",
+            "0",
+            "--timeout",
+            "5",
+        ]
         self.options += ["--log-size", "256"]
         self.a, self.b = Router(self, "A", "primary"), Router(self, "B", "standby")
 

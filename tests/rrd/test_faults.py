@@ -226,7 +226,7 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
 def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_property):
     """A server is down for longer than the log has room."""
     cluster.stop_router()
-    cluster.options += ["--log-size", "32", "--flush-after", "1"]
+    cluster.options += ["--log-size", "32", "--flush-after", "1", "--sync-after", "0"]
     cluster.start_router()
     create(cluster)
     away = cluster.backends["a2"]
@@ -286,7 +286,7 @@ def test_a_state_directory_that_was_removed_is_noticed(cluster, record_property)
 def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
     cluster.stop_router()
     cluster.state = small_disk(cluster.place / "smallstate", 64)
-    cluster.options += ["--log-size", "1024", "--flush-after", "1"]
+    cluster.options += ["--log-size", "1024", "--flush-after", "1", "--sync-after", "0"]
     cluster.start_router()
     create(cluster)
     away = cluster.backends["a2"]

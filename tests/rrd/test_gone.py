@@ -23,7 +23,8 @@ def counted(cluster, what):
 def flushing(cluster):
     """Returns a cluster with files that are flushed after a second."""
     cluster.stop_router()
-    cluster.options += ["--flush-after", "1", "--check-every", "0", "--log-size", "32"]
+    cluster.options += ["--flush-after", "1", "--sync-after", "0", "--check-every", "0"]
+    cluster.options += ["--log-size", "32"]
     cluster.start_router()
     with Client(cluster.unix) as client:
         for name in names():

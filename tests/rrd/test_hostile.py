@@ -279,7 +279,7 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
     """
     name = names()[0]
     cluster.stop_router()
-    cluster.options += ["--flush-after", "0"]
+    cluster.options += ["--flush-after", "0", "--sync-after", "0"]
     cluster.start_router()
     create(cluster, names(4))
     acknowledged = {each: [] for each in names(4)}

@@ -565,10 +565,36 @@ def test_two_nodes_at_one_address_are_refused(cluster, place):
     cluster.stop_router()
     ran = refused_at_the_start(cluster, place)
     assert ran.returncode == 78 and why in ran.stderr, ran
-    server.reached = server.address
+    # its files are those of another one
+    server.reached, own = server.address, server.files
+    server.files = cluster.backends["a1"].files
+    cluster.publish()
+    ran = refused_at_the_start(cluster, place)
+    why = "the nodes a1 and b3 have the same attribute files="
+    assert ran.returncode == 78 and why in ran.stderr, ran
+    server.files = own
     cluster.publish()
     cluster.start_router()
-    status_once(cluster, lambda _, page: "epoch 1 -> 3" in page, "epoch 3")
+    status_once(cluster, lambda _, page: "epoch 1 -> 4" in page, "epoch 4")
+
+
+def test_a_server_does_not_get_another_name(cluster):
+    """Its files would be moved onto themselves, and then removed as old copies."""
+    made = created(cluster, 4)
+    cluster.backends["b9"] = cluster.backends.pop("b2")
+    cluster.publish()
+    why = "b9 has the attribute rrdcached="
+    status_once(cluster, lambda code, page: code == 1 and why in page, why)
+    ran = subprocess.run(
+        [cluster.programs["stead-rrd"], "move", cluster.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "no file has to move" in ran.stdout + ran.stderr, ran
+    cluster.backends["b2"] = cluster.backends.pop("b9")
+    found = [server.base.rglob("*.rrd") for server in cluster.backends.values()]
+    assert sum(len(list(files)) for files in found) == 2 * len(made)
 
 
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):

@@ -338,7 +338,7 @@ def test_nothing_is_well_while_a_file_is_suspended(cluster):
         assert status(cluster)[1], page(cluster)
     # without the router: seen when it cannot flush the file
     cluster.stop_router()
-    cluster.start_router("--flush-after", "0")
+    cluster.start_router("--flush-after", "0", "--sync-after", "0")
     place = cluster.located([name])[name][0]
     with Client(cluster.unix) as client:
         assert client.ask(f"UPDATE {name} {START + 2}:1").startswith(b"0 ")

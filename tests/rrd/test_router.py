@@ -323,7 +323,7 @@ def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
         places = cluster.located([name])[name]
         assert not any(map(has, places))  # the control: nobody else flushes it
     cluster.stop_router()
-    cluster.start_router("--flush-after", "0")
+    cluster.start_router("--flush-after", "0", "--sync-after", "0")
     with Client(cluster.tcp) as client:
         # this repetition is refused; a new update brings both to disk
         assert client.ask(f"UPDATE {name} {START + 60}:1:1").startswith(

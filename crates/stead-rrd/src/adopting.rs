@@ -1,7 +1,20 @@
 //! What a new map means for the files.
 
+use stead::map::Node;
 use stead::plan::{same_nodes, Plan};
 use stead::Map;
+
+/// The attribute of a node that says where its rrdcached listens.
+pub const ADDRESS: &str = "rrdcached";
+
+/// The attribute of a node that says how its files can be reached.
+pub const FILES: &str = "files";
+
+/// Returns an attribute of a node.
+pub fn attribute<'a>(node: Node<'a>, name: &str) -> Option<&'a str> {
+    let mut all = node.attributes();
+    all.find(|(key, _)| *key == name).map(|(_, value)| value)
+}
 
 /// What a new map means for the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,6 +56,7 @@ pub fn meaning(settled: &Map, target: Option<&Map>, map: &Map) -> Result<Meaning
             ));
         }
     }
+    one_server_has_one_name(settled, map)?;
     if target.is_some() {
         return Ok(Meaning::Waits);
     }
@@ -51,6 +65,30 @@ pub fn meaning(settled: &Map, target: Option<&Map>, map: &Map) -> Result<Meaning
         true => Meaning::Settles,
         false => Meaning::Moves,
     })
+}
+
+/// Refuses a map in which the server of a node that leaves has another name. Its files would be
+/// moved onto themselves, and then removed at the place that they have left.
+fn one_server_has_one_name(settled: &Map, map: &Map) -> Result<(), String> {
+    let has = |map: &Map, name: &str| map.nodes().any(|node| node.name() == name);
+    let leave = || settled.nodes().filter(|node| !has(map, node.name()));
+    for new in map.nodes().filter(|node| !has(settled, node.name())) {
+        for key in [ADDRESS, FILES] {
+            let Some(place) = attribute(new, key) else {
+                continue;
+            };
+            let same = |old: &Node<'_>| attribute(*old, key) == Some(place);
+            if let Some(old) = leave().find(same) {
+                let (new, old) = (new.name(), old.name());
+                return Err(format!(
+                    "{new} has the attribute {key}={place}, which is that of {old}: files \
+                     would be moved onto themselves and removed; keep the name {old}, or remove \
+                     {old} and move the files before you add {new}"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -100,5 +138,46 @@ mod tests {
         let renamed = stead::Fleet::parse(renamed, "t").unwrap();
         let renamed = stead::build(&renamed, Some(&first)).unwrap();
         assert!(refused(&first, None, &renamed).contains("z was a"));
+        // one server under two names; and a server that leaves, whose address nobody gets
+        let at = |nodes: &[(&str, &str, &str)], before: Option<&Map>| {
+            let node = |(name, address, files): &(&str, &str, &str)| {
+                format!(
+                    "[[node]]\nname = '{name}'\n\
+                     attributes = {{rrdcached = '{address}', files = '{files}'}}\n"
+                )
+            };
+            let nodes: String = nodes.iter().map(node).collect();
+            let fleet = stead::Fleet::parse(&format!("name = 'rrd'\n{nodes}"), "t").unwrap();
+            stead::build(&fleet, before).unwrap()
+        };
+        let first = at(&[("a", "h:1", "/a"), ("b", "h:2", "/b")], None);
+        for (address, files, word) in [
+            (
+                "h:2",
+                "/c",
+                "c has the attribute rrdcached=h:2, which is that of b",
+            ),
+            (
+                "h:3",
+                "/b",
+                "c has the attribute files=/b, which is that of b",
+            ),
+        ] {
+            let map = at(&[("a", "h:1", "/a"), ("c", address, files)], Some(&first));
+            for target in [None, Some(&first)] {
+                let why = refused(&first, target, &map);
+                assert!(
+                    why.contains(word) && why.contains("keep the name b"),
+                    "{why}"
+                );
+            }
+        }
+        let map = at(&[("a", "h:1", "/a"), ("c", "h:3", "/c")], Some(&first));
+        assert_eq!(of(&first, None, &map), Ok(Meaning::Moves));
+        let map = at(
+            &[("a", "h:4", "/d"), ("b", "h:2", "/b"), ("c", "h:1", "/a")],
+            Some(&first),
+        );
+        assert_eq!(of(&first, None, &map), Ok(Meaning::Moves));
     }
 }

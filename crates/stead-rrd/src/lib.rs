@@ -43,7 +43,7 @@
 //!
 //! ```text
 //! adopting clock dirs exit health image key layout lock mapfile passes path record refusals reply
-//! role term verb
+//! role settling term verb
 //! | batch create log repairs state suspended tally tls unflushed words
 //! | connection fetch policy shape status values writes
 //! | control known metrics page request socket ticket
@@ -102,6 +102,7 @@ pub mod run;
 #[cfg(test)]
 mod sample;
 pub mod say;
+pub mod settling;
 pub mod shape;
 pub mod shared;
 pub mod socket;

@@ -96,10 +96,13 @@ pub struct Serve {
     /// refused until backends have flushed
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(32..=1 << 40))]
     pub log_size: u64,
-    /// How many seconds a write may wait in a backend's memory before it is flushed and leaves the
-    /// log
+    /// How many seconds a write may wait in a backend's memory before it is flushed
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub flush_after: u64,
+    /// How many seconds a flushed write stays in the log. The system of a backend writes it to the
+    /// disk meanwhile; after a power cut of the backend, it is sent again
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub sync_after: u64,
     /// How many seconds a backend may take to answer before it is treated as down
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub timeout: u64,

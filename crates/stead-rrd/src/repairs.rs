@@ -64,6 +64,13 @@ struct Queue {
     late: BTreeMap<BackendId, u64>,
 }
 
+impl Queue {
+    fn doubts(&self, name: &[u8], place: BackendId) -> bool {
+        let queued = || self.entries.contains_key(&(name.to_vec(), place));
+        self.uncompared.contains_key(&place) || (!self.entries.is_empty() && queued())
+    }
+}
+
 struct Entry {
     need: Need,
     /// when it was added
@@ -323,18 +330,12 @@ impl Repairs {
     /// backend that was not compared since its address changed.
     pub fn doubtful(&self, name: &[u8], places: impl Iterator<Item = BackendId>) -> Copies {
         let queue = lock(&self.queue);
-        let has_entries = !queue.entries.is_empty();
-        let queued = |place| has_entries && queue.entries.contains_key(&(name.to_vec(), place));
-        places
-            .filter(|place| queue.uncompared.contains_key(place) || queued(*place))
-            .collect()
+        places.filter(|place| queue.doubts(name, *place)).collect()
     }
 
-    /// Returns whether this copy is in the queue.
-    pub fn has(&self, name: &[u8], place: BackendId) -> bool {
-        lock(&self.queue)
-            .entries
-            .contains_key(&(name.to_vec(), place))
+    /// Returns whether this copy of a file may lack values.
+    pub fn doubts(&self, name: &[u8], place: BackendId) -> bool {
+        lock(&self.queue).doubts(name, place)
     }
 
     /// Returns whether there is room for many more entries.
@@ -453,7 +454,7 @@ mod tests {
         assert_eq!(repairs.due(Instant::now()).len(), 1);
         repairs.done(b"a", 1);
         repairs.turns(b"a", 1, Need::Doubtful);
-        assert!(repairs.counts().is_empty() && !repairs.has(b"a", 1));
+        assert!(repairs.counts().is_empty() && !repairs.doubts(b"a", 1));
     }
 
     #[test]

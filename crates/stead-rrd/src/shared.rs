@@ -21,6 +21,9 @@ pub struct Options {
     pub base: Base,
     /// How long a write may wait for the FLUSH that confirms it.
     pub flush_after: Duration,
+    /// How long a flushed write stays in the log, until the backend's system has surely written it
+    /// to the disk.
+    pub sync_after: Duration,
     /// How long a backend may take to answer before it is down.
     pub patience: Duration,
     /// How much may wait for the servers.
@@ -43,6 +46,7 @@ impl Options {
         Options {
             base: Base::new(b"/rrd"),
             flush_after: Duration::from_secs(3600),
+            sync_after: Duration::ZERO,
             patience: Duration::from_secs(60),
             backlog: Backlog::default(),
             idle: None,

@@ -125,6 +125,9 @@ pub struct PairStatus {
     pub since: u64,
     /// Why it does not.
     pub reason: Option<String>,
+    /// Whether it did for moments only since then.
+    #[serde(default)]
+    pub brief: bool,
     /// Whether this router serves clients.
     pub serving: bool,
     /// Why a primary that has just started does not serve yet.

@@ -1,5 +1,5 @@
 //! Confirms writes. A write is on a backend's disk when a FLUSH of its file, sent after the write
-//! was answered, has succeeded.
+//! was answered, has succeeded, and the backend's system has had the time to write it to the disk.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -127,12 +127,10 @@ impl Backend {
                 .flatten()
                 .min();
             let through = first.map_or(offered, |first| offered.min(first - 1));
-            // Confirm only what the previous turn found: while rrdcached is writing a file, it says
-            // that nothing waits for the file, although the file is not written yet.
             standing.stuck = stuck;
-            standing
-                .flushed
-                .replace((through, self.shared.repairs.version()))
+            let found = (through, self.shared.repairs.version());
+            let age = self.shared.options.sync_after;
+            standing.flushed.settled(found, age, now)
         };
         // a copy that needs a repair because of these records must not be forgotten by a crash
         match through {

@@ -16,6 +16,7 @@ use crate::files::Files;
 use crate::health::Health;
 use crate::layout::BackendId;
 use crate::lock::lock;
+use crate::settling::Settling;
 use crate::shared::Shared;
 use crate::unflushed::Unflushed;
 
@@ -316,7 +317,7 @@ impl Backend {
         standing.urgent = false;
         standing.sending = None;
         standing.late = None; // everything unconfirmed is read again anyway
-        standing.flushed = None;
+        standing.flushed = Settling::default();
         standing.stuck = 0;
         // it may have lost what it had in memory, so everything that is not confirmed is sent again
         standing.unflushed = Unflushed::default();

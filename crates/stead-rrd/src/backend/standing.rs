@@ -9,6 +9,7 @@ use crate::connection::Address;
 use crate::files::Files;
 use crate::health::Health;
 use crate::key::Key;
+use crate::settling::Settling;
 use crate::unflushed::Unflushed;
 
 /// The most lines in one BATCH. rrdcached answers nobody else on this connection while it works on
@@ -66,9 +67,7 @@ pub(super) struct Standing {
     /// because the record's file came to this backend afterwards.
     pub late: Option<u64>,
     pub unflushed: Unflushed,
-    /// the record up to which the last turn of `flush` found everything flushed
-    /// and the version of the repair queue then
-    pub flushed: Option<(u64, u64)>,
+    pub flushed: Settling,
     /// how many files the last turn of `flush` could not flush: they are suspended, or refused
     pub stuck: usize,
     pub own_journal: OwnJournal,
@@ -97,7 +96,7 @@ impl Standing {
             version: 0,
             late: None,
             unflushed: Unflushed::default(),
-            flushed: None,
+            flushed: Settling::default(),
             stuck: 0,
             own_journal: OwnJournal::Unknown,
             files_error: None,

@@ -56,28 +56,56 @@ impl Image {
         if self.definitions != other.definitions {
             return None;
         }
-        let columns = self.columns;
-        let mut lacking = 0;
-        for (ours, theirs) in self.archives.iter().zip(&other.archives) {
-            let ahead = ours.newest - theirs.newest;
-            for (back, row) in theirs.values.chunks(columns).enumerate() {
-                let ours = match usize::try_from(back as i64 + ahead) {
-                    Ok(at) if at >= ours.values.len() / columns => break, // not kept here any more
-                    Ok(at) => ours.values.get(at * columns..(at + 1) * columns),
-                    Err(_) => None, // newer
-                };
-                lacking += row
-                    .iter()
-                    .enumerate()
-                    .filter(|(column, value)| {
-                        **value != UNKNOWN
-                            && ours.is_none_or(|ours| ours.get(*column) == Some(&UNKNOWN))
-                    })
-                    .count();
-            }
-        }
-        Some(lacking)
+        let lacks = |value: &Known| value.ours == UNKNOWN && value.theirs != UNKNOWN;
+        Some(self.beside(other).filter(lacks).count())
     }
+
+    /// Returns in how many places both copies know a value and this one repeats that of the row
+    /// after it, while the other knows another value. rrdtool fills the rows between two updates
+    /// with the value of the second one, so a copy that has lost updates repeats itself there.
+    pub fn repeats(&self, other: &Image) -> usize {
+        let repeats = |value: &Known| {
+            ![value.ours, value.theirs].contains(&UNKNOWN)
+                && value.ours != value.theirs
+                && value.after == Some(value.ours)
+        };
+        self.beside(other).filter(repeats).count()
+    }
+
+    /// Returns the values of another copy of the file beside those of this one, as far as this one
+    /// still remembers their time.
+    fn beside<'a>(&'a self, other: &'a Image) -> impl Iterator<Item = Known> + 'a {
+        let columns = self.columns;
+        let archives = self.archives.iter().zip(&other.archives);
+        archives.flat_map(move |(ours, theirs)| {
+            let ahead = ours.newest - theirs.newest;
+            let rows = ours.values.len() / columns;
+            let places = theirs.values.iter().enumerate();
+            places.filter_map(move |(at, value)| {
+                let back = (at / columns) as i64 + ahead;
+                if back >= rows as i64 {
+                    return None; // not kept here any more
+                }
+                let ours = |back: i64| {
+                    let back = usize::try_from(back).ok()?; // newer
+                    ours.values.get(back * columns + at % columns).copied()
+                };
+                Some(Known {
+                    ours: ours(back).unwrap_or(UNKNOWN),
+                    after: ours(back - 1),
+                    theirs: *value,
+                })
+            })
+        })
+    }
+}
+
+/// The bits of the values that two copies have for one time.
+struct Known {
+    ours: u64,
+    /// what this copy has one row later
+    after: Option<u64>,
+    theirs: u64,
 }
 
 #[cfg(test)]
@@ -123,6 +151,23 @@ mod tests {
             (crossed.lacks(&holes), holes.lacks(&crossed)),
             (Some(2), Some(2))
         );
+    }
+
+    #[test]
+    fn a_copy_that_has_lost_updates_repeats_what_came_after_them() {
+        let read = |last, rows| Image::read(&file(last, rows, 1)).unwrap();
+        let whole = read(1000, [1.0, 2.0, 3.0, 4.0]);
+        let filled = read(1000, [1.0, 4.0, 4.0, 4.0]);
+        assert_eq!((filled.repeats(&whole), whole.repeats(&filled)), (2, 0));
+        // a value that has not changed is one, too, but the gap is filled with the later one
+        let steady = read(1000, [1.0, 1.0, 1.0, 4.0]);
+        assert_eq!((filled.repeats(&steady), steady.repeats(&filled)), (2, 1));
+        // where one knows nothing, the other cannot be wrong
+        let holes = read(1000, [1.0, NAN, NAN, 4.0]);
+        assert_eq!((filled.repeats(&holes), holes.repeats(&filled)), (0, 0));
+        // of one time, although one copy is a row behind
+        let late = read(990, [0.0, 1.0, 4.0, 4.0]);
+        assert_eq!((late.repeats(&whole), whole.repeats(&late)), (1, 0));
     }
 
     #[test]

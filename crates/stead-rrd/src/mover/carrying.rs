@@ -230,7 +230,7 @@ impl Mover {
         }
         let mut sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
         // a copy that may lack values is the last choice
-        sources.sort_by_key(|other| self.router.shared().repairs.has(name, *other));
+        sources.sort_by_key(|other| self.router.shared().repairs.doubts(name, *other));
         let bytes = self.carry(name, &sources, &[id]).await?;
         self.router.shared().known.forget(name);
         drop(held);

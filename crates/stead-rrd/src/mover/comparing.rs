@@ -106,7 +106,7 @@ impl Mover {
         }
         let contents = self.contents(name, &copies, &seen).await?;
         let repairs = &self.router.shared().repairs;
-        let doubted: Vec<bool> = copies.iter().map(|id| repairs.has(name, *id)).collect();
+        let doubted: Vec<bool> = copies.iter().map(|id| repairs.doubts(name, *id)).collect();
         let verdict = judge(&contents, &doubted);
         compared.differs = Some(described(&contents, &self.names(&copies), &verdict));
         // the repair holds the writes, too

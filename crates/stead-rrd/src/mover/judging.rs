@@ -44,6 +44,8 @@ impl Content {
 }
 
 /// Judges the copies. `doubted` says which of them are known to lack something, or are not trusted.
+/// Where copies that are trusted alike know different values, one that repeats itself there is taken
+/// last.
 pub(super) fn judge(copies: &[Content], doubted: &[bool]) -> Verdict {
     if copies.iter().any(|copy| matches!(copy, Content::Foreign)) {
         return Verdict::Stuck(
@@ -75,16 +77,23 @@ pub(super) fn judge(copies: &[Content], doubted: &[bool]) -> Verdict {
         let mut others = images.iter();
         others.all(|(_, other)| image.lacks(other) == Some(0))
     };
+    let repeats = |image: &Image| {
+        let others = images.iter().map(|(_, other)| image.repeats(other));
+        others.max().unwrap_or_default()
+    };
     // The newest has come farthest, also within the rows to come.
-    let best = images
-        .iter()
-        .filter(whole)
-        .max_by_key(|(at, image)| (image.last(), !doubted[*at], Reverse(*at)));
+    let best = images.iter().filter(whole).max_by_key(|(at, image)| {
+        let last = image.last();
+        (last, !doubted[*at], Reverse(repeats(image)), Reverse(*at))
+    });
     if let Some((best, _)) = best {
         return Verdict::Take(*best);
     }
-    let mut order: Vec<(usize, &Image)> = images;
-    order.sort_by_key(|(at, image)| (doubted[*at], Reverse(image.last()), *at));
+    let mut order = images.clone();
+    order.sort_by_cached_key(|(at, image)| {
+        let last = Reverse(image.last());
+        (doubted[*at], last, repeats(image), *at)
+    });
     Verdict::Join(order.into_iter().map(|(at, _)| at).collect())
 }
 
@@ -125,6 +134,16 @@ pub(super) fn described(copies: &[Content], names: &[String], verdict: &Verdict)
         let others = copies.iter().filter_map(Content::image);
         others.filter_map(|other| image.lacks(other)).max()
     };
+    // where another copy lacks nothing either, nobody can be sure
+    let rivals = |source: usize| {
+        let taken = copies[source].image();
+        let mut others = copies.iter().enumerate();
+        others.any(|(at, copy)| copy.image() != taken && lacks(at) == Some(0))
+    };
+    let taken = match verdict {
+        Verdict::Take(source) if rivals(*source) => "is taken",
+        _ => "is whole",
+    };
     let each = copies.iter().enumerate().map(|(at, copy)| {
         let name = &names[at];
         match copy {
@@ -132,9 +151,8 @@ pub(super) fn described(copies: &[Content], names: &[String], verdict: &Verdict)
             Content::Damaged => format!("the file on {name} is no whole RRD"),
             Content::Foreign => format!("the file on {name} is of another architecture"),
             Content::Read { image, .. } => match (lacks(at), verdict) {
-                (_, Verdict::Take(source)) if *source == at => format!("{name} is whole"),
-                (Some(0), Verdict::Take(source)) if copies[*source].image() == Some(image) => {
-                    format!("{name} is whole")
+                (_, Verdict::Take(source)) if copies[*source].image() == Some(image) => {
+                    format!("{name} {taken}")
                 }
                 (None | Some(0), _) => format!("{name} differs"),
                 (Some(1), _) => format!("{name} lacks 1 value"),
@@ -193,13 +211,23 @@ mod tests {
         // nothing is missing in the rows, but one has come farther
         assert_eq!(
             said(&[whole(), read(1009, all)], &[false, true]),
-            (Verdict::Take(1), "b1 differs, b2 is whole".to_owned())
+            (Verdict::Take(1), "b1 differs, b2 is taken".to_owned())
         );
         // other values: the one that is trusted
-        let other = read(1000, [1.0, 2.0, 3.0, 5.0]);
-        let copies = [other, whole(), whole()];
+        let other = || read(1000, [1.0, 2.0, 3.0, 5.0]);
+        let copies = [other(), whole(), whole()];
         assert_eq!(judge(&copies, &[true, false, false]), Verdict::Take(1));
         assert_eq!(to_replace(&copies, &Verdict::Take(1)), [0]);
+        assert_eq!(
+            said(&copies, &[true, false, false]).1,
+            "b1 differs, b2 is taken, b3 is taken"
+        );
+        // rows that were filled across a gap, unless the other copy is not trusted
+        let filled = || read(1000, [1.0, 4.0, 4.0, 4.0]);
+        for (doubted, taken) in [([false; 2], 1), ([true, false], 1), ([false, true], 0)] {
+            let verdict = judge(&[filled(), whole()], &doubted);
+            assert_eq!(verdict, Verdict::Take(taken), "{doubted:?}");
+        }
         assert_eq!(
             said(&[Content::Missing, whole(), Content::Damaged], &trusted),
             (

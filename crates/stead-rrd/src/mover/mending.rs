@@ -13,7 +13,8 @@ pub(super) type Copied = (BackendId, u64);
 impl Mover {
     /// Compares these copies of a file. Replaces those that differ by one that lacks nothing, or
     /// all by a file that has the values of all. The copy at `doubted` is not trusted, and neither
-    /// are those in the repair queue: where copies know different values, theirs are not taken.
+    /// are those in the repair queue, or at a backend that was not compared since its address
+    /// changed: where copies know different values, theirs are not taken.
     ///
     /// Returns what was copied: nothing if the copies are equal.
     pub(super) async fn mend(
@@ -35,7 +36,7 @@ impl Mover {
         let contents = self.contents(name, copies, &seen).await?;
         let doubts: Vec<bool> = copies
             .iter()
-            .map(|id| doubted == Some(*id) || shared.repairs.has(name, *id))
+            .map(|id| doubted == Some(*id) || shared.repairs.doubts(name, *id))
             .collect();
         let verdict = judge(&contents, &doubts);
         let copied = match &verdict {

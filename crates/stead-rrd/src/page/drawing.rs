@@ -190,6 +190,7 @@ impl Status {
                 let lacks = |backend: &BackendStatus| log.newest.saturating_sub(backend.confirmed);
                 let waiting = self.backends.iter().map(lacks).max();
                 let kept = (log.newest + 1).saturating_sub(log.oldest);
+                let words = waiting.map_or("kept", |_| "wait for the disks");
                 let (part, records) = match waiting.unwrap_or(kept) {
                     0 => (
                         "preallocated".to_owned(),
@@ -198,7 +199,7 @@ impl Status {
                     waiting => (
                         part,
                         format!(
-                            "{} wait for their FLUSH\n{:LABEL$}the newest record has number {}",
+                            "{} {words}\n{:LABEL$}the newest record has number {}",
                             many(waiting, "record"),
                             "",
                             HumanCount(log.newest)

@@ -216,11 +216,13 @@ impl Status {
             .reason
             .as_deref()
             .map_or(String::new(), |reason| format!(": {}", printable(reason)));
+        let away = match pair.brief {
+            true => format!("has been connected for moments only in the last {since}{reason}"),
+            false => format!("has not been connected for {since}{reason}"),
+        };
         match (pair.role, pair.connected) {
             (Role::Standby, false) => {
-                problems.push(format!(
-                    "the primary {peer} has not been connected for {since}{reason}"
-                ));
+                problems.push(format!("the primary {peer} {away}"));
             }
             (Role::Standby, true) => {}
             (Role::Primary, true) if pair.in_sync => {}
@@ -249,9 +251,7 @@ impl Status {
                         "the standby {peer} lacks {}, and {what}",
                         many(pair.behind, "record")
                     ),
-                    false => format!(
-                        "the standby {peer} has not been connected for {since}{reason}; {what}"
-                    ),
+                    false => format!("the standby {peer} {away}; {what}"),
                 });
             }
         }

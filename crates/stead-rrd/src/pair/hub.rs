@@ -415,6 +415,7 @@ impl Pair {
 
     /// Returns the state of the pair.
     pub fn status(&self) -> PairStatus {
+        let brief = lock(&self.repeats).is_brief();
         let saved = lock(&self.saved);
         let link = self.link();
         PairStatus {
@@ -426,6 +427,7 @@ impl Pair {
             connected: link.joined,
             since: link.since,
             reason: link.reason.clone(),
+            brief,
             serving: *self.open.borrow(),
             waits: None,
             alone: saved.alone,

@@ -213,7 +213,7 @@ impl Standby {
         if hello.newest < published && hello.history == saved.history {
             return Err(broken(format!(
                 "the primary has records up to {} only, and has answered up to {published}: its \
-                log has lost records; promote this router",
+                log has lost records; promote the standby",
                 hello.newest
             )));
         }

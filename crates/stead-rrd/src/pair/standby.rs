@@ -135,6 +135,9 @@ impl Standby {
     async fn promoted(&self, force: bool) -> Result<String, String> {
         {
             let saved = lock(&self.saved);
+            if saved.role == Role::Primary {
+                return Ok(already(saved.term));
+            }
             if let Some(risk) = self.risk(&saved).filter(|_| !force) {
                 return Err(format!(
                     "this standby does not become the primary: {risk}; stop the other router, and \
@@ -171,11 +174,11 @@ impl Standby {
             .map_err(|error| error.to_string())
     }
 
-    /// Records on disk that this router is the primary.
+    /// Records on disk that this router is the primary, unless another command has done so.
     fn begin_term(&self, appended: u64) -> Result<String, String> {
         let mut saved = lock(&self.saved);
         if saved.role == Role::Primary {
-            return Err("this router has just been promoted".to_owned());
+            return Ok(already(saved.term));
         }
         let risk = self.risk(&saved);
         let mut next = saved.clone();
@@ -208,6 +211,7 @@ impl Standby {
             connected: primary.joined,
             since: primary.since,
             reason: primary.reason.clone(),
+            brief: primary.repeats.is_brief(),
             serving: false,
             waits: None,
             alone: None,
@@ -217,6 +221,11 @@ impl Standby {
             discarded: saved.discarded,
         }
     }
+}
+
+/// What a second command to promote this router is told, which came while it starts again.
+fn already(term: Term) -> String {
+    format!("promoted by another command: this router is the primary in {term}")
 }
 
 impl Source for Standby {

@@ -109,11 +109,15 @@ impl Operable for Waiting {
     async fn promote(&self, force: bool) -> Result<String, String> {
         match force {
             true => self.pair.force(),
-            false => Err(
-                "this router is the primary already, and waits for the standby; --force lets it \
-                go on alone, but if the standby was promoted meanwhile, there are two primaries"
-                    .to_owned(),
-            ),
+            false => {
+                let reason = self.pair.status().reason;
+                let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+                Err(format!(
+                    "this router is the primary already, and waits for the standby{reason}; \
+                     --force lets it go on alone, but if the standby was promoted meanwhile, there \
+                     are two primaries"
+                ))
+            }
         }
     }
 

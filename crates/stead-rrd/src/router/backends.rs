@@ -9,18 +9,14 @@ use stead::Map;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::adopting::attribute;
+pub use crate::adopting::{ADDRESS, FILES};
 use crate::backend::{Access, Backend};
 use crate::connection::Address;
 use crate::files::Files;
 use crate::layout::{BackendId, Placement};
 use crate::lock::lock;
 use crate::shared::Shared;
-
-/// The attribute of a node that says where its rrdcached listens.
-pub const ADDRESS: &str = "rrdcached";
-
-/// The attribute of a node that says how its files can be reached.
-pub const FILES: &str = "files";
 
 /// All backends.
 pub struct Backends {
@@ -144,6 +140,19 @@ impl Backends {
                     node.name()
                 ));
             }
+            let own = attribute(node, FILES);
+            let mut others = map.nodes().take(accesses.len());
+            if let Some(other) =
+                others.find(|other| own.is_some() && attribute(*other, FILES) == own)
+            {
+                return Err(format!(
+                    "the nodes {} and {} have the same attribute {FILES}={}: two copies would be one \
+                     file",
+                    other.name(),
+                    node.name(),
+                    own.unwrap_or_default()
+                ));
+            }
             let files = files.map(|files| match pair {
                 Some(pair) => files.claiming(pair.claim()),
                 None => files,
@@ -195,15 +204,10 @@ impl Backends {
 
 /// Returns the addresses of a node, from its attributes.
 fn access(node: Node<'_>) -> Result<Access, String> {
-    let attribute = |name: &str| {
-        node.attributes()
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value)
-    };
     let wrong = |attribute: &str, error: String| {
         format!("node {}, attribute {attribute:?}: {error}", node.name())
     };
-    let address = attribute(ADDRESS).ok_or_else(|| {
+    let address = attribute(node, ADDRESS).ok_or_else(|| {
         let name = node.name();
         format!(
             "node {name} has no attribute {ADDRESS:?}; give it one in the fleet: attributes = \
@@ -211,7 +215,7 @@ fn access(node: Node<'_>) -> Result<Access, String> {
         )
     })?;
     let address = Address::parse(address).map_err(|error| wrong(ADDRESS, error))?;
-    let files = attribute(FILES)
+    let files = attribute(node, FILES)
         .map(|text| Files::parse(text).map_err(|error| wrong(FILES, error)))
         .transpose()?;
     Ok(Access { address, files })

@@ -107,6 +107,7 @@ fn options(serve: &Serve) -> Result<Options, Failure> {
     Ok(Options {
         base: Base::new(serve.base.as_os_str().as_encoded_bytes()),
         flush_after: Duration::from_secs(serve.flush_after),
+        sync_after: Duration::from_secs(serve.sync_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
         backlog: Backlog {
             bytes: serve.backlog.saturating_mul(1 << 20) as usize,
