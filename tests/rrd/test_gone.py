@@ -47,6 +47,22 @@ def put_away(cluster, hit):
     return away
 
 
+def test_a_file_that_is_made_anew_gets_the_updates_that_wait_first(flushing):
+    """Otherwise newer updates would overtake them, and rrdcached refuse them."""
+    hit = names()[:3]
+    put_away(flushing, hit)
+    update(flushing, range(6, 11), hit)
+    both = 2 * len(hit)
+    wait_for(lambda: counted(flushing, "gone") == both, "the files to be missed")
+    with Client(flushing.unix) as client:
+        for name in hit:
+            assert create(client, name).startswith(b"0 ")
+    update(flushing, range(11, 14), hit)
+    update(flushing, range(6, 14), names()[3:])
+    wait_for(lambda: status(flushing)[1], "all to be well")
+    assert lacking(flushing, range(6, 14)) == 0
+
+
 def test_updates_of_a_file_that_is_gone_stay_in_the_log(flushing, record_property):
     """The files come back when all servers and the router have been restarted."""
     hit = names()[:3]

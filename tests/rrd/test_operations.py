@@ -597,6 +597,35 @@ def test_a_server_does_not_get_another_name(cluster):
     assert sum(len(list(files)) for files in found) == 2 * len(made)
 
 
+def test_a_server_with_two_names_and_addresses_keeps_its_files(cluster):
+    """Nobody can see before the move that they are one. The addresses differ, and the
+    path of the files does, too.
+    """
+    made = created(cluster, 20)
+    server = cluster.backends["b2"]
+    other = server.directory / "other"
+    other.symlink_to(server.base)
+    before = server.reached, server.files
+    server.reached = server.reached.replace("127.0.0.1", "localhost")
+    server.files = other
+    cluster.backends["b9"] = cluster.backends.pop("b2")
+    cluster.publish()
+    status_once(cluster, lambda _, page: "epoch 1 -> 2" in page, "epoch 2")
+    ran = subprocess.run(
+        [cluster.programs["stead-rrd"], "move", cluster.state],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = ran.stdout + ran.stderr
+    status_once(cluster, lambda code, page: "rrd, epoch 2, " in page, "the move to end")
+    cluster.backends["b2"] = cluster.backends.pop("b9")
+    server.reached, server.files = before
+    found = [server.base.rglob("*.rrd") for server in cluster.backends.values()]
+    assert sum(len(list(files)) for files in found) == 2 * len(made), said
+    assert cluster.router_said("b2 and b9 are one server"), said
+
+
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
     """At 1 MiB a second the files, of 0.8 MB each, take half a minute; the client is
     stopped long before.

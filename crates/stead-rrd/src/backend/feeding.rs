@@ -175,6 +175,16 @@ impl Backend {
             // refused lines count, too: of several values the backend may have taken the first ones
             let mut standing = self.standing();
             let (writes, number) = (&work.ticket.writes, work.ticket.number);
+            let is_refused = |at: usize| own.iter().any(|(refused, _)| *refused == at);
+            for (at, line) in work.lines().enumerate() {
+                let name = writes.name(line);
+                let is_made = writes.verb(line) == Verb::Create && !is_refused(at);
+                if is_made && self.shared.repairs.is_gone(name, self.id) {
+                    // what the log has kept for it comes before what clients send from now on
+                    standing.broken = Some(back([name]));
+                    self.shared.repairs.turns(name, self.id, Need::Doubtful);
+                }
+            }
             work.lines()
                 .for_each(|line| standing.unflushed.wrote(writes.key(line), number, now));
             drop(standing);
@@ -204,6 +214,17 @@ impl Backend {
             "an update of {file} that was answered when the log had it is refused by its servers: \
             {error}"
         );
+    }
+}
+
+/// Says why everything that was not confirmed is sent again: these files are there again.
+pub fn back<'a>(names: impl IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>) -> String {
+    let mut names = names.into_iter();
+    let count = names.len();
+    let example = String::from_utf8_lossy(names.next().unwrap_or_default());
+    match count {
+        1 => format!("{example} is back that was gone, and lacks updates"),
+        _ => format!("{count} files are back that were gone, such as {example}, and lack updates"),
     }
 }
 

@@ -33,6 +33,7 @@ mod tests;
 mod turns;
 mod work;
 
+pub use feeding::back;
 pub use server::{Backend, Counters};
 pub use standing::Access;
 pub use work::{Lines, Work};

@@ -12,7 +12,7 @@
 //! A file uses only files to the left of the bar before it:
 //!
 //! ```text
-//! judging telling walking | course | carrying | looking moving resuming | mending straying
+//! judging telling walking | course | carrying | leaving looking resuming | mending moving straying
 //! | comparing filling | noting returning watching | passing | checking repairing
 //! ```
 
@@ -22,6 +22,7 @@ mod comparing;
 mod course;
 mod filling;
 mod judging;
+mod leaving;
 mod looking;
 mod mending;
 mod moving;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::carrying::{remove, Held, Mover};
+use super::carrying::{Held, Mover};
 use super::telling::Tell;
 use crate::clock::now;
 use crate::layout::{BackendId, Copies};
@@ -212,15 +212,6 @@ impl Mover {
             behind,
             hidden,
         })
-    }
-
-    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>, tell: &Tell) {
-        for (name, id) in copies {
-            let backend = self.router.backends.get(id);
-            if let Err(error) = remove(&backend, &name).await {
-                tell.left_behind(backend.name(), &name, error);
-            }
-        }
     }
 
     /// Moves a file from its old places to its new ones.

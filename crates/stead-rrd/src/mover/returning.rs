@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::carrying::Mover;
 use super::mending::Copied;
-use crate::backend::Backend;
+use crate::backend::{back, Backend};
 use crate::layout::BackendId;
 use crate::refusals::is_missing;
 use crate::repairs::{Due, Need};
@@ -23,21 +23,18 @@ impl Mover {
     /// it has not confirmed. All are looked at together, since each time costs a backend its
     /// connection.
     pub(super) async fn send_again(&self, due: &[Due]) {
-        let mut back: BTreeMap<BackendId, Vec<&[u8]>> = BTreeMap::new();
+        let mut found: BTreeMap<BackendId, Vec<&[u8]>> = BTreeMap::new();
         for Due { name, place, .. } in due.iter().filter(|due| due.need == Need::Gone) {
             let backend = self.router.backends.get(*place);
             if exists(&backend, name).await == Ok(true) {
-                back.entry(*place).or_default().push(name);
+                found.entry(*place).or_default().push(name);
             }
         }
         let repairs = &self.router.shared().repairs;
-        for (place, names) in back {
-            let example = String::from_utf8_lossy(names[0]);
-            let count = names.len();
+        for (place, names) in found {
             // before the entries are changed, or their records could be confirmed meanwhile
-            self.router.backends.get(place).send_again(format!(
-                "{count} files are back that were gone, such as {example}, and lack updates"
-            ));
+            let backend = self.router.backends.get(place);
+            backend.send_again(back(names.iter().copied()));
             for name in names {
                 repairs.turns(name, place, Need::Doubtful);
             }
