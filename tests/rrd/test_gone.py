@@ -56,7 +56,10 @@ def test_a_file_that_is_made_anew_gets_the_updates_that_wait_first(flushing):
     wait_for(lambda: counted(flushing, "gone") == both, "the files to be missed")
     with Client(flushing.unix) as client:
         for name in hit:
-            assert create(client, name).startswith(b"0 ")
+            # each one lets its servers be connected again
+            wait_for(
+                lambda name=name: create(client, name).startswith(b"0 "), f"a new {name}"
+            )
     update(flushing, range(11, 14), hit)
     update(flushing, range(6, 14), names()[3:])
     wait_for(lambda: status(flushing)[1], "all to be well")

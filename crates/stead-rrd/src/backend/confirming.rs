@@ -79,12 +79,18 @@ impl Backend {
                 Some(connection) => self.in_time(self.flush_one(connection, &taken.1)).await,
                 None => Err(io::ErrorKind::NotConnected.into()),
             };
+            let is_here = self.shared.layout().now(&taken.1).contains(&self.id);
             let mut standing = self.standing();
             if standing.losses != losses {
                 return Ok(()); // the connection was lost: the list that this file came from is gone
             }
             let repairs = &self.shared.repairs;
             match flushed {
+                // it was flushed before it has moved away
+                Ok(Ok(Flushed::Gone)) if !is_here => standing.unflushed.flushed(&taken),
+                Ok(Err(reply)) if !is_here && has_no_file(&reply.text) => {
+                    standing.unflushed.flushed(&taken);
+                }
                 Ok(Ok(Flushed::Gone)) => {
                     repairs.add(&taken.1, self.id, Need::Gone);
                     gone.push(taken);

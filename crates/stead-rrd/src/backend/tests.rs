@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::{Access, Backend, Lines, Work};
 use crate::connection::{Address, Connection};
 use crate::health::Health;
+use crate::key::Key;
 use crate::layout::{Layout, Placement};
 use crate::log::{Durability, Log, Memory};
 use crate::record;
@@ -254,4 +255,46 @@ async fn nobody_waits_longer_for_a_turn_than_for_an_answer() {
     let (a, b, c) = tokio::join!(ask(), ask(), ask());
     assert!(a.is_err() && b.is_err() && c.is_err());
     assert!(begin.elapsed() < Duration::from_millis(600));
+}
+
+/// A file moves away while its FLUSH is due. Its backend lacks nothing then.
+#[tokio::test]
+async fn a_file_that_has_moved_away_is_not_missed() {
+    for (is_moved, missing) in [(true, 0), (false, 1)] {
+        let (mut layout, name) = a_file_that_moves();
+        if is_moved {
+            layout.moved(name.as_bytes());
+        }
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (reading, mut writing) = stream.into_split();
+            let mut lines = BufReader::new(reading).lines();
+            while let Ok(Some(_)) = lines.next_line().await {
+                writing.write_all(b"-1 No such file: /x\n").await.unwrap();
+            }
+        });
+        let shared = Shared::new(Options::patient(), Arc::new(Memory::default()), layout);
+        let shared = Arc::new(shared);
+        let access = Access {
+            address: Address::Unix(path.clone()),
+            files: None,
+        };
+        let backend = Backend::new("a", 0, access, Arc::clone(&shared), Arc::default());
+        backend.standing().become_(Health::Up);
+        let connection = Connection::open(&Address::Unix(path)).await.unwrap();
+        *backend.flushing.lock().await = Some(connection);
+        let now = Instant::now();
+        backend
+            .standing()
+            .unflushed
+            .wrote(Key::of(name.as_bytes()), 1, now);
+        backend.flush(Duration::ZERO).await.unwrap();
+        assert_eq!(backend.standing().unflushed.first(), None);
+        let counts = shared.repairs.counts();
+        let found: u64 = counts.values().map(|one| one.missing).sum();
+        assert_eq!(found, missing, "{is_moved}");
+    }
 }

@@ -91,7 +91,8 @@ impl Asked {
                 ))
             }),
             Ok(_) => Err(wrong(
-                &"the router stopped before it answered; its messages say more",
+                &"the router stopped before it answered, and its messages say why; a move goes on \
+                when it is started again",
             )),
             Err(error) => Err(wrong(&error)),
         }
