@@ -516,7 +516,11 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
     let line = first_line(&standby);
     assert_eq!(line, "all is well: a standby in sync with its primary");
     type Case = (fn(&mut PairStatus), &'static str);
-    let cases: [Case; 7] = [
+    let cases: [Case; 8] = [
+        (
+            |pair| (pair.connected, pair.brief) = (false, true),
+            "connected for moments only in the last 24 hours; clients wait for their answers",
+        ),
         (
             |pair| {
                 pair.connected = false;

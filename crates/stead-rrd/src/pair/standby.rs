@@ -132,7 +132,7 @@ impl Standby {
         })
     }
 
-    async fn promoted(&self, force: bool) -> Result<String, String> {
+    pub(super) async fn promoted(&self, force: bool) -> Result<String, String> {
         {
             let saved = lock(&self.saved);
             if saved.role == Role::Primary {

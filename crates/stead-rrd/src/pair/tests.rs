@@ -125,6 +125,24 @@ async fn a_standby_that_has_everything_stays_in_sync_and_any_other_does_not() {
     assert!(in_sync(&good));
 }
 
+/// Two operators promote a standby at the same time, and a third one before it starts again.
+#[tokio::test]
+async fn every_command_that_promotes_a_standby_is_told_that_it_is_the_primary() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    standby.prepare(&hello(&standby)).unwrap();
+    let told = tokio::join!(standby.promoted(false), standby.promoted(false));
+    let told = [told.0, told.1, standby.promoted(false).await].map(Result::unwrap);
+    let number = lock(&standby.saved).term.number;
+    assert_eq!(number, 2, "one promotion");
+    for text in told {
+        assert!(
+            text.contains("this router is the primary in term 2"),
+            "{text}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn what_a_later_primary_does_not_have_is_discarded_and_counted() {
     let place = tempfile::tempdir().unwrap();
