@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <libmemcached/memcached.h>
 #include <stead.h>
@@ -41,7 +42,8 @@ struct cache {
                     * can be 0 again */
   unsigned seed;   /* of the choice among several nodes */
   stead_error error; /* why the last call returned CACHE_NO_MAP */
-  size_t servers;    /* how many of these are open */
+  pid_t process;     /* the one that has opened these */
+  size_t servers;    /* how many of them there are */
   struct server {
     char *address;
     memcached_st *client;
@@ -50,10 +52,21 @@ struct cache {
 
 enum cache_answer { CACHE_OK, CACHE_MISS, CACHE_NO_MAP };
 
+/* After a fork, leaves the parent's connections alone: two processes that used
+ * one connection would read each other's answers. Nothing is freed, because
+ * libmemcached would then tell the servers to hang up. */
+static void leave_the_parents(struct cache *cache) {
+  if (cache->process != getpid()) {
+    cache->process = getpid();
+    cache->servers = 0;
+  }
+}
+
 /* Returns the client of one server. It knows only this server, so it has
  * nothing to choose. NULL when it cannot be made; then the server counts as
  * empty. */
 static memcached_st *server(struct cache *cache, const char *address) {
+  leave_the_parents(cache);
   for (size_t i = 0; i < cache->servers; i++)
     if (strcmp(cache->server[i].address, address) == 0)
       return cache->server[i].client;
@@ -241,6 +254,7 @@ enum cache_answer cache_delete(struct cache *cache, const char *key,
 
 /* Closes all connections. */
 void cache_close(struct cache *cache) {
+  leave_the_parents(cache);
   while (cache->servers > 0) {
     struct server *last = &cache->server[--cache->servers];
     memcached_free(last->client);

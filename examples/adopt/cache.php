@@ -50,22 +50,22 @@ final class Cache
         $order = array_keys($present);
         shuffle($order);
         foreach ($order as $place) {
-            $value = $present[$place]->get($key);
+            $value = self::ask($present[$place], 'get', $key);
             if ($present[$place]->getResultCode() === Memcached::RES_SUCCESS) {
                 // A node is filled only from one before it, and not for long. Otherwise two nodes
                 // could keep an item alive between them for ever
                 if ($place < $order[0]) {
-                    $present[$order[0]]->add($key, $value, min($this->lifetime ?: self::MINUTE, self::MINUTE));
+                    self::ask($present[$order[0]], 'add', $key, $value, min($this->lifetime ?: self::MINUTE, self::MINUTE));
                 }
                 return $value;
             }
         }
         foreach ($earlier as $client) {
-            $value = $client->get($key);
+            $value = self::ask($client, 'get', $key);
             if ($client->getResultCode() === Memcached::RES_SUCCESS) {
                 $this->copied++;
                 foreach ($present as $new) {
-                    $new->add($key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
+                    self::ask($new, 'add', $key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
                 }
                 return $value;
             }
@@ -82,7 +82,7 @@ final class Cache
     {
         $lifetime ??= $this->lifetime;
         [$present, $earlier] = $this->places($key);
-        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $lifetime), [...$present, ...$earlier]);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$earlier]);
         return !in_array(false, array_slice($done, 0, count($present)), true);
     }
 
@@ -90,7 +90,7 @@ final class Cache
     public function delete(string $key): bool
     {
         [$present, $earlier] = $this->places($key);
-        $done = array_map(fn (Memcached $client): bool => $client->delete($key), [...$present, ...$earlier]);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$present, ...$earlier]);
         return in_array(true, array_slice($done, 0, count($present)), true);
     }
 
@@ -149,12 +149,15 @@ final class Cache
         return $found;
     }
 
-    /** Returns the client of one server; caches with the same options share it. */
+    /**
+     * Returns the client of one server; caches with the same options share it. Each process has
+     * clients of its own: two that used one connection would read each other's answers.
+     */
     private function client(string $address): Memcached
     {
         static $clients = [];
         // under php-fpm a client with a name, and its connection, outlives the request
-        $name = "stead $address " . md5(serialize($this->options));
+        $name = "stead $address " . getmypid() . ' ' . md5(serialize($this->options));
         if (!isset($clients[$name])) {
             $client = new Memcached($name);
             if ($client->getServerList() === []) {
@@ -166,6 +169,20 @@ final class Cache
             $clients[$name] = $client;
         }
         return $clients[$name];
+    }
+
+    /**
+     * Asks a server, and once again if the connection was lost: when a child process ends,
+     * php-memcached tells the servers to hang up the connections that it had from its parent.
+     */
+    private static function ask(Memcached $client, string $verb, string $key, mixed ...$more): mixed
+    {
+        $answer = $client->$verb($key, ...$more);
+        $lost = $client->getLastErrorErrno() !== 0 || $client->getResultCode() === Memcached::RES_CONNECTION_FAILURE;
+        if ($lost && $client->getResultCode() !== Memcached::RES_TIMEOUT) {
+            $answer = $client->$verb($key, ...$more);
+        }
+        return $answer;
     }
 }
 

@@ -126,7 +126,8 @@ sub places {
 }
 
 # Returns the clients of the servers that a map gives for a key. Each client knows only its server,
-# so it has nothing to choose.
+# so it has nothing to choose. Each process has clients of its own: two that used one connection
+# would read each other's answers.
 my %clients;    # caches with the same options share them
 
 sub servers {
@@ -140,7 +141,7 @@ sub servers {
         my $address = $map->attribute( $node, 'address' ) // $node;
         die "node $node needs an attribute `address` with HOST:PORT\n"
           if $address !~ /:/;
-        push @found, $clients{$same}{$address} ||=
+        push @found, $clients{$$}{$same}{$address} ||=
           Cache::Memcached::Fast->new( { %$options, servers => [$address] } );
     }
     return @found;

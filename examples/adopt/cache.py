@@ -12,8 +12,10 @@ which a read may look, so a second look never finds an item that is out of date.
 
 import argparse
 import functools
+import os
 import random
 import sys
+import threading
 
 import stead
 from pymemcache.client.base import Client
@@ -136,11 +138,24 @@ def addresses(members):
     return found
 
 
-@functools.cache
-def server(at, **options):
-    """Returns the client of one server; caches with the same options share it. It knows
-    only this server, so it has nothing to choose. A read that fails counts as a miss.
+class Clients(threading.local):
+    """The clients of one thread in one process: a client is for one thread at a time, and
+    two processes that used one connection would read each other's answers.
     """
+
+    def __init__(self):
+        self.process, self.made = os.getpid(), {}
+
+
+clients = Clients()  # caches with the same options share them
+
+
+def server(at, **options):
+    """Returns the client of one server. It knows only this server, so it has nothing to
+    choose. A read that fails counts as a miss.
+    """
+    if clients.process != os.getpid():  # after a fork; the parent's stay open there
+        clients.__init__()
     given = {
         "connect_timeout": 5,
         "timeout": 5,
@@ -149,7 +164,10 @@ def server(at, **options):
         "default_noreply": False,
         **options,
     }
-    return Client(at, **given)
+    same = (at, *sorted(options.items()))
+    if same not in clients.made:
+        clients.made[same] = Client(at, **given)
+    return clients.made[same]
 
 
 def done(write, *arguments):
