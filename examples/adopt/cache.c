@@ -100,65 +100,86 @@ struct places {
   memcached_st *client[SERVERS + 1];
 };
 
-/* Adds the clients of the nodes that a map gives for a key. Returns false when
- * the map has no answer or a node no address, and cache->error says which. */
-static bool add(struct places *places, struct cache *cache,
-                const stead_map *map, const char *key, size_t length) {
+/* Adds the client of a node. Returns false when the node has no address, and
+ * cache->error says so. */
+static bool add(struct places *places, struct cache *cache, const char *name,
+                const char *address) {
+  /* the ring that was adopted has the address as the name */
+  if (address == NULL)
+    address = name;
+  if (strchr(address, ':') == NULL) {
+    snprintf(cache->error.message, sizeof cache->error.message,
+             "node %s needs an attribute `address` with HOST:PORT", name);
+    return false;
+  }
+  memcached_st *client = server(cache, address);
+  size_t seen = 0;
+  while (seen < places->all && places->client[seen] != client)
+    seen++;
+  if (seen == places->all && seen < SERVERS)
+    places->client[places->all++] = client;
+  return true;
+}
+
+/* Adds the places that a key had in an epoch before. A node that the newest map
+ * has, too, has its address there, also if it was renamed. Returns what opening
+ * or asking the maps has returned, or STEAD_INVALID when a node of today has no
+ * address. */
+static int32_t add_before(struct places *places, struct cache *cache,
+                          uint64_t epoch, int32_t today, const char *key,
+                          size_t length) {
   int32_t nodes[SERVERS];
   size_t count;
-  if (stead_map_locate_all(map, key, length, nodes, SERVERS, &count,
-                           &cache->error) != STEAD_OK)
-    return false;
-  for (size_t i = 0; i < count && i < SERVERS; i++) {
-    /* the address may change without moving a key; the ring that was adopted
-     * has it as the name */
-    const char *name = stead_map_node_name(map, nodes[i]);
-    const char *address = stead_map_node_attribute(map, nodes[i], "address");
-    if (address == NULL)
-      address = name;
-    if (strchr(address, ':') == NULL) {
-      snprintf(cache->error.message, sizeof cache->error.message,
-               "node %s needs an attribute `address` with HOST:PORT", name);
-      return false;
-    }
-    memcached_st *client = server(cache, address);
-    size_t seen = 0;
-    while (seen < places->all && places->client[seen] != client)
-      seen++;
-    if (seen == places->all)
-      places->client[places->all++] = client;
+  stead_pair *pair;
+  int32_t status = stead_pair_open_from(
+      cache->path, epoch, STEAD_STATE_BOTH_NEW_FIRST, &pair, &cache->error);
+  if (status != STEAD_OK)
+    return status;
+  status = stead_pair_reads(pair, key, length, nodes, SERVERS, &count,
+                            &cache->error);
+  for (size_t i = 0; status == STEAD_OK && i < count && i < SERVERS; i++) {
+    const char *name = stead_pair_node_name(pair, nodes[i]);
+    const char *address = stead_pair_node_attribute(pair, nodes[i], "address");
+    /* a node that is gone and had no address never got an item */
+    if (nodes[i] >= today && strchr(address ? address : name, ':') == NULL)
+      continue;
+    if (!add(places, cache, name, address))
+      status = STEAD_INVALID;
   }
-  return true;
+  stead_pair_free(pair);
+  return status;
 }
 
 /* Finds the places of a key. Returns false when the map, or the epoch before
  * it, cannot be asked, and cache->error says why. */
 static bool find(struct places *places, struct cache *cache, const char *key,
                  size_t length) {
-  places->all = 0;
+  int32_t nodes[SERVERS];
+  size_t count;
   stead_map *map;
+  places->all = 0;
   /* opened for each query: that costs one stat, and sees a new epoch
    * immediately */
   if (stead_map_open(cache->path, STEAD_OPEN_SHARED, &map, &cache->error) !=
       STEAD_OK)
     return false;
-  bool found = add(places, cache, map, key, length);
+  bool found = stead_map_locate_all(map, key, length, nodes, SERVERS, &count,
+                                    &cache->error) == STEAD_OK;
+  for (size_t i = 0; found && i < count && i < SERVERS; i++)
+    found = add(places, cache, stead_map_node_name(map, nodes[i]),
+                stead_map_node_attribute(map, nodes[i], "address"));
   uint64_t epoch = stead_map_epoch(map);
+  int32_t today = stead_map_node_count(map);
   stead_map_free(map);
   places->present = places->all;
 
   for (unsigned i = 0; found && i < cache->back && --epoch > 0; i++) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s.history/%" PRIu64, cache->path, epoch);
-    int32_t status =
-        stead_map_open(path, STEAD_OPEN_SHARED, &map, &cache->error);
+    int32_t status = add_before(places, cache, epoch, today, key, length);
     if (status == STEAD_NOT_FOUND && i > 0)
       break; /* stead keeps 32 epochs */
-    if (status != STEAD_OK)
-      return false; /* the epoch just before is always kept; its absence means
-                     * that the history was not copied to this host */
-    found = add(places, cache, map, key, length);
-    stead_map_free(map);
+    /* the epoch just before is always kept; its absence means that the history
+     * was not copied to this host */
+    found = status == STEAD_OK;
   }
   return found;
 }

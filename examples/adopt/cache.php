@@ -106,17 +106,18 @@ final class Cache
         if ($this->map !== null) {
             // opened for each query: that costs one stat, and sees a new epoch immediately
             $map = Stead\Map::open($this->map);
-            $present = $this->servers($map, $key);
+            $present = $this->servers($map, $map->locateAll($key));
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
-                    $before = $this->servers(Stead\Map::open("$this->map.history/$epoch"), $key);
+                    // a node that the newest map has, too, has its address there, also if it was renamed
+                    $pair = Stead\Pair::open($this->map, epoch: $epoch, state: 'both_new_first');
                 } catch (Stead\Exception\NotFoundException $missing) {
                     if ($epoch === $map->epoch() - 1) {  // this one is always kept
                         throw new RuntimeException("$this->map.history has no epoch $epoch, where a second look has to look: copy the directory to this host", 0, $missing);
                     }
                     break;  // stead keeps 32 epochs
                 }
-                foreach ($before as $client) {
+                foreach ($this->servers($pair, $pair->reads($key)) as $client) {
                     if (!in_array($client, [...$present, ...$earlier], true)) {
                         $earlier[] = $client;
                     }
@@ -130,21 +131,24 @@ final class Cache
     }
 
     /**
-     * Returns the clients of the servers that a map gives for a key. Each client knows only its
+     * Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its
      * server, so it has nothing to choose.
      *
-     * @return non-empty-list<Memcached>
+     * @param list<string> $nodes
+     * @return list<Memcached>
      */
-    private function servers(Stead\Map $map, string $key): array
+    private function servers(Stead\Map|Stead\Pair $where, array $nodes): array
     {
         $found = [];
-        foreach ($map->locateAll($key) as $node) {
+        foreach ($nodes as $node) {
             // in the map of an adopted ring the name is the address
-            $address = $map->attribute($node, 'address') ?? $node;
-            if (!str_contains($address, ':')) {
+            $address = $where->attribute($node, 'address') ?? $node;
+            if (str_contains($address, ':')) {
+                $found[] = $this->client($address);
+            } elseif ($where instanceof Stead\Map || $where->new()->node($node) !== null) {
                 throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
             }
-            $found[] = $this->client($address);
+            // a node that is gone and had no address never got an item
         }
         return $found;
     }

@@ -98,14 +98,19 @@ sub places {
         # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
-        @present = $self->servers( $map, $key );
+        @present = $self->servers( $map, $map->locate_all($key) );
         for my $back ( 1 .. $self->{back} ) {
             last if $back >= $epoch;
-            my $before = eval {
-                Stead::Map->open(
-                    "$self->{map}.history/" . ( $epoch - $back ) );
+
+# a node that the newest map has, too, has its address there, also if it was renamed
+            my $pair = eval {
+                Stead::Pair->open(
+                    $self->{map},
+                    epoch => $epoch - $back,
+                    state => 'both_new_first'
+                );
             };
-            if ( !$before ) {
+            if ( !$pair ) {
                 my $error = $@;
                 die $error
                   if !ref $error
@@ -115,7 +120,7 @@ sub places {
                   . ( $epoch - 1 )
                   . ", where a second look has to look: copy the directory to this host\n";
             }
-            for my $client ( $self->servers( $before, $key ) ) {
+            for my $client ( $self->servers( $pair, $pair->reads($key) ) ) {
                 push @earlier, $client
                   if !grep { $_ == $client } @present, @earlier;
             }
@@ -125,24 +130,31 @@ sub places {
     return @present ? ( \@present, \@earlier ) : ( \@earlier, [] );
 }
 
-# Returns the clients of the servers that a map gives for a key. Each client knows only its server,
+# Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its server,
 # so it has nothing to choose. Each process has clients of its own: two that used one connection
 # would read each other's answers.
 my %clients;    # caches with the same options share them
 
 sub servers {
-    my ( $self, $map, $key ) = @_;
+    my ( $self, $where, @nodes ) = @_;
     my $options = $self->{options};
     my $same    = join "\0", map { $_, $options->{$_} } sort keys %$options;
     my @found;
-    for my $node ( $map->locate_all($key) ) {
+    for my $node (@nodes) {
 
         # in the map of an adopted ring the name is the address
-        my $address = $map->attribute( $node, 'address' ) // $node;
-        die "node $node needs an attribute `address` with HOST:PORT\n"
-          if $address !~ /:/;
-        push @found, $clients{$$}{$same}{$address} ||=
-          Cache::Memcached::Fast->new( { %$options, servers => [$address] } );
+        my $address = $where->attribute( $node, 'address' ) // $node;
+        if ( $address =~ /:/ ) {
+            push @found,
+              $clients{$$}{$same}{$address} ||=
+              Cache::Memcached::Fast->new(
+                { %$options, servers => [$address] } );
+        }
+        elsif ( $where->isa('Stead::Map') || $where->new_map->node($node) ) {
+            die "node $node needs an attribute `address` with HOST:PORT\n";
+        }
+
+        # a node that is gone and had no address never got an item
     }
     return @found;
 }

@@ -11,7 +11,6 @@ which a read may look, so a second look never finds an item that is out of date.
 """
 
 import argparse
-import functools
 import os
 import random
 import sys
@@ -95,12 +94,16 @@ class Cache:
             # opened for each query: that costs one stat, and sees a new epoch
             # immediately
             members = stead.Map.open(self.path)
-            present = self.servers(members, key)
+            present = self.servers(members, members.locate_all(key))
             for epoch in range(
                 members.epoch - 1, max(0, members.epoch - 1 - self.back), -1
             ):
                 try:
-                    before = stead.Map.open(f"{self.path}.history/{epoch}")
+                    # a node that the newest map has, too, has its address there, also
+                    # if it was renamed
+                    pair = stead.Pair.open(
+                        self.path, epoch=epoch, state="both_new_first"
+                    )
                 except stead.NotFoundError as missing:
                     if epoch == members.epoch - 1:  # this one is always kept
                         raise RuntimeError(
@@ -108,34 +111,27 @@ class Cache:
                             "look has to look: copy the directory to this host"
                         ) from missing
                     break  # stead keeps 32 epochs
-                earlier += self.servers(before, key)
+                earlier += self.servers(pair, pair.reads(key))
         if self.old is not None:
             earlier.append(self.old)
         # a dict keeps the order
         earlier = [one for one in dict.fromkeys(earlier) if one not in present]
         return (present, earlier) if present else (earlier, [])
 
-    def servers(self, members, key):
-        """Returns the clients of the servers that a map gives for a key."""
-        return [
-            server(addresses(members)[node], **self.options)
-            for node in members.locate_all(key)
-        ]
-
-
-@functools.lru_cache(maxsize=64)
-def addresses(members):
-    """Returns the addresses of a map's nodes. They are computed again when the epoch
-    changes, because maps are equal only if their digests are.
-    """
-    # in the map of an adopted ring the name is the address
-    found = {
-        node.name: node.attributes.get("address", node.name) for node in members.nodes
-    }
-    for node, at in found.items():
-        if ":" not in at:
-            raise RuntimeError(f"node {node} needs an attribute `address`, HOST:PORT")
-    return found
+    def servers(self, where, nodes):
+        """Returns the clients of these nodes of a map, or of a pair of maps."""
+        found = []
+        for node in nodes:
+            # in the map of an adopted ring the name is the address
+            at = where.attribute(node, "address") or node
+            if ":" in at:
+                found.append(server(at, **self.options))
+            elif isinstance(where, stead.Map) or where.new.node(node):
+                raise RuntimeError(
+                    f"node {node} needs an attribute `address`, HOST:PORT"
+                )
+            # a node that is gone and had no address never got an item
+        return found
 
 
 class Clients(threading.local):
