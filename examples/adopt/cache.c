@@ -10,8 +10,10 @@
  * clients, or grows, an item may still be in its old place. So a read that
  * finds nothing at the map's nodes takes a second look at the old place, and
  * copies the item that it finds to its new place. Writes and deletes go to all
- * places at which a read may look, so a second look never finds an item that is
- * out of date. */
+ * places at which a read may look, so a second look does not find what this
+ * program has replaced. If programs in other languages set or delete the same
+ * keys, all of them have to write to the old places of all of them: see
+ * `rings`. */
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -33,6 +35,10 @@ enum {
 struct cache {
   const char *path; /* the map file */
   unsigned back; /* the number of previous epochs in which a read looks, too */
+  const char *const *rings; /* NULL, or the map files of the rings of all old
+                             * clients, and a NULL, if several languages set or
+                             * delete the same keys: what is set or deleted is
+                             * so at these places, too */
   time_t lifetime; /* of items that are set or copied, in seconds; 0 means for
                       ever. A second look does not know how long an item has
                       lived: the copy begins a new lifetime. To set one item
@@ -150,27 +156,39 @@ static int32_t add_before(struct places *places, struct cache *cache,
   return status;
 }
 
-/* Finds the places of a key. Returns false when the map, or the epoch before
- * it, cannot be asked, and cache->error says why. */
-static bool find(struct places *places, struct cache *cache, const char *key,
-                 size_t length) {
-  int32_t nodes[SERVERS];
+/* Opens a map and adds the places of a key by it. `epoch` and `nodes` become
+ * the map's epoch and the number of its nodes. */
+static bool add_of_map(struct places *places, struct cache *cache,
+                       const char *path, const char *key, size_t length,
+                       uint64_t *epoch, int32_t *nodes) {
+  int32_t found[SERVERS];
   size_t count;
   stead_map *map;
+  if (stead_map_open(path, STEAD_OPEN_SHARED, &map, &cache->error) != STEAD_OK)
+    return false;
+  bool done = stead_map_locate_all(map, key, length, found, SERVERS, &count,
+                                   &cache->error) == STEAD_OK;
+  for (size_t i = 0; done && i < count && i < SERVERS; i++)
+    done = add(places, cache, stead_map_node_name(map, found[i]),
+               stead_map_node_attribute(map, found[i], "address"));
+  *epoch = stead_map_epoch(map);
+  *nodes = stead_map_node_count(map);
+  stead_map_free(map);
+  return done;
+}
+
+/* Finds the places of a key, for a write also those of the rings. Returns false
+ * when the map, the epoch before it or a ring cannot be asked, and cache->error
+ * says why. */
+static bool find(struct places *places, struct cache *cache, const char *key,
+                 size_t length, bool writing) {
+  uint64_t epoch, of_ring;
+  int32_t today, nodes;
   places->all = 0;
   /* opened for each query: that costs one stat, and sees a new epoch
    * immediately */
-  if (stead_map_open(cache->path, STEAD_OPEN_SHARED, &map, &cache->error) !=
-      STEAD_OK)
-    return false;
-  bool found = stead_map_locate_all(map, key, length, nodes, SERVERS, &count,
-                                    &cache->error) == STEAD_OK;
-  for (size_t i = 0; found && i < count && i < SERVERS; i++)
-    found = add(places, cache, stead_map_node_name(map, nodes[i]),
-                stead_map_node_attribute(map, nodes[i], "address"));
-  uint64_t epoch = stead_map_epoch(map);
-  int32_t today = stead_map_node_count(map);
-  stead_map_free(map);
+  bool found =
+      add_of_map(places, cache, cache->path, key, length, &epoch, &today);
   places->present = places->all;
 
   for (unsigned i = 0; found && i < cache->back && --epoch > 0; i++) {
@@ -181,6 +199,9 @@ static bool find(struct places *places, struct cache *cache, const char *key,
      * was not copied to this host */
     found = status == STEAD_OK;
   }
+  for (const char *const *ring = writing ? cache->rings : NULL;
+       found && ring && *ring; ring++)
+    found = add_of_map(places, cache, *ring, key, length, &of_ring, &nodes);
   return found;
 }
 
@@ -202,7 +223,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
                             char **value, size_t *size) {
   struct places places;
   uint32_t flags;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, false))
     return CACHE_NO_MAP;
 
   size_t order[SERVERS + 1] = {0};
@@ -245,7 +266,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
 enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
                             const char *value, size_t size) {
   struct places places;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   size_t stored = 0;
   for (size_t i = 0; i < places.all; i++)
@@ -261,7 +282,7 @@ enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
 enum cache_answer cache_delete(struct cache *cache, const char *key,
                                size_t length) {
   struct places places;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   enum cache_answer answer = CACHE_MISS;
   for (size_t i = 0; i < places.all; i++)
@@ -288,11 +309,25 @@ void cache_close(struct cache *cache) {
 int main(int argc, char **argv) {
   static struct cache cache;
   char line[4096];
-  if (argc == 4 && strcmp(argv[1], "--back") == 0)
-    cache.back = (unsigned)atoi(argv[2]);
-  else if (argc != 2)
-    return fprintf(stderr, "usage: cache [--back EPOCHS] MAP\n"), 2;
-  cache.path = argv[argc - 1];
+  const char *rings[16] = {NULL};
+  size_t count = 0;
+  int next = 1;
+  for (; next + 2 < argc && argv[next][0] == '-'; next += 2) {
+    if (strcmp(argv[next], "--back") == 0)
+      cache.back = (unsigned)atoi(argv[next + 1]);
+    else if (strcmp(argv[next], "--rings") == 0)
+      for (char *ring = strtok(argv[next + 1], ","); ring && count < 15;
+           ring = strtok(NULL, ","))
+        rings[count++] = ring;
+    else
+      break;
+  }
+  if (next + 1 != argc)
+    return fprintf(stderr, "usage: cache [--back EPOCHS] [--rings MAP,...] "
+                           "MAP\n"),
+           2;
+  cache.path = argv[next];
+  cache.rings = rings;
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = 0;
     char *verb = strtok(line, " "), *key = strtok(NULL, " "),

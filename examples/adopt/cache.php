@@ -14,7 +14,8 @@ require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/auto
  * While a site changes its clients, or grows, an item may still be in its old place. So a read that
  * finds nothing at the map's nodes takes a second look at the old place, and copies the item that it
  * finds to its new place. Writes and deletes go to all places at which a read may look, so a second
- * look never finds an item that is out of date.
+ * look does not find what this program has replaced. If other programs set or delete the same keys,
+ * all of them have to write to the old places of all of them: see $rings.
  */
 final class Cache
 {
@@ -35,8 +36,11 @@ final class Cache
      *     second look does not know how long an item has lived: the copy begins a new lifetime
      * @param array<int, mixed> $options of each client, as for Memcached::setOptions: those that the
      *     application has set so far, such as OPT_PREFIX_KEY or OPT_SERIALIZER
+     * @param list<string> $rings the map files of the rings of all old clients, if several languages
+     *     set or delete the same keys: what is set or deleted is so at these places, too. Reads do
+     *     not look there
      */
-    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [])
+    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [], private array $rings = [])
     {
     }
 
@@ -81,7 +85,7 @@ final class Cache
     public function set(string $key, mixed $value, ?int $lifetime = null): bool
     {
         $lifetime ??= $this->lifetime;
-        [$present, $earlier] = $this->places($key);
+        [$present, $earlier] = $this->places($key, writing: true);
         $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$earlier]);
         return !in_array(false, array_slice($done, 0, count($present)), true);
     }
@@ -89,18 +93,19 @@ final class Cache
     /** Deletes a key. Returns whether one of its nodes had it. */
     public function delete(string $key): bool
     {
-        [$present, $earlier] = $this->places($key);
+        [$present, $earlier] = $this->places($key, writing: true);
         $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$present, ...$earlier]);
         return in_array(true, array_slice($done, 0, count($present)), true);
     }
 
     /**
      * Returns the clients of the servers that may have a key, each once: those of its nodes by the
-     * map, in their order, and those of the places before.
+     * map, in their order, and those of the places before. A write goes to the places of the rings,
+     * too.
      *
      * @return array{non-empty-list<Memcached>, list<Memcached>}
      */
-    private function places(string $key): array
+    private function places(string $key, bool $writing = false): array
     {
         [$present, $earlier] = [[], []];
         if ($this->map !== null) {
@@ -117,16 +122,23 @@ final class Cache
                     }
                     break;  // stead keeps 32 epochs
                 }
-                foreach ($this->servers($pair, $pair->reads($key)) as $client) {
-                    if (!in_array($client, [...$present, ...$earlier], true)) {
-                        $earlier[] = $client;
-                    }
-                }
+                array_push($earlier, ...$this->servers($pair, $pair->reads($key)));
+            }
+            foreach ($writing ? $this->rings : [] as $path) {
+                $ring = Stead\Map::open($path);
+                array_push($earlier, ...$this->servers($ring, $ring->locateAll($key)));
             }
         }
         if ($this->old !== null) {
             $earlier[] = $this->old;
         }
+        $once = [];
+        foreach ($earlier as $client) {
+            if (!in_array($client, [...$present, ...$once], true)) {
+                $once[] = $client;
+            }
+        }
+        $earlier = $once;
         return $present === [] ? [$earlier, []] : [$present, $earlier];
     }
 
@@ -212,17 +224,18 @@ function add_servers(Memcached $client, array $servers): void
     }
 }
 
-// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers the commands `get KEY`, `set KEY
-// VALUE`, `delete KEY`, `copied` and `epoch`, one per line
+// php cache.php [--back N] [--old HOST:PORT,...] [--rings MAP,...] [MAP]: answers the commands `get
+// KEY`, `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one per line
 if (realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
-    $options = getopt('', ['back:', 'old:'], $rest);
+    $options = getopt('', ['back:', 'old:', 'rings:'], $rest);
     $map = $argv[$rest] ?? null;
     $old = isset($options['old']) ? today(explode(',', $options['old'])) : null;
     if ($map === null && $old === null) {
         fwrite(STDERR, "cache.php: name a map, or the servers of the old client with --old HOST:PORT,...\n");
         exit(64);
     }
-    $cache = new Cache($map, (int) ($options['back'] ?? 0), $old);
+    $rings = isset($options['rings']) ? explode(',', $options['rings']) : [];
+    $cache = new Cache($map, (int) ($options['back'] ?? 0), $old, rings: $rings);
     while (($line = fgets(STDIN)) !== false) {
         [$verb, $key, $value] = explode(' ', rtrim($line, "\n"), 3) + ['', '', ''];
         echo match ($verb) {

@@ -7,7 +7,9 @@ of them, and each read begins at one that is chosen at random.
 While a site changes its clients, or grows, an item may still be in its old place. So a
 read that finds nothing at the map's nodes takes a second look at the old place, and
 copies the item that it finds to its new place. Writes and deletes go to all places at
-which a read may look, so a second look never finds an item that is out of date.
+which a read may look, so a second look does not find what this program has replaced. If
+other programs set or delete the same keys, all of them have to write to the old places
+of all of them: see `rings`.
 """
 
 import argparse
@@ -29,15 +31,18 @@ class Cache:
     path: the map file; None to use only the old client.
     back: the number of previous epochs in which a read looks, too.
     old: the old client, during the change.
+    rings: the map files of the rings of all old clients, if several languages set or delete
+    the same keys: what is set or deleted is so at these places, too. Reads do not look
+    there.
     lifetime: of items that are set or copied, in seconds; 0 means for ever. A second
     look does not know how long an item has lived: the copy begins a new lifetime.
     options: of each client, as for pymemcache's Client: those that the application has
     given so far, such as key_prefix or serde.
     """
 
-    def __init__(self, path, back=0, old=None, lifetime=0, options=None):
+    def __init__(self, path, back=0, old=None, lifetime=0, options=None, rings=()):
         self.path, self.back, self.old, self.lifetime = path, back, old, lifetime
-        self.options = options or {}
+        self.options, self.rings = options or {}, rings
         # the number of items that were found at an old place; when it stays 0 for the
         # lifetime of the items, the second look can be removed
         self.copied = 0
@@ -75,19 +80,20 @@ class Cache:
         """
         if lifetime is None:
             lifetime = self.lifetime
-        present, earlier = self.places(key)
+        present, earlier = self.places(key, writing=True)
         answers = [done(c.set, key, value, lifetime) for c in present + earlier]
         return all(answers[: len(present)])
 
     def delete(self, key):
         """Deletes a key. Returns whether one of its nodes had it."""
-        present, earlier = self.places(key)
+        present, earlier = self.places(key, writing=True)
         answers = [done(c.delete, key) for c in present + earlier]
         return any(answers[: len(present)])
 
-    def places(self, key):
+    def places(self, key, writing=False):
         """Returns the clients of the servers that may have a key, each once: those of
-        its nodes by the map, in their order, and those of the places before.
+        its nodes by the map, in their order, and those of the places before. A write
+        goes to the places of the rings, too.
         """
         present, earlier = [], []
         if self.path is not None:
@@ -112,6 +118,9 @@ class Cache:
                         ) from missing
                     break  # stead keeps 32 epochs
                 earlier += self.servers(pair, pair.reads(key))
+            for path in self.rings if writing else ():
+                ring = stead.Map.open(path)
+                earlier += self.servers(ring, ring.locate_all(key))
         if self.old is not None:
             earlier.append(self.old)
         # a dict keeps the order
@@ -205,6 +214,7 @@ def main():
     parser = argparse.ArgumentParser(prog="cache.py")
     parser.add_argument("--back", type=int, default=0)
     parser.add_argument("--old", metavar="HOST:PORT,...")
+    parser.add_argument("--rings", metavar="MAP,...")
     parser.add_argument("map", nargs="?")
     given = parser.parse_args()
     if given.map is None and given.old is None:
@@ -212,7 +222,10 @@ def main():
             "cache.py: name a map, or the servers of the old client with --old HOST:PORT,..."
         )
     cache = Cache(
-        given.map, given.back, Today(given.old.split(",")) if given.old else None
+        given.map,
+        given.back,
+        Today(given.old.split(",")) if given.old else None,
+        rings=given.rings.split(",") if given.rings else (),
     )
     for line in sys.stdin:
         verb, key, value = [*line.rstrip("\n").split(" ", 2), "", ""][:3]
