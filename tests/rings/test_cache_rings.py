@@ -54,6 +54,24 @@ def test_what_is_set_or_deleted_is_so_at_the_places_of_all_rings(site, rings, as
     assert {(site.where(key), key) for key in keys} == set(site.items())
 
 
+def test_a_host_that_does_not_look_back_can_write_where_others_look(site, ask):  # noqa: F811
+    site.draw(3)
+    before = site.grow()
+    keys = [key for key in KEYS if before.locate(key) != site.where(key)][:30]
+    sets, gets, deletes = (
+        [f"{verb} {key}{value}" for key in keys]
+        for verb, value in (("set", " 1"), ("get", ""), ("delete", ""))
+    )
+    look, write = ("--back", "1"), ("--rings", f"{site.map}.history/1")
+    assert ask(sets, *look) == ["set"] * len(keys)
+    assert ask(deletes, *write) == ["deleted"] * len(keys)
+    assert ask(gets, *look) == ["miss"] * len(keys)
+    # the control: what a host deletes without the earlier epoch comes back at another one
+    assert ask(sets, *look) == ["set"] * len(keys)
+    assert ask(deletes) == ["deleted"] * len(keys)
+    assert ask(gets, *look) == ["hit 1"] * len(keys)
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_item_that_another_language_has_deleted_does_not_come_back(
     site,  # noqa: F811
