@@ -31,11 +31,10 @@ blanks for example, are left out.)
 
 import argparse
 import re
-import socket
 import sys
 
 import stead
-from keys import items
+from keys import asked, fail, items
 
 PLAIN = re.compile(rb"[^\0-\x20\x7f]{1,250}")
 
@@ -82,18 +81,14 @@ def sort(server, found, has, before):
 
 def delete(server, keys):
     """Deletes keys from a server."""
-    host, _, port = server.rpartition(":")
-    with (
-        socket.create_connection((host, int(port)), 30) as connection,
-        connection.makefile("rb") as answer,
-    ):
+    with asked(server) as (connection, answer):
         for start in range(0, len(keys), 100):
             some = keys[start : start + 100]
             connection.sendall(b"".join(b"delete %b\r\n" % key for key in some))
             for _ in some:
                 line = answer.readline()
                 if line not in (b"DELETED\r\n", b"NOT_FOUND\r\n"):
-                    sys.exit(f"sweep.py: {server} answers {line!r} to a delete")
+                    fail(f"{server} answers {line!r} to a delete")
 
 
 def main():
