@@ -36,9 +36,9 @@ final class Cache
      *     second look does not know how long an item has lived: the copy begins a new lifetime
      * @param array<int, mixed> $options of each client, as for Memcached::setOptions: those that the
      *     application has set so far, such as OPT_PREFIX_KEY or OPT_SERIALIZER
-     * @param list<string> $rings the map files of the rings of all old clients, if several languages
-     *     set or delete the same keys: what is set or deleted is so at these places, too. Reads do
-     *     not look there
+     * @param list<string> $rings the map files of the rings of all old clients, if several
+     *     languages set or delete the same keys: what is set or deleted is so at these places, too.
+     *     Reads do not look there
      */
     public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [], private array $rings = [])
     {
@@ -114,7 +114,8 @@ final class Cache
             $present = $this->servers($map, $map->locateAll($key));
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
-                    // a node that the newest map has, too, has its address there, also if it was renamed
+                    // a node that the newest map has, too, has its address there, also if it was
+                    // renamed
                     $pair = Stead\Pair::open($this->map, epoch: $epoch, state: 'both_new_first');
                 } catch (Stead\Exception\NotFoundException $missing) {
                     if ($epoch === $map->epoch() - 1) {  // this one is always kept
@@ -143,8 +144,8 @@ final class Cache
     }
 
     /**
-     * Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its
-     * server, so it has nothing to choose.
+     * Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only
+     * its server, so it has nothing to choose.
      *
      * @param list<string> $nodes
      * @return list<Memcached>

@@ -138,9 +138,9 @@ sub places {
     return @present ? ( \@present, \@earlier ) : ( \@earlier, [] );
 }
 
-# Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its server,
-# so it has nothing to choose. Each process has clients of its own: two that used one connection
-# would read each other's answers.
+# Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its
+# server, so it has nothing to choose. Each process has clients of its own: two that used one
+# connection would read each other's answers.
 my %clients;    # caches with the same options share them
 
 sub servers {
@@ -176,8 +176,8 @@ sub today {
 
 package main;
 
-# cache.pl [--back N] [--old HOST:PORT,...] [--rings MAP,...] [MAP]: answers the commands `get KEY`, `set KEY VALUE`,
-# `delete KEY`, `copied` and `epoch`, one per line
+# cache.pl [--back N] [--old HOST:PORT,...] [--rings MAP,...] [MAP]: answers the commands `get KEY`,
+# `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one per line
 sub main {
     require Getopt::Long;
     my ( $back, $rings, $old ) = ( 0, '' );
