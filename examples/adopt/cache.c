@@ -10,8 +10,10 @@
  * clients, or grows, an item may still be in its old place. So a read that
  * finds nothing at the map's nodes takes a second look at the old place, and
  * copies the item that it finds to its new place. Writes and deletes go to all
- * places at which a read may look, so a second look never finds an item that is
- * out of date. */
+ * places at which a read may look, so a second look does not find what this
+ * program has replaced. If programs in other languages set or delete the same
+ * keys, all of them have to write to the old places of all of them: see
+ * `rings`. */
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <libmemcached/memcached.h>
 #include <stead.h>
@@ -32,6 +35,10 @@ enum {
 struct cache {
   const char *path; /* the map file */
   unsigned back; /* the number of previous epochs in which a read looks, too */
+  const char *const *rings; /* NULL, or the map files of the rings of all old
+                             * clients, and a NULL, if several languages set or
+                             * delete the same keys: what is set or deleted is
+                             * so at these places, too */
   time_t lifetime; /* of items that are set or copied, in seconds; 0 means for
                       ever. A second look does not know how long an item has
                       lived: the copy begins a new lifetime. To set one item
@@ -41,7 +48,8 @@ struct cache {
                     * can be 0 again */
   unsigned seed;   /* of the choice among several nodes */
   stead_error error; /* why the last call returned CACHE_NO_MAP */
-  size_t servers;    /* how many of these are open */
+  pid_t process;     /* the one that has opened these */
+  size_t servers;    /* how many of them there are */
   struct server {
     char *address;
     memcached_st *client;
@@ -50,10 +58,21 @@ struct cache {
 
 enum cache_answer { CACHE_OK, CACHE_MISS, CACHE_NO_MAP };
 
+/* After a fork, leaves the parent's connections alone: two processes that used
+ * one connection would read each other's answers. Nothing is freed, because
+ * libmemcached would then tell the servers to hang up. */
+static void leave_the_parents(struct cache *cache) {
+  if (cache->process != getpid()) {
+    cache->process = getpid();
+    cache->servers = 0;
+  }
+}
+
 /* Returns the client of one server. It knows only this server, so it has
  * nothing to choose. NULL when it cannot be made; then the server counts as
  * empty. */
 static memcached_st *server(struct cache *cache, const char *address) {
+  leave_the_parents(cache);
   for (size_t i = 0; i < cache->servers; i++)
     if (strcmp(cache->server[i].address, address) == 0)
       return cache->server[i].client;
@@ -87,66 +106,102 @@ struct places {
   memcached_st *client[SERVERS + 1];
 };
 
-/* Adds the clients of the nodes that a map gives for a key. Returns false when
- * the map has no answer or a node no address, and cache->error says which. */
-static bool add(struct places *places, struct cache *cache,
-                const stead_map *map, const char *key, size_t length) {
-  int32_t nodes[SERVERS];
-  size_t count;
-  if (stead_map_locate_all(map, key, length, nodes, SERVERS, &count,
-                           &cache->error) != STEAD_OK)
+/* Adds the client of a node. Returns false when the node has no address, and
+ * cache->error says so. */
+static bool add(struct places *places, struct cache *cache, const char *name,
+                const char *address) {
+  /* the ring that was adopted has the address as the name */
+  if (address == NULL)
+    address = name;
+  if (strchr(address, ':') == NULL) {
+    snprintf(cache->error.message, sizeof cache->error.message,
+             "node %s needs an attribute `address` with HOST:PORT", name);
     return false;
-  for (size_t i = 0; i < count && i < SERVERS; i++) {
-    /* the address may change without moving a key; the ring that was adopted
-     * has it as the name */
-    const char *name = stead_map_node_name(map, nodes[i]);
-    const char *address = stead_map_node_attribute(map, nodes[i], "address");
-    if (address == NULL)
-      address = name;
-    if (strchr(address, ':') == NULL) {
-      snprintf(cache->error.message, sizeof cache->error.message,
-               "node %s needs an attribute `address` with HOST:PORT", name);
-      return false;
-    }
-    memcached_st *client = server(cache, address);
-    size_t seen = 0;
-    while (seen < places->all && places->client[seen] != client)
-      seen++;
-    if (seen == places->all)
-      places->client[places->all++] = client;
   }
+  memcached_st *client = server(cache, address);
+  size_t seen = 0;
+  while (seen < places->all && places->client[seen] != client)
+    seen++;
+  if (seen == places->all && seen < SERVERS)
+    places->client[places->all++] = client;
   return true;
 }
 
-/* Finds the places of a key. Returns false when the map, or the epoch before
- * it, cannot be asked, and cache->error says why. */
-static bool find(struct places *places, struct cache *cache, const char *key,
-                 size_t length) {
-  places->all = 0;
+/* Adds the places that a key had in an epoch before. A node that the newest map
+ * has, too, has its address there, also if it was renamed. Returns what opening
+ * or asking the maps has returned, or STEAD_INVALID when a node of today has no
+ * address. */
+static int32_t add_before(struct places *places, struct cache *cache,
+                          uint64_t epoch, int32_t today, const char *key,
+                          size_t length) {
+  int32_t nodes[SERVERS];
+  size_t count;
+  stead_pair *pair;
+  int32_t status = stead_pair_open_from(
+      cache->path, epoch, STEAD_STATE_BOTH_NEW_FIRST, &pair, &cache->error);
+  if (status != STEAD_OK)
+    return status;
+  status = stead_pair_reads(pair, key, length, nodes, SERVERS, &count,
+                            &cache->error);
+  for (size_t i = 0; status == STEAD_OK && i < count && i < SERVERS; i++) {
+    const char *name = stead_pair_node_name(pair, nodes[i]);
+    const char *address = stead_pair_node_attribute(pair, nodes[i], "address");
+    /* a node that is gone and had no address never got an item */
+    if (nodes[i] >= today && strchr(address ? address : name, ':') == NULL)
+      continue;
+    if (!add(places, cache, name, address))
+      status = STEAD_INVALID;
+  }
+  stead_pair_free(pair);
+  return status;
+}
+
+/* Opens a map and adds the places of a key by it. `epoch` and `nodes` become
+ * the map's epoch and the number of its nodes. */
+static bool add_of_map(struct places *places, struct cache *cache,
+                       const char *path, const char *key, size_t length,
+                       uint64_t *epoch, int32_t *nodes) {
+  int32_t found[SERVERS];
+  size_t count;
   stead_map *map;
+  if (stead_map_open(path, STEAD_OPEN_SHARED, &map, &cache->error) != STEAD_OK)
+    return false;
+  bool done = stead_map_locate_all(map, key, length, found, SERVERS, &count,
+                                   &cache->error) == STEAD_OK;
+  for (size_t i = 0; done && i < count && i < SERVERS; i++)
+    done = add(places, cache, stead_map_node_name(map, found[i]),
+               stead_map_node_attribute(map, found[i], "address"));
+  *epoch = stead_map_epoch(map);
+  *nodes = stead_map_node_count(map);
+  stead_map_free(map);
+  return done;
+}
+
+/* Finds the places of a key, for a write also those of the rings. Returns false
+ * when the map, the epoch before it or a ring cannot be asked, and cache->error
+ * says why. */
+static bool find(struct places *places, struct cache *cache, const char *key,
+                 size_t length, bool writing) {
+  uint64_t epoch, of_ring;
+  int32_t today, nodes;
+  places->all = 0;
   /* opened for each query: that costs one stat, and sees a new epoch
    * immediately */
-  if (stead_map_open(cache->path, STEAD_OPEN_SHARED, &map, &cache->error) !=
-      STEAD_OK)
-    return false;
-  bool found = add(places, cache, map, key, length);
-  uint64_t epoch = stead_map_epoch(map);
-  stead_map_free(map);
+  bool found =
+      add_of_map(places, cache, cache->path, key, length, &epoch, &today);
   places->present = places->all;
 
   for (unsigned i = 0; found && i < cache->back && --epoch > 0; i++) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s.history/%" PRIu64, cache->path, epoch);
-    int32_t status =
-        stead_map_open(path, STEAD_OPEN_SHARED, &map, &cache->error);
+    int32_t status = add_before(places, cache, epoch, today, key, length);
     if (status == STEAD_NOT_FOUND && i > 0)
       break; /* stead keeps 32 epochs */
-    if (status != STEAD_OK)
-      return false; /* the epoch just before is always kept; its absence means
-                     * that the history was not copied to this host */
-    found = add(places, cache, map, key, length);
-    stead_map_free(map);
+    /* the epoch just before is always kept; its absence means that the history
+     * was not copied to this host */
+    found = status == STEAD_OK;
   }
+  for (const char *const *ring = writing ? cache->rings : NULL;
+       found && ring && *ring; ring++)
+    found = add_of_map(places, cache, *ring, key, length, &of_ring, &nodes);
   return found;
 }
 
@@ -168,7 +223,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
                             char **value, size_t *size) {
   struct places places;
   uint32_t flags;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, false))
     return CACHE_NO_MAP;
 
   size_t order[SERVERS + 1] = {0};
@@ -211,7 +266,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
 enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
                             const char *value, size_t size) {
   struct places places;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   size_t stored = 0;
   for (size_t i = 0; i < places.all; i++)
@@ -227,7 +282,7 @@ enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
 enum cache_answer cache_delete(struct cache *cache, const char *key,
                                size_t length) {
   struct places places;
-  if (!find(&places, cache, key, length))
+  if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   enum cache_answer answer = CACHE_MISS;
   for (size_t i = 0; i < places.all; i++)
@@ -241,6 +296,7 @@ enum cache_answer cache_delete(struct cache *cache, const char *key,
 
 /* Closes all connections. */
 void cache_close(struct cache *cache) {
+  leave_the_parents(cache);
   while (cache->servers > 0) {
     struct server *last = &cache->server[--cache->servers];
     memcached_free(last->client);
@@ -253,11 +309,25 @@ void cache_close(struct cache *cache) {
 int main(int argc, char **argv) {
   static struct cache cache;
   char line[4096];
-  if (argc == 4 && strcmp(argv[1], "--back") == 0)
-    cache.back = (unsigned)atoi(argv[2]);
-  else if (argc != 2)
-    return fprintf(stderr, "usage: cache [--back EPOCHS] MAP\n"), 2;
-  cache.path = argv[argc - 1];
+  const char *rings[16] = {NULL};
+  size_t count = 0;
+  int next = 1;
+  for (; next + 2 < argc && argv[next][0] == '-'; next += 2) {
+    if (strcmp(argv[next], "--back") == 0)
+      cache.back = (unsigned)atoi(argv[next + 1]);
+    else if (strcmp(argv[next], "--rings") == 0)
+      for (char *ring = strtok(argv[next + 1], ","); ring && count < 15;
+           ring = strtok(NULL, ","))
+        rings[count++] = ring;
+    else
+      break;
+  }
+  if (next + 1 != argc)
+    return fprintf(stderr, "usage: cache [--back EPOCHS] [--rings MAP,...] "
+                           "MAP\n"),
+           2;
+  cache.path = argv[next];
+  cache.rings = rings;
   while (fgets(line, sizeof line, stdin)) {
     line[strcspn(line, "\n")] = 0;
     char *verb = strtok(line, " "), *key = strtok(NULL, " "),

@@ -14,7 +14,8 @@ require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/auto
  * While a site changes its clients, or grows, an item may still be in its old place. So a read that
  * finds nothing at the map's nodes takes a second look at the old place, and copies the item that it
  * finds to its new place. Writes and deletes go to all places at which a read may look, so a second
- * look never finds an item that is out of date.
+ * look does not find what this program has replaced. If other programs set or delete the same keys,
+ * all of them have to write to the old places of all of them: see $rings.
  */
 final class Cache
 {
@@ -35,8 +36,11 @@ final class Cache
      *     second look does not know how long an item has lived: the copy begins a new lifetime
      * @param array<int, mixed> $options of each client, as for Memcached::setOptions: those that the
      *     application has set so far, such as OPT_PREFIX_KEY or OPT_SERIALIZER
+     * @param list<string> $rings the map files of the rings of all old clients, if several
+     *     languages set or delete the same keys: what is set or deleted is so at these places, too.
+     *     Reads do not look there
      */
-    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [])
+    public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0, private array $options = [], private array $rings = [])
     {
     }
 
@@ -50,22 +54,22 @@ final class Cache
         $order = array_keys($present);
         shuffle($order);
         foreach ($order as $place) {
-            $value = $present[$place]->get($key);
+            $value = self::ask($present[$place], 'get', $key);
             if ($present[$place]->getResultCode() === Memcached::RES_SUCCESS) {
                 // A node is filled only from one before it, and not for long. Otherwise two nodes
                 // could keep an item alive between them for ever
                 if ($place < $order[0]) {
-                    $present[$order[0]]->add($key, $value, min($this->lifetime ?: self::MINUTE, self::MINUTE));
+                    self::ask($present[$order[0]], 'add', $key, $value, min($this->lifetime ?: self::MINUTE, self::MINUTE));
                 }
                 return $value;
             }
         }
         foreach ($earlier as $client) {
-            $value = $client->get($key);
+            $value = self::ask($client, 'get', $key);
             if ($client->getResultCode() === Memcached::RES_SUCCESS) {
                 $this->copied++;
                 foreach ($present as $new) {
-                    $new->add($key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
+                    self::ask($new, 'add', $key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
                 }
                 return $value;
             }
@@ -81,80 +85,96 @@ final class Cache
     public function set(string $key, mixed $value, ?int $lifetime = null): bool
     {
         $lifetime ??= $this->lifetime;
-        [$present, $earlier] = $this->places($key);
-        $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $lifetime), [...$present, ...$earlier]);
+        [$present, $earlier] = $this->places($key, writing: true);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$earlier]);
         return !in_array(false, array_slice($done, 0, count($present)), true);
     }
 
     /** Deletes a key. Returns whether one of its nodes had it. */
     public function delete(string $key): bool
     {
-        [$present, $earlier] = $this->places($key);
-        $done = array_map(fn (Memcached $client): bool => $client->delete($key), [...$present, ...$earlier]);
+        [$present, $earlier] = $this->places($key, writing: true);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$present, ...$earlier]);
         return in_array(true, array_slice($done, 0, count($present)), true);
     }
 
     /**
      * Returns the clients of the servers that may have a key, each once: those of its nodes by the
-     * map, in their order, and those of the places before.
+     * map, in their order, and those of the places before. A write goes to the places of the rings,
+     * too.
      *
      * @return array{non-empty-list<Memcached>, list<Memcached>}
      */
-    private function places(string $key): array
+    private function places(string $key, bool $writing = false): array
     {
         [$present, $earlier] = [[], []];
         if ($this->map !== null) {
             // opened for each query: that costs one stat, and sees a new epoch immediately
             $map = Stead\Map::open($this->map);
-            $present = $this->servers($map, $key);
+            $present = $this->servers($map, $map->locateAll($key));
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
                 try {
-                    $before = $this->servers(Stead\Map::open("$this->map.history/$epoch"), $key);
+                    // a node that the newest map has, too, has its address there, also if it was
+                    // renamed
+                    $pair = Stead\Pair::open($this->map, epoch: $epoch, state: 'both_new_first');
                 } catch (Stead\Exception\NotFoundException $missing) {
                     if ($epoch === $map->epoch() - 1) {  // this one is always kept
                         throw new RuntimeException("$this->map.history has no epoch $epoch, where a second look has to look: copy the directory to this host", 0, $missing);
                     }
                     break;  // stead keeps 32 epochs
                 }
-                foreach ($before as $client) {
-                    if (!in_array($client, [...$present, ...$earlier], true)) {
-                        $earlier[] = $client;
-                    }
-                }
+                array_push($earlier, ...$this->servers($pair, $pair->reads($key)));
+            }
+            foreach ($writing ? $this->rings : [] as $path) {
+                $ring = Stead\Map::open($path);
+                array_push($earlier, ...$this->servers($ring, $ring->locateAll($key)));
             }
         }
         if ($this->old !== null) {
             $earlier[] = $this->old;
         }
+        $once = [];
+        foreach ($earlier as $client) {
+            if (!in_array($client, [...$present, ...$once], true)) {
+                $once[] = $client;
+            }
+        }
+        $earlier = $once;
         return $present === [] ? [$earlier, []] : [$present, $earlier];
     }
 
     /**
-     * Returns the clients of the servers that a map gives for a key. Each client knows only its
-     * server, so it has nothing to choose.
+     * Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only
+     * its server, so it has nothing to choose.
      *
-     * @return non-empty-list<Memcached>
+     * @param list<string> $nodes
+     * @return list<Memcached>
      */
-    private function servers(Stead\Map $map, string $key): array
+    private function servers(Stead\Map|Stead\Pair $where, array $nodes): array
     {
         $found = [];
-        foreach ($map->locateAll($key) as $node) {
+        foreach ($nodes as $node) {
             // in the map of an adopted ring the name is the address
-            $address = $map->attribute($node, 'address') ?? $node;
-            if (!str_contains($address, ':')) {
+            $address = $where->attribute($node, 'address') ?? $node;
+            if (str_contains($address, ':')) {
+                $found[] = $this->client($address);
+            } elseif ($where instanceof Stead\Map || $where->new()->node($node) !== null) {
                 throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
             }
-            $found[] = $this->client($address);
+            // a node that is gone and had no address never got an item
         }
         return $found;
     }
 
-    /** Returns the client of one server; caches with the same options share it. */
+    /**
+     * Returns the client of one server; caches with the same options share it. Each process has
+     * clients of its own: two that used one connection would read each other's answers.
+     */
     private function client(string $address): Memcached
     {
         static $clients = [];
         // under php-fpm a client with a name, and its connection, outlives the request
-        $name = "stead $address " . md5(serialize($this->options));
+        $name = "stead $address " . getmypid() . ' ' . md5(serialize($this->options));
         if (!isset($clients[$name])) {
             $client = new Memcached($name);
             if ($client->getServerList() === []) {
@@ -166,6 +186,20 @@ final class Cache
             $clients[$name] = $client;
         }
         return $clients[$name];
+    }
+
+    /**
+     * Asks a server, and once again if the connection was lost: when a child process ends,
+     * php-memcached tells the servers to hang up the connections that it had from its parent.
+     */
+    private static function ask(Memcached $client, string $verb, string $key, mixed ...$more): mixed
+    {
+        $answer = $client->$verb($key, ...$more);
+        $lost = $client->getLastErrorErrno() !== 0 || $client->getResultCode() === Memcached::RES_CONNECTION_FAILURE;
+        if ($lost && $client->getResultCode() !== Memcached::RES_TIMEOUT) {
+            $answer = $client->$verb($key, ...$more);
+        }
+        return $answer;
     }
 }
 
@@ -191,17 +225,18 @@ function add_servers(Memcached $client, array $servers): void
     }
 }
 
-// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers the commands `get KEY`, `set KEY
-// VALUE`, `delete KEY`, `copied` and `epoch`, one per line
+// php cache.php [--back N] [--old HOST:PORT,...] [--rings MAP,...] [MAP]: answers the commands `get
+// KEY`, `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one per line
 if (realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
-    $options = getopt('', ['back:', 'old:'], $rest);
+    $options = getopt('', ['back:', 'old:', 'rings:'], $rest);
     $map = $argv[$rest] ?? null;
     $old = isset($options['old']) ? today(explode(',', $options['old'])) : null;
     if ($map === null && $old === null) {
         fwrite(STDERR, "cache.php: name a map, or the servers of the old client with --old HOST:PORT,...\n");
         exit(64);
     }
-    $cache = new Cache($map, (int) ($options['back'] ?? 0), $old);
+    $rings = isset($options['rings']) ? explode(',', $options['rings']) : [];
+    $cache = new Cache($map, (int) ($options['back'] ?? 0), $old, rings: $rings);
     while (($line = fgets(STDIN)) !== false) {
         [$verb, $key, $value] = explode(' ', rtrim($line, "\n"), 3) + ['', '', ''];
         echo match ($verb) {

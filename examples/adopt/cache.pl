@@ -8,7 +8,8 @@
 # While a site changes its clients, or grows, an item may still be in its old place. So a read that
 # finds nothing at the map's nodes takes a second look at the old place, and copies the item that it
 # finds to its new place. Writes and deletes go to all places at which a read may look, so a second
-# look never finds an item that is out of date.
+# look does not find what this program has replaced. If other programs set or delete the same keys,
+# all of them have to write to the old places of all of them: see `rings`.
 
 package Cache;
 
@@ -22,7 +23,7 @@ use Stead;
 # the lifetime in seconds of a copy that a read makes from another node of the same key
 use constant MINUTE => 60;
 
-# Cache->new(map => FILE, back => 0, old => $client, lifetime => 0, options => {})
+# Cache->new(map => FILE, back => 0, old => $client, lifetime => 0, options => {}, rings => [])
 #   map       the map file; without it only the old client is used
 #   back      the number of previous epochs in which a read looks, too
 #   old       the old client, during the change
@@ -30,9 +31,12 @@ use constant MINUTE => 60;
 #             know how long an item has lived: the copy begins a new lifetime
 #   options   of each client, as for Cache::Memcached::Fast->new: those that the application has
 #             given so far, such as namespace or serialize_methods
+#   rings     the map files of the rings of all old clients, if several languages set or delete the
+#             same keys: what is set or deleted is so at these places, too. Reads do not look there
 sub new {
     my ( $class, %given ) = @_;
-    my %default = ( back => 0, lifetime => 0, copied => 0, options => {} );
+    my %default =
+      ( back => 0, lifetime => 0, copied => 0, options => {}, rings => [] );
     return bless { %default, %given }, $class;
 }
 
@@ -70,7 +74,7 @@ sub get {
 sub set {
     my ( $self, $key, $value, $lifetime ) = @_;
     $lifetime //= $self->{lifetime};
-    my ( $present, $earlier ) = $self->places($key);
+    my ( $present, $earlier ) = $self->places( $key, 'writing' );
     my @done =
       map { scalar $_->set( $key, $value, $lifetime ) } @$present, @$earlier;
     return all { $_ } @done[ 0 .. $#$present ];
@@ -79,7 +83,7 @@ sub set {
 # Deletes a key. Returns whether one of its nodes had it.
 sub delete {
     my ( $self,    $key )     = @_;
-    my ( $present, $earlier ) = $self->places($key);
+    my ( $present, $earlier ) = $self->places( $key, 'writing' );
     my @done = map { scalar $_->delete($key) } @$present, @$earlier;
     return any { $_ } @done[ 0 .. $#$present ];
 }
@@ -89,23 +93,29 @@ sub delete {
 sub copied { return $_[0]{copied} }
 
 # Returns the clients of the servers that may have a key, each once: references to those of its nodes
-# by the map, in their order, and to those of the places before.
+# by the map, in their order, and to those of the places before. A write goes to the places of the
+# rings, too.
 sub places {
-    my ( $self, $key ) = @_;
+    my ( $self, $key, $writing ) = @_;
     my ( @present, @earlier );
     if ( defined $self->{map} ) {
 
         # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
-        @present = $self->servers( $map, $key );
+        @present = $self->servers( $map, $map->locate_all($key) );
         for my $back ( 1 .. $self->{back} ) {
             last if $back >= $epoch;
-            my $before = eval {
-                Stead::Map->open(
-                    "$self->{map}.history/" . ( $epoch - $back ) );
+
+# a node that the newest map has, too, has its address there, also if it was renamed
+            my $pair = eval {
+                Stead::Pair->open(
+                    $self->{map},
+                    epoch => $epoch - $back,
+                    state => 'both_new_first'
+                );
             };
-            if ( !$before ) {
+            if ( !$pair ) {
                 my $error = $@;
                 die $error
                   if !ref $error
@@ -115,33 +125,44 @@ sub places {
                   . ( $epoch - 1 )
                   . ", where a second look has to look: copy the directory to this host\n";
             }
-            for my $client ( $self->servers( $before, $key ) ) {
-                push @earlier, $client
-                  if !grep { $_ == $client } @present, @earlier;
-            }
+            push @earlier, $self->servers( $pair, $pair->reads($key) );
+        }
+        for my $path ( $writing ? @{ $self->{rings} } : () ) {
+            my $ring = Stead::Map->open($path);
+            push @earlier, $self->servers( $ring, $ring->locate_all($key) );
         }
     }
     push @earlier, $self->{old} if $self->{old};
+    my %seen = map { $_ => 1 } @present;
+    @earlier = grep { !$seen{$_}++ } @earlier;
     return @present ? ( \@present, \@earlier ) : ( \@earlier, [] );
 }
 
-# Returns the clients of the servers that a map gives for a key. Each client knows only its server,
-# so it has nothing to choose.
+# Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its
+# server, so it has nothing to choose. Each process has clients of its own: two that used one
+# connection would read each other's answers.
 my %clients;    # caches with the same options share them
 
 sub servers {
-    my ( $self, $map, $key ) = @_;
+    my ( $self, $where, @nodes ) = @_;
     my $options = $self->{options};
     my $same    = join "\0", map { $_, $options->{$_} } sort keys %$options;
     my @found;
-    for my $node ( $map->locate_all($key) ) {
+    for my $node (@nodes) {
 
         # in the map of an adopted ring the name is the address
-        my $address = $map->attribute( $node, 'address' ) // $node;
-        die "node $node needs an attribute `address` with HOST:PORT\n"
-          if $address !~ /:/;
-        push @found, $clients{$same}{$address} ||=
-          Cache::Memcached::Fast->new( { %$options, servers => [$address] } );
+        my $address = $where->attribute( $node, 'address' ) // $node;
+        if ( $address =~ /:/ ) {
+            push @found,
+              $clients{$$}{$same}{$address} ||=
+              Cache::Memcached::Fast->new(
+                { %$options, servers => [$address] } );
+        }
+        elsif ( $where->isa('Stead::Map') || $where->new_map->node($node) ) {
+            die "node $node needs an attribute `address` with HOST:PORT\n";
+        }
+
+        # a node that is gone and had no address never got an item
     }
     return @found;
 }
@@ -155,12 +176,16 @@ sub today {
 
 package main;
 
-# cache.pl [--back N] [--old HOST:PORT,...] [MAP]: answers the commands `get KEY`, `set KEY VALUE`,
-# `delete KEY`, `copied` and `epoch`, one per line
+# cache.pl [--back N] [--old HOST:PORT,...] [--rings MAP,...] [MAP]: answers the commands `get KEY`,
+# `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one per line
 sub main {
     require Getopt::Long;
-    my ( $back, $old ) = (0);
-    Getopt::Long::GetOptions( 'back=i' => \$back, 'old=s' => \$old ) or exit 64;
+    my ( $back, $rings, $old ) = ( 0, '' );
+    Getopt::Long::GetOptions(
+        'back=i'  => \$back,
+        'old=s'   => \$old,
+        'rings=s' => \$rings
+    ) or exit 64;
     my ($map) = @ARGV;
     if ( !defined $map && !defined $old ) {
         print STDERR
@@ -168,8 +193,9 @@ sub main {
         exit 64;
     }
     my $cache = Cache->new(
-        map  => $map,
-        back => $back,
+        map   => $map,
+        back  => $back,
+        rings => [ split /,/, $rings ],
         defined $old ? ( old => Cache::today( split /,/, $old ) ) : ()
     );
     $| = 1;

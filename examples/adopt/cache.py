@@ -7,13 +7,16 @@ of them, and each read begins at one that is chosen at random.
 While a site changes its clients, or grows, an item may still be in its old place. So a
 read that finds nothing at the map's nodes takes a second look at the old place, and
 copies the item that it finds to its new place. Writes and deletes go to all places at
-which a read may look, so a second look never finds an item that is out of date.
+which a read may look, so a second look does not find what this program has replaced. If
+other programs set or delete the same keys, all of them have to write to the old places
+of all of them: see `rings`.
 """
 
 import argparse
-import functools
+import os
 import random
 import sys
+import threading
 
 import stead
 from pymemcache.client.base import Client
@@ -28,15 +31,18 @@ class Cache:
     path: the map file; None to use only the old client.
     back: the number of previous epochs in which a read looks, too.
     old: the old client, during the change.
+    rings: the map files of the rings of all old clients, if several languages set or delete
+    the same keys: what is set or deleted is so at these places, too. Reads do not look
+    there.
     lifetime: of items that are set or copied, in seconds; 0 means for ever. A second
     look does not know how long an item has lived: the copy begins a new lifetime.
     options: of each client, as for pymemcache's Client: those that the application has
     given so far, such as key_prefix or serde.
     """
 
-    def __init__(self, path, back=0, old=None, lifetime=0, options=None):
+    def __init__(self, path, back=0, old=None, lifetime=0, options=None, rings=()):
         self.path, self.back, self.old, self.lifetime = path, back, old, lifetime
-        self.options = options or {}
+        self.options, self.rings = options or {}, rings
         # the number of items that were found at an old place; when it stays 0 for the
         # lifetime of the items, the second look can be removed
         self.copied = 0
@@ -74,31 +80,36 @@ class Cache:
         """
         if lifetime is None:
             lifetime = self.lifetime
-        present, earlier = self.places(key)
+        present, earlier = self.places(key, writing=True)
         answers = [done(c.set, key, value, lifetime) for c in present + earlier]
         return all(answers[: len(present)])
 
     def delete(self, key):
         """Deletes a key. Returns whether one of its nodes had it."""
-        present, earlier = self.places(key)
+        present, earlier = self.places(key, writing=True)
         answers = [done(c.delete, key) for c in present + earlier]
         return any(answers[: len(present)])
 
-    def places(self, key):
+    def places(self, key, writing=False):
         """Returns the clients of the servers that may have a key, each once: those of
-        its nodes by the map, in their order, and those of the places before.
+        its nodes by the map, in their order, and those of the places before. A write
+        goes to the places of the rings, too.
         """
         present, earlier = [], []
         if self.path is not None:
             # opened for each query: that costs one stat, and sees a new epoch
             # immediately
             members = stead.Map.open(self.path)
-            present = self.servers(members, key)
+            present = self.servers(members, members.locate_all(key))
             for epoch in range(
                 members.epoch - 1, max(0, members.epoch - 1 - self.back), -1
             ):
                 try:
-                    before = stead.Map.open(f"{self.path}.history/{epoch}")
+                    # a node that the newest map has, too, has its address there, also
+                    # if it was renamed
+                    pair = stead.Pair.open(
+                        self.path, epoch=epoch, state="both_new_first"
+                    )
                 except stead.NotFoundError as missing:
                     if epoch == members.epoch - 1:  # this one is always kept
                         raise RuntimeError(
@@ -106,41 +117,50 @@ class Cache:
                             "look has to look: copy the directory to this host"
                         ) from missing
                     break  # stead keeps 32 epochs
-                earlier += self.servers(before, key)
+                earlier += self.servers(pair, pair.reads(key))
+            for path in self.rings if writing else ():
+                ring = stead.Map.open(path)
+                earlier += self.servers(ring, ring.locate_all(key))
         if self.old is not None:
             earlier.append(self.old)
         # a dict keeps the order
         earlier = [one for one in dict.fromkeys(earlier) if one not in present]
         return (present, earlier) if present else (earlier, [])
 
-    def servers(self, members, key):
-        """Returns the clients of the servers that a map gives for a key."""
-        return [
-            server(addresses(members)[node], **self.options)
-            for node in members.locate_all(key)
-        ]
+    def servers(self, where, nodes):
+        """Returns the clients of these nodes of a map, or of a pair of maps."""
+        found = []
+        for node in nodes:
+            # in the map of an adopted ring the name is the address
+            at = where.attribute(node, "address") or node
+            if ":" in at:
+                found.append(server(at, **self.options))
+            elif isinstance(where, stead.Map) or where.new.node(node):
+                raise RuntimeError(
+                    f"node {node} needs an attribute `address`, HOST:PORT"
+                )
+            # a node that is gone and had no address never got an item
+        return found
 
 
-@functools.lru_cache(maxsize=64)
-def addresses(members):
-    """Returns the addresses of a map's nodes. They are computed again when the epoch
-    changes, because maps are equal only if their digests are.
+class Clients(threading.local):
+    """The clients of one thread in one process: a client is for one thread at a time, and
+    two processes that used one connection would read each other's answers.
     """
-    # in the map of an adopted ring the name is the address
-    found = {
-        node.name: node.attributes.get("address", node.name) for node in members.nodes
-    }
-    for node, at in found.items():
-        if ":" not in at:
-            raise RuntimeError(f"node {node} needs an attribute `address`, HOST:PORT")
-    return found
+
+    def __init__(self):
+        self.process, self.made = os.getpid(), {}
 
 
-@functools.cache
+clients = Clients()  # caches with the same options share them
+
+
 def server(at, **options):
-    """Returns the client of one server; caches with the same options share it. It knows
-    only this server, so it has nothing to choose. A read that fails counts as a miss.
+    """Returns the client of one server. It knows only this server, so it has nothing to
+    choose. A read that fails counts as a miss.
     """
+    if clients.process != os.getpid():  # after a fork; the parent's stay open there
+        clients.__init__()
     given = {
         "connect_timeout": 5,
         "timeout": 5,
@@ -149,7 +169,10 @@ def server(at, **options):
         "default_noreply": False,
         **options,
     }
-    return Client(at, **given)
+    same = (at, *sorted(options.items()))
+    if same not in clients.made:
+        clients.made[same] = Client(at, **given)
+    return clients.made[same]
 
 
 def done(write, *arguments):
@@ -191,6 +214,7 @@ def main():
     parser = argparse.ArgumentParser(prog="cache.py")
     parser.add_argument("--back", type=int, default=0)
     parser.add_argument("--old", metavar="HOST:PORT,...")
+    parser.add_argument("--rings", metavar="MAP,...")
     parser.add_argument("map", nargs="?")
     given = parser.parse_args()
     if given.map is None and given.old is None:
@@ -198,7 +222,10 @@ def main():
             "cache.py: name a map, or the servers of the old client with --old HOST:PORT,..."
         )
     cache = Cache(
-        given.map, given.back, Today(given.old.split(",")) if given.old else None
+        given.map,
+        given.back,
+        Today(given.old.split(",")) if given.old else None,
+        rings=given.rings.split(",") if given.rings else (),
     )
     for line in sys.stdin:
         verb, key, value = [*line.rstrip("\n").split(" ", 2), "", ""][:3]

@@ -31,23 +31,24 @@ blanks for example, are left out.)
 
 import argparse
 import re
-import socket
 import sys
 
 import stead
-from keys import items
+from keys import asked, fail, items
 
 PLAIN = re.compile(rb"[^\0-\x20\x7f]{1,250}")
 
 
-def address(node):
-    """Returns the address of a node: its attribute, else its name."""
-    return node.attributes.get("address", node.name)
+def address(maps, node):
+    """Returns the address of a node of a map, or of a pair of maps: its attribute, else
+    its name.
+    """
+    return maps.attribute(node, "address") or node
 
 
 def places(members, keys):
     """Returns the addresses of all servers that have each key by a map."""
-    addresses = {node.name: address(node) for node in members.nodes}
+    addresses = {node.name: address(members, node.name) for node in members.nodes}
     return [
         {addresses[name] for name in names} for names in members.locate_all_many(keys)
     ]
@@ -57,18 +58,22 @@ def sort(server, found, has, before):
     """Returns the copies, the unread and the unknown items of a server.
 
     found: {the key that the server has: (the application's key, its addresses by the
-    map)}; has: the same of each server by its address; before: the earlier epochs.
+    map)}; has: the same of each server by its address; before: the earlier epochs, each
+    in a pair with the newest, which knows the addresses of today.
     """
     copies, alone = [], []
     for key, (_, to) in found.items():
         if server not in to:
             there = any(key in has[other] for other in to)
             (copies if there else alone).append(key)
-    asked = [found[key][0] for key in alone]
-    was_here = [False] * len(alone)
-    for members in before:
-        here = [server in to for to in places(members, asked)]
-        was_here = [was or now for was, now in zip(was_here, here)]
+    was_here = [
+        any(
+            server == address(pair, node)
+            for pair in before
+            for node in pair.reads(found[key][0])
+        )
+        for key in alone
+    ]
     unread = [key for key, was in zip(alone, was_here) if was]
     unknown = [key for key, was in zip(alone, was_here) if not was]
     return copies, unread, unknown
@@ -76,18 +81,14 @@ def sort(server, found, has, before):
 
 def delete(server, keys):
     """Deletes keys from a server."""
-    host, _, port = server.rpartition(":")
-    with (
-        socket.create_connection((host, int(port)), 30) as connection,
-        connection.makefile("rb") as answer,
-    ):
+    with asked(server) as (connection, answer):
         for start in range(0, len(keys), 100):
             some = keys[start : start + 100]
             connection.sendall(b"".join(b"delete %b\r\n" % key for key in some))
             for _ in some:
                 line = answer.readline()
                 if line not in (b"DELETED\r\n", b"NOT_FOUND\r\n"):
-                    sys.exit(f"sweep.py: {server} answers {line!r} to a delete")
+                    fail(f"{server} answers {line!r} to a delete")
 
 
 def main():
@@ -101,30 +102,31 @@ def main():
     given = parser.parse_args()
     members = stead.Map.open(given.map)
     before = [
-        stead.Map.open_epoch(given.map, epoch)
+        stead.Pair.between(stead.Map.open_epoch(given.map, epoch), members, "old")
         for epoch in stead.Map.history(given.map)
         if epoch != members.epoch
     ]
+    nodes = {node.name: address(members, node.name) for node in members.nodes}
     has = {}
-    for node in members.nodes:
+    for server in nodes.values():
         there = [
             pair
-            for pair in items(address(node), given.strip, given.prefix)
+            for pair in items(server, given.strip, given.prefix)
             if PLAIN.fullmatch(pair[0])
         ]
         asked = [key for _, key in there]
-        has[address(node)] = {
+        has[server] = {
             key: (asked, to) for (key, asked), to in zip(there, places(members, asked))
         }
     sorted_ = {
         server: sort(server, found, has, before) for server, found in has.items()
     }
 
-    width = max(len(node.name) for node in members.nodes)
+    width = max(map(len, nodes))
     print(f"{'node':<{width}}      keys    copies    unread   unknown")
-    for node in members.nodes:
-        numbers = [len(has[address(node)]), *map(len, sorted_[address(node)])]
-        print(f"{node.name:<{width}}" + "".join(f"{n:>10}" for n in numbers))
+    for node, server in nodes.items():
+        numbers = [len(has[server]), *map(len, sorted_[server])]
+        print(f"{node:<{width}}" + "".join(f"{n:>10}" for n in numbers))
     copies, unread, unknown = (
         sum(len(of[kind]) for of in sorted_.values()) for kind in range(3)
     )

@@ -346,6 +346,36 @@ def test_keys_strips_the_prefix_of_the_clients(site):
     assert "100.000 %" not in said
 
 
+def test_keys_takes_the_words_of_a_list_with_weights(site):
+    site.draw(4)
+    site.put((site.where(key), key) for key in KEYS)
+    listed = [word for address in site.addresses for word in (address, "2.5")]
+    said = site.run("keys.py", *listed)
+    assert said == site.run("keys.py", *site.addresses) and said.count("\n") == 400
+
+
+@pytest.mark.parametrize(
+    "words", [["10.0.0.1"], ["{0}", "2", "3"], ["2", "{0}"], ["{0}:1"], ["{0}", "x"]]
+)
+def test_keys_says_in_one_line_what_is_no_server(site, words):
+    site.put([(site.addresses[0], "item")])
+    said = site.run("keys.py", *(w.format(*site.addresses) for w in words), end=1)
+    assert re.fullmatch(r"keys\.py: '[^']+' is not HOST:PORT[^\n]+\n", said), said
+
+
+def test_a_server_that_does_not_answer_is_named_in_one_line(site):
+    nobody = f"127.0.0.1:{rings.ports.free_port()}"
+    said = site.run("keys.py", nobody, end=1)
+    assert said.startswith(f"keys.py: {nobody} does not answer: "), said
+    assert said.count("\n") == 1
+    site.addresses.append(nobody)
+    site.draw(5)
+    site.addresses.pop()
+    said = site.run("sweep.py", "--delete", site.map, end=1)
+    assert said.startswith(f"sweep.py: {nobody} does not answer: "), said
+    assert said.count("\n") == 1
+
+
 @pytest.fixture(scope="module")
 def started():
     """{language: the words that run a program in it}, and the environment."""

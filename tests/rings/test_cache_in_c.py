@@ -13,6 +13,7 @@ from rings import PATIENCE, Server, stead
 ITEMS, THREADS = 500, 8
 EXAMPLE = rings.ROOT / "examples" / "adopt" / "cache.c"
 DRIVER = rings.ROOT / "tests" / "rings" / "cache_threads.c"
+FLAGS = ["-Wall", "-Wextra", "-Werror", "-O1"]
 # a client as sites have it: libmemcached chooses the server; it sets each item to its key
 OLD = """
 #include <libmemcached/memcached.h>
@@ -47,7 +48,7 @@ def compiled(tmp_path_factory):
         pytest.skip("libmemcached's headers (libmemcached-dev) are not installed")
     libraries = built.libraries()
     stead_h = [f"-I{rings.ROOT}/include", f"{libraries}/libstead.so"]
-    flags = ["-Wall", "-Wextra", "-Werror", "-O1", f"-Wl,-rpath,{libraries}"]
+    flags = [*FLAGS, f"-Wl,-rpath,{libraries}"]
     # the library that was built has no soname link beside it
     link = place / "libstead.so.1"
     link.symlink_to(f"{libraries}/libstead.so")

@@ -500,8 +500,10 @@ class Walk:
         """Runs the guide's own lines of PHP, Perl and Python, each after the lines that
         they need, and counts what they find.
         """
-        servers, (php, options, perl, python) = self.old[1], self.code()
+        servers, (php, options, of_rings, perl, python) = self.old[1], self.code()
         key = shared("python")[0]
+        # the rings that PHP is told of, as the page draws them
+        self.follow("4. Perl and Python switch")
         programs = {
             "php": [
                 "php",
@@ -529,10 +531,12 @@ class Walk:
             ],
         }
         made = f"require '{EXAMPLES}/cache.php'; {options} echo $cache::class;"
-        assert (
-            rings.output(["php", "-r", made], cwd=self.directory, env=self.env)
-            == b"Cache"
-        )
+        told = f"require '{EXAMPLES}/cache.php'; {of_rings} echo $cache->set('r', '1');"
+        for text, answer in ((made, b"Cache"), (told, b"1")):
+            assert (
+                rings.output(["php", "-r", text], cwd=self.directory, env=self.env)
+                == answer
+            )
         for language, program in programs.items():
             self.said[f"snippet, {language}"] = rings.output(
                 program, cwd=self.directory, env=self.env
@@ -540,13 +544,13 @@ class Walk:
 
     @staticmethod
     def code():
-        """The guide's blocks of code: two of PHP, one of Perl, one of Python."""
+        """The guide's blocks of code: three of PHP, one of Perl, one of Python."""
         text = GUIDE.read_text(encoding="utf-8")
         blocks = [
             re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
             for language in LANGUAGES
         ]
-        assert [len(found) for found in blocks] == [2, 1, 1]
+        assert [len(found) for found in blocks] == [3, 1, 1]
         return [block for found in blocks for block in found]
 
     def hosts(self):
