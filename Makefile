@@ -106,9 +106,10 @@ program: setup
 # The file `built` gets the time at which the build started. So a source that changes during the build
 # is newer, and install notices it.
 build: setup
-	@echo '== building stead, stead-sync, stead-rrd, libstead, manual and completions (release)'
+	@echo '== building stead, stead-sync, stead-rrd, libstead, manual and completions (release; the first time some 4 minutes on two cores)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
-	@$(CARGO) build --release --locked -q -p stead-cli -p stead-sync -p stead-rrd -p stead-capi
+	@# on a terminal, cargo shows how far it is
+	@if [ -t 2 ]; then q=; else q=-q; fi; $(CARGO) build --release --locked $$q -p stead-cli -p stead-sync -p stead-rrd -p stead-capi
 	@scripts/static-library $(TARGET)/release $(TARGET)/libstead.a
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
