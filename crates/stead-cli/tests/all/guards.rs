@@ -431,7 +431,7 @@ fn the_fleet_of_a_map_comes_with_a_note_that_it_lacks_the_guards() {
             0,
             &b""[..],
             "stead: m.map: a map does not keep the guards of its fleet file; if yours has [guard], \
-             such as carry = true, write that again\n"
+             write that again: carry, move, and the first_map = false that `stead ring` writes\n"
         )
     );
     let written = fs::read_to_string(place.file("again.toml")).unwrap();
