@@ -255,7 +255,7 @@ impl Store {
         };
         let refused = Cell::new(None);
         let _room = guard::room(base, new)?;
-        let mut found = guard::taken_back(base, new, self.earlier(base, &refused));
+        let mut found = guard::taken_back(base, new, self.earlier(base, &refused))?;
         found.reverse();
         found.extend(guard::findings(base, new)?);
         found.extend(guard::left_behind(base, new, self.earlier(base, &refused))?);
