@@ -1,5 +1,5 @@
-//! A node with a new name: one whose fleet lacks its `formerly`, so that all its data moves, and one
-//! of RRD files, whose router refuses the new name.
+//! A node with a new name: one whose fleet lacks its `formerly`, so that all its data moves, and
+//! one of RRD files, whose router refuses the new name.
 
 use std::collections::{HashMap, HashSet};
 

@@ -8,9 +8,9 @@
 //! So an epoch is taken back only as a whole: taking out one of five nodes that came together is an
 //! ordinary change.
 //!
-//! A node that the new fleet renames keeps the name that it has in the newest map here: a fleet that
-//! states both names was written by somebody who knew the node, so the new name takes nothing back. A
-//! fleet that has the old name again and does not say so was written before the renaming.
+//! A node that the new fleet renames keeps the name that it has in the newest map here: a fleet
+//! that states both names was written by somebody who knew the node, so the new name takes nothing
+//! back. A fleet that has the old name again and does not say so was written before the renaming.
 
 use std::collections::HashSet;
 
