@@ -319,13 +319,17 @@ impl Change {
         self.fleet.is_some() && self.moves_data(report)
     }
 
+    /// Whether stead-rrd routes the data: it takes no map in which a node lacks its attribute.
+    fn is_rrd(&self) -> bool {
+        let mut nodes = self.new.nodes();
+        nodes.all(|node| node.attributes().any(|(name, _)| name == RRDCACHED))
+    }
+
     /// Returns the last line about data that moves. stead-rrd moves its files itself and takes no
     /// map with a carry, so a fleet all of whose nodes have an rrdcached is told that.
     pub fn advice(&self, usual: &'static str) -> &'static str {
-        let mut nodes = self.new.nodes();
-        let is_rrd = nodes.all(|node| node.attributes().any(|(name, _)| name == RRDCACHED));
         match usual {
-            usual if !is_rrd => usual,
+            usual if !self.is_rrd() => usual,
             NOT_CARRIED | NOT_CARRIED_BACK => RRD_NOT_MOVED,
             _ => RRD_TO_BE_MOVED,
         }
@@ -352,7 +356,8 @@ impl Change {
             _ => warning.text.clone(),
         });
         let around = self.around.clone().into_iter();
-        around.chain(found).chain(warnings).collect()
+        let renamed = self.renamed_in_rrd();
+        around.chain(found).chain(renamed).chain(warnings).collect()
     }
 
     /// Returns the headline in one sentence: which map, which epochs, and what moves.

@@ -98,14 +98,22 @@ impl Failure {
                 problem,
                 allow,
             } => {
+                let file = file.display();
+                // most who meet it have an old fleet file, and do not mean it
+                let unknown = match allow.contains(Guard::TakeBack.word()) {
+                    true => format!(
+                        "if you did not know of that, take it into the fleet from `stead show \
+                         {file} --fleet`; "
+                    ),
+                    false => String::new(),
+                };
                 let carried = match allow.contains(Guard::LeaveData.word()) {
                     true => format!("{carry}, or, "),
                     false => String::new(),
                 };
                 format!(
-                    "{}: {problem}; nothing was changed; {carried}if you mean it, add --allow \
-                     {allow}",
-                    file.display()
+                    "{file}: {problem}; nothing was changed; {unknown}{carried}if you mean it, add \
+                     --allow {allow}"
                 )
             }
             error => error.to_string(),

@@ -145,7 +145,13 @@ pub fn bands(rows: &[Row], options: &Options) -> String {
             });
             let known = numbers.get(node.name()).copied().or(renamed);
             let who = known.unwrap_or(members.len());
-            if known.is_none() {
+            if let (Some(_), Some(former)) = (renamed, node.formerly()) {
+                // its old name is free for another node
+                numbers.remove(former);
+            }
+            if let Some(member) = known.and_then(|known| members.get_mut(known)) {
+                node.name().clone_into(&mut member.name);
+            } else {
                 members.push(Member {
                     name: node.name().to_owned(),
                     domain: outermost
@@ -484,6 +490,38 @@ mod tests {
         };
         let rows = svg.lines().filter(|line| line.contains(&row));
         rows.filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_node_that_was_renamed_has_its_present_name() {
+        let next = |nodes: &str, before: Option<&Map>| {
+            let text = format!("name = 'm'\nnode = [{nodes}]");
+            stead::build(&stead::Fleet::parse(&text, "t").unwrap(), before).unwrap()
+        };
+        let first = next("{name = 'a'}, {name = 'b'}", None);
+        let second = next("{name = 'z', formerly = 'a'}, {name = 'b'}", Some(&first));
+        // the old name is free, and another node takes it
+        let third = next("{name = 'z'}, {name = 'b'}, {name = 'a'}", Some(&second));
+        let maps = [&first, &second, &third];
+        let legend = |maps: &[&Map]| {
+            let rows: Vec<Row> = maps.iter().copied().map(Row::of_epoch).collect();
+            let svg = bands(&rows, &Options::default());
+            let names = ["a", "b", "z"].map(|name| svg.contains(&format!(">{name}</text>")));
+            let count = svg.split(" in all").next().unwrap();
+            (names, count.rsplit("; ").next().unwrap().to_owned())
+        };
+        assert_eq!(
+            legend(&maps[..2]),
+            ([false, true, true], "2 nodes".to_owned())
+        );
+        assert_eq!(legend(&maps), ([true; 3], "3 nodes".to_owned()));
+        assert_eq!(
+            crate::nodes_of(maps[..2].iter().copied()),
+            ["z", "b"].map(str::to_owned)
+        );
+        let mut nodes = crate::nodes_of(maps);
+        nodes.sort();
+        assert_eq!(nodes, ["a", "b", "z"].map(str::to_owned));
     }
 
     #[test]

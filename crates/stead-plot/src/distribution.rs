@@ -49,17 +49,27 @@ pub struct Spread {
 }
 
 impl Buckets {
-    /// Computes the figures; all 0 without buckets.
+    /// Returns the buckets that have a part in the figures: not those that are to have nothing and
+    /// have nothing, as drained nodes. Without any name, all of them.
+    fn counted(&self) -> impl Iterator<Item = &Bucket> {
+        let has_part = |bucket: &Bucket| bucket.names > 0 || bucket.ideal > 0.0;
+        let all = !self.buckets.iter().any(has_part);
+        self.buckets
+            .iter()
+            .filter(move |bucket| all || has_part(bucket))
+    }
+
+    /// Computes the figures of the buckets that are to have something; all 0 without buckets.
     pub fn spread(&self) -> Spread {
         let names: u64 = self.buckets.iter().map(|bucket| bucket.names).sum();
-        let number = self.buckets.len().max(1) as f64;
+        let number = self.counted().count().max(1) as f64;
         let off = |bucket: &Bucket| (bucket.names as f64 - bucket.ideal).powi(2);
-        let squares: f64 = self.buckets.iter().map(off).sum();
+        let squares: f64 = self.counted().map(off).sum();
         let all = (names as f64).max(1.0);
         // the variance of a binomial distribution
         let chance = |bucket: &Bucket| bucket.ideal * (1.0 - (bucket.ideal / all).min(1.0));
-        let random: f64 = self.buckets.iter().map(chance).sum();
-        let sizes = || self.buckets.iter().map(|bucket| bucket.names);
+        let random: f64 = self.counted().map(chance).sum();
+        let sizes = || self.counted().map(|bucket| bucket.names);
         Spread {
             names,
             mean: names as f64 / number,
@@ -82,11 +92,20 @@ pub fn distribution(of: &Buckets, options: &Options) -> String {
             0.0
         }
     };
+    let counted = of.counted().count();
+    let without = match of.buckets.len() - counted {
+        0 => String::new(),
+        1 => format!(", and 1 more {} is to have none", of.what),
+        more => format!(
+            ", and {} are to have none",
+            count(more, &format!("more {}", of.what))
+        ),
+    };
     let lines = [
         format!(
-            "{} in {}: mean {}, deviation {} ({:.4} of the mean).",
+            "{} in {}{without}: mean {}, deviation {} ({:.4} of the mean).",
             count(spread.names as usize, "name"),
-            count(of.buckets.len(), &of.what),
+            count(counted, &of.what),
             measured(spread.mean),
             measured(spread.deviation),
             over(spread.deviation)
@@ -242,6 +261,32 @@ fn names(canvas: &mut Canvas, plot: Box, of: &Buckets) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bucket_that_is_to_have_nothing_has_no_part_in_the_figures() {
+        let bucket = |(names, ideal)| Bucket {
+            label: String::new(),
+            names,
+            ideal,
+        };
+        let of = |buckets: &[(u64, f64)]| Buckets {
+            what: "node".to_owned(),
+            buckets: buckets.iter().copied().map(bucket).collect(),
+            ..Buckets::default()
+        };
+        let drained = of(&[(1, 2.0), (0, 0.0), (3, 2.0)]);
+        assert_eq!(drained.spread(), of(&[(1, 2.0), (3, 2.0)]).spread());
+        let svg = distribution(&drained, &Options::default());
+        assert!(
+            svg.contains("4 names in 2 nodes, and 1 more node is to have none: mean 2.00"),
+            "{svg}"
+        );
+        // one that has names counts, and so do all if there are no names
+        let odd = of(&[(1, 2.0), (1, 0.0), (2, 2.0)]).spread();
+        assert_eq!((odd.mean, odd.emptiest), (4.0 / 3.0, 1));
+        let svg = distribution(&of(&[(0, 0.0), (0, 0.0)]), &Options::default());
+        assert!(svg.contains("0 names in 2 nodes: mean 0.00"), "{svg}");
+    }
 
     #[test]
     fn the_figures_are_those_of_the_buckets() {

@@ -3,7 +3,7 @@
 //! fault domain, or ranges of their names.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use stead::Map;
 
@@ -165,18 +165,25 @@ fn ordered(members: &[Member]) -> Vec<usize> {
     order
 }
 
-/// Returns the nodes of maps, for [`Options::nodes`](crate::Options). A node that was renamed is
-/// one node, under its first name.
+/// Returns the nodes of maps, the oldest map first, for [`Options::nodes`](crate::Options). A node
+/// that was renamed is one node, under its last name.
 pub fn nodes_of<'a>(maps: impl IntoIterator<Item = &'a Map>) -> Vec<String> {
-    let mut known: HashSet<String> = HashSet::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
     let mut nodes: Vec<String> = Vec::new();
     for map in maps {
         for node in map.nodes() {
-            let was = node.formerly().filter(|was| known.contains(*was));
-            let is_renamed = was.is_some_and(|was| map.node_named(was).is_none());
-            if known.insert(node.name().to_owned()) && !is_renamed {
-                nodes.push(node.name().to_owned());
+            if known.contains_key(node.name()) {
+                continue;
             }
+            let was = node.formerly().filter(|was| map.node_named(was).is_none());
+            // its old name is free for another node
+            let place = was.and_then(|was| known.remove(was));
+            let place = place.unwrap_or(nodes.len());
+            match nodes.get_mut(place) {
+                Some(name) => node.name().clone_into(name),
+                None => nodes.push(node.name().to_owned()),
+            }
+            known.insert(node.name().to_owned(), place);
         }
     }
     nodes

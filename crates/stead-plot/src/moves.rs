@@ -18,6 +18,9 @@ use crate::options::Options;
 const MOST: usize = 16;
 /// The height of all bars of a side together.
 const HIGH: f64 = 340.0;
+/// The least part of all copies that fills the height; less would read `< 0.01 %` beside a bar as
+/// high as that of a half.
+const THIN: f64 = 0.0001;
 /// The height of a line of text, which is the least distance of two labels.
 const LINE: f64 = 18.0;
 
@@ -70,18 +73,25 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     };
     let line = match streams.is_empty() {
         true => "Nothing moves.".to_owned(),
+        false if amounts.moved.0 == 0 && amounts.by_hand.0 > 0 => format!(
+            "Pins and policies move {} of all copies, and nothing else moves.",
+            part(amounts.by_hand)
+        ),
         false => format!(
             "The change moves {} of all copies; the least possible is {}.{by_hand}",
             part(amounts.moved),
             part(amounts.lower_bound)
         ),
     };
-    let legend = match (streams.is_empty(), to.colours.iter().any(Option::is_some)) {
-        (true, _) => "",
-        (false, true) => {
+    let is_thin = streams.values().sum::<f64>() < THIN;
+    let coloured = to.colours.iter().any(Option::is_some);
+    let legend = match (streams.is_empty(), is_thin, coloured) {
+        (true, ..) => "",
+        (_, true, _) => " So little is a thin line here.",
+        (_, _, true) => {
             " A stream is as thick as what it moves, and has the colour of the bar where it ends."
         }
-        (false, false) => " A stream is as thick as what it moves.",
+        (_, _, false) => " A stream is as thick as what it moves.",
     };
     let mut canvas = Canvas::new(options, title, &[format!("{line}{legend}")]);
     if streams.is_empty() {
@@ -179,9 +189,13 @@ fn of_nodes(side: &Side, map: &Map, nodes: &[String]) -> Option<Vec<Option<usize
 
 /// Places the bars of a side below each other, so that no two labels lie over each other.
 fn placed(parts: &[f64], top: f64) -> Vec<Placed> {
-    let gap = 6.0;
     let sum: f64 = parts.iter().sum();
-    let high = HIGH - gap * (parts.len().max(1) - 1) as f64;
+    // bars of one pixel are as far from each other as their labels
+    let (gap, all) = match sum < THIN {
+        true => (LINE - 1.0, 0.0),
+        false => (6.0, HIGH),
+    };
+    let high = all - gap * (parts.len().max(1) - 1) as f64;
     let mut y = top;
     let mut text = f64::NEG_INFINITY;
     let place = |part: &f64| {
@@ -341,6 +355,34 @@ mod tests {
         };
         let moved = moves(&old, &new, &of_page).unwrap();
         assert_eq!(colour(&moved, "n5  "), "sp-6");
+    }
+
+    #[test]
+    fn what_pins_alone_move_is_drawn_thin_and_said() {
+        let text = |node: &str| {
+            format!(
+                "name = 'c'\nnode = [{{name = 'a'}}, {{name = 'b'}}]\n\
+                 [[pin]]\nkey = 'k'\nnodes = ['{node}']\n"
+            )
+        };
+        let fleet = |node| Fleet::parse(&text(node), "fleet.toml").unwrap();
+        let old = build(&fleet("a"), None).unwrap();
+        let new = build(&fleet("b"), Some(&old)).unwrap();
+        let svg = moves(&old, &new, &Options::default()).unwrap();
+        let said = "Pins and policies move &lt; 0.01 % of all copies, and nothing else moves.";
+        assert!(svg.contains(said), "{svg}");
+        assert!(svg.contains("a thin line here"), "{svg}");
+        let high = svg.split("height=\"").skip(1);
+        let high = high.filter_map(|text| text.split('"').next()?.parse::<f64>().ok());
+        // the picture and its ground are high, and no bar is
+        let bars: Vec<f64> = high.filter(|high| *high < 60.0).collect();
+        assert!(
+            bars.iter().filter(|high| **high == 1.0).count() >= 2,
+            "{bars:?}"
+        );
+        let all = svg.split(" height=\"").nth(1).unwrap();
+        let all: f64 = all.split('"').next().unwrap().parse().unwrap();
+        assert!(all < 200.0, "{all}");
     }
 
     #[test]

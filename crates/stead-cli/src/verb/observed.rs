@@ -13,7 +13,7 @@ use stead::Map;
 use crate::exit::{Failure, Result, DATA, VIOLATED};
 use crate::input;
 use crate::output::Out;
-use crate::text::{count, Table};
+use crate::text::{count, wrapped, Table};
 
 /// The largest number of keys that are listed as elsewhere.
 const LISTED: usize = 10;
@@ -51,6 +51,14 @@ impl Sample {
 pub const EXPLICIT: &str = "explicit";
 /// The number of rings that are listed.
 const NAMED: usize = 5;
+/// The least part of the keys, in percent, on which a ring agrees that may be the right one with
+/// other weights. Chance makes it 50 % for two servers.
+const NEAR: usize = 60;
+/// The part of the keys, in percent, from which on what is left are some keys that have moved.
+const NEARLY_ALL: usize = 99;
+/// How many keys are tried without their prefix, and how many prefixes.
+const WITHOUT: usize = 1000;
+const PREFIXES: usize = 3;
 
 /// The comparison of a map with production.
 #[derive(Serialize)]
@@ -64,6 +72,18 @@ pub struct Observed {
     listed: Vec<Elsewhere>,
     /// the rings that agree with the most keys, the best first
     rings: Vec<Agreement>,
+    /// a prefix that all keys have, if no ring agrees with them
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without: Option<Without>,
+}
+
+/// A prefix that all keys have. A client may put it before each key, and not hash it.
+#[derive(Serialize)]
+struct Without {
+    prefix: String,
+    /// the ring that agrees with most keys without it
+    #[serde(flatten)]
+    best: Option<Agreement>,
 }
 
 #[derive(Serialize)]
@@ -80,7 +100,7 @@ struct Agreement {
     set: Vec<String>,
     /// `map`: the weights of the map's nodes; `1`: equal weights
     weights: &'static str,
-    /// the servers in the order with which it agrees, when that is not the order of their names
+    /// the servers in the order with which it agrees, when the rule depends on the order
     #[serde(skip_serializing_if = "Vec::is_empty")]
     order: Vec<String>,
     keys: usize,
@@ -92,6 +112,16 @@ impl Agreement {
     fn name(&self) -> String {
         let set: String = self.set.iter().map(|set| format!(" --set {set}")).collect();
         format!("{}{set}", self.ring)
+    }
+
+    /// Whether the weights of the servers count in it.
+    fn has_weights(&self) -> bool {
+        self.ring != EXPLICIT && !self.set.iter().any(|set| set == "mode=modula")
+    }
+
+    /// Whether it agrees with at least this many percent of the keys.
+    fn reaches(&self, percent: usize) -> bool {
+        self.agree * 100 >= self.keys * percent
     }
 
     /// The part of the keys that it agrees with.
@@ -116,6 +146,7 @@ impl Observed {
             unknown_nodes: BTreeMap::new(),
             listed: Vec::new(),
             rings: Vec::new(),
+            without: None,
         };
         let mut tried = Sample {
             kept: Vec::new(),
@@ -174,6 +205,9 @@ impl Observed {
         }
         if observed.elsewhere > 0 {
             observed.rings = agreements(map, &tried.kept);
+            if observed.rings.first().is_some_and(|best| !best.reaches(50)) {
+                observed.without = without_prefix(map, &tried.kept);
+            }
         }
         Ok(observed)
     }
@@ -228,25 +262,56 @@ impl Observed {
             return Ok(());
         };
         out.line("")?;
-        if best.agree * 2 < best.keys {
+        if !best.reaches(50) {
             // the remainder of any hash agrees with one key of n, as all rules do by chance
-            return out.line(format_args!(
+            out.line(format_args!(
                 "no rule that stead knows has put the keys there: the nearest, {}, agrees with {}",
                 best.name(),
                 best.part()
-            ));
+            ))?;
+            let Some(Without { prefix, best }) = &self.without else {
+                return Ok(());
+            };
+            let told = match best {
+                Some(best) => format!(
+                    "all keys begin with {prefix}; without that, {} agrees with {}: list the keys \
+                     without it, as production hashes them",
+                    best.name(),
+                    best.part()
+                ),
+                None => format!(
+                    "all keys begin with {prefix}: if the client puts that before each key and \
+                     does not hash it, list the keys without it"
+                ),
+            };
+            return wrapped(&told, "", "")
+                .iter()
+                .try_for_each(|line| out.line(line));
         }
         let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
         for ring in &self.rings {
             table.row([ring.part(), ring.name(), ring.weights.to_owned()]);
         }
         table.write(out)?;
-        for ring in self.rings.iter().filter(|ring| !ring.order.is_empty()) {
+        let mut told: Vec<&[String]> = vec![&[]];
+        for ring in &self.rings {
+            if told.contains(&ring.order.as_slice()) {
+                continue;
+            }
+            told.push(&ring.order);
             let order = ring.order.join(", ");
             out.line(format_args!(
                 "{} with the servers in this order: {order}",
                 ring.name()
             ))?;
+        }
+        if best.reaches(NEAR) && !best.reaches(NEARLY_ALL) && best.has_weights() {
+            let told = "most keys and not all: either the weights or the list of servers are not \
+                        those of production, or keys are where they were before a change; \
+                        docs/adopt.md lists the causes";
+            wrapped(told, "", "")
+                .iter()
+                .try_for_each(|line| out.line(line))?;
         }
         if best.ring == EXPLICIT {
             out.line(
@@ -339,6 +404,39 @@ fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
     rings
 }
 
+/// Returns a prefix that all keys have, the one without which a ring agrees with most of them if
+/// there is one.
+fn without_prefix(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Option<Without> {
+    let (first, _) = tried.first().filter(|_| tried.len() > 1)?;
+    let shared = tried.iter().fold(first.len(), |shared, (key, _)| {
+        let same = first.iter().zip(key).take_while(|(a, b)| a == b);
+        shared.min(same.count())
+    });
+    let ends = |byte: &u8| matches!(byte, b':' | b'.' | b'-' | b'/' | b'_' | b'|');
+    let shared = first.get(..shared)?.iter().enumerate();
+    let prefixes = shared.filter(|(_, byte)| ends(byte));
+    let prefixes = prefixes.filter_map(|(end, _)| first.get(..=end));
+    let step = tried.len().div_ceil(WITHOUT);
+    let stripped = |prefix: &[u8]| {
+        let rest =
+            |(key, node): &(Vec<u8>, NodeId)| Some((key.strip_prefix(prefix)?.into(), *node));
+        let rest: Vec<_> = tried.iter().step_by(step).filter_map(rest).collect();
+        let best = agreements(map, &rest).into_iter().next();
+        Without {
+            prefix: input::shown(prefix),
+            best: best.filter(|best| best.reaches(NEAR)),
+        }
+    };
+    let mut found: Vec<Without> = Vec::new();
+    for prefix in prefixes.take(PREFIXES) {
+        found.push(stripped(prefix));
+        if found.last().is_some_and(|last| last.best.is_some()) {
+            return found.pop();
+        }
+    }
+    found.into_iter().next()
+}
+
 /// A rule that production may use: its choices, and its ring.
 type Guess = (Vec<String>, Ring);
 
@@ -364,7 +462,7 @@ fn remainders(members: &[Member]) -> Vec<Guess> {
 
 /// Tries every ring of a kind, with the members in the order of the map's nodes. If the keys show
 /// that the servers stand in another order, it tries that one, too: rules such as the remainder
-/// depend on the order.
+/// depend on the order. Of one that does, the order is named.
 fn of_kind(
     name: &'static str,
     guesses: &dyn Fn(&[Member]) -> Vec<Guess>,
@@ -394,6 +492,21 @@ fn of_kind(
         orders.extend(order(tried, &found, members.len(), agree));
         by_name.insert(set.clone(), agree);
         rings.push(agreement(set, Vec::new(), agree));
+    }
+    if rings.iter().any(|ring| ring.reaches(90)) {
+        // a rule depends on the order if it agrees with far fewer keys in another one
+        let back: Vec<Member> = members.iter().rev().cloned().collect();
+        let last = (members.len() as u32).saturating_sub(1);
+        let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+        for (set, found) in located(&back) {
+            let agree = matching(tried, &found, |server| last.saturating_sub(server));
+            let known = rings.iter_mut().find(|ring| ring.set == set);
+            if let Some(ring) = known.filter(|ring| ring.reaches(90)) {
+                if agree * 10 < ring.agree * 9 {
+                    ring.order.clone_from(&names);
+                }
+            }
+        }
     }
     for order in orders {
         let ordered: Vec<Member> = order

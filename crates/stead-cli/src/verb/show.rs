@@ -170,8 +170,8 @@ impl Show {
             out.bytes(map.fleet().to_toml().as_bytes())?;
             out.flush()?;
             note(format_args!(
-                "{}: a map does not keep the guards of its fleet file; if yours has [guard], such \
-                 as carry = true, write that again",
+                "{}: a map does not keep the guards of its fleet file; if yours has [guard], write \
+                 that again: carry, move, and the first_map = false that `stead ring` writes",
                 self.map.display()
             ));
             return Ok(());

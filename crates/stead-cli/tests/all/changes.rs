@@ -228,6 +228,39 @@ fn plan_writes_nothing_and_says_what_apply_says() {
 }
 
 #[test]
+fn a_renaming_that_stead_rrd_refuses_is_said_before_it_is_made() {
+    let place = Place::new();
+    let node = |name: &str, more: &str, attribute: &str| {
+        format!("[[node]]\nname = '{name}'\n{more}attributes = {{{attribute} = '{name}:42217'}}\n")
+    };
+    let fleet = |names: &[(&str, &str)], attribute: &str| {
+        let nodes = names.iter().map(|(name, more)| node(name, more, attribute));
+        "name = 'rrd'\n".to_owned() + &nodes.collect::<String>()
+    };
+    let first = [("r1", ""), ("r2", "")];
+    let renamed = [("r1", ""), ("web2", "formerly = 'r2'\n")];
+    let back = [("r1", ""), ("r2", "formerly = 'web2'\n")];
+    let said = "! web2 was r2: stead-rrd knows backends by their names, and refuses such";
+    place.write("fleet.toml", fleet(&first, "rrdcached"));
+    place.good(&["apply", "fleet.toml", "m.map"]);
+    place.write("fleet.toml", fleet(&renamed, "rrdcached"));
+    for verb in ["plan", "apply"] {
+        let shown = place.good(&[verb, "fleet.toml", "m.map"]);
+        assert!(shown.contains(said), "{shown}");
+    }
+    // the name that the router knows
+    place.write("fleet.toml", fleet(&back, "rrdcached"));
+    let shown = place.good(&["plan", "fleet.toml", "m.map"]);
+    assert!(!shown.contains("stead-rrd"), "{shown}");
+    // other servers have no such router
+    place.write("fleet.toml", fleet(&first, "address"));
+    place.good(&["apply", "fleet.toml", "o.map"]);
+    place.write("fleet.toml", fleet(&renamed, "address"));
+    let shown = place.good(&["plan", "fleet.toml", "o.map"]);
+    assert!(!shown.contains("stead-rrd"), "{shown}");
+}
+
+#[test]
 fn a_fleet_of_rrd_files_is_told_of_its_own_move() {
     let place = Place::new();
     let fleet = |nodes: usize, lacking: usize| {

@@ -109,6 +109,31 @@ fn two_harms_want_two_words() {
 }
 
 #[test]
+fn a_new_node_is_renamed_and_named_back_without_leave() {
+    let place = Place::new();
+    let fleet = |last: &str| format!("name = 'm'\nnode = [{{name = 'a'}}, {{name = 'b'}}{last}]\n");
+    for last in [
+        "",
+        ", {name = 'c'}",
+        ", {name = 'd', formerly = 'c'}",
+        ", {name = 'c', formerly = 'd'}",
+    ] {
+        place.write("fleet.toml", fleet(last));
+        place.good(&["apply", "fleet.toml", "m.map"]);
+    }
+    let history = place.good(&["history", "m.map"]);
+    assert!(
+        history.contains("c is now d\n") && history.contains("d is now c\n"),
+        "{history}"
+    );
+    // without its former name it is another node, and the file an old one
+    place.write("fleet.toml", fleet(", {name = 'd'}"));
+    place
+        .run(&["apply", "fleet.toml", "m.map"])
+        .bad(69, &["takes back epoch 4: node c, renamed there from d; "]);
+}
+
+#[test]
 fn a_wrong_word_is_a_wrong_command_line() {
     let place = place();
     for word in ["drop", "drop-copies,", "everything"] {
@@ -130,9 +155,14 @@ fn a_stale_fleet_is_refused_said_first_and_allowed_by_name() {
         plan.lines().nth(2),
         Some("! takes back epoch 2: node n4, added there (--allow take-back)")
     );
-    place
-        .run(&["apply", "1.toml", "m.map"])
-        .bad(69, &["takes back epoch 2: node n4", "--allow take-back"]);
+    place.run(&["apply", "1.toml", "m.map"]).bad(
+        69,
+        &[
+            "takes back epoch 2: node n4, added there; nothing was changed; if you did not know \
+                 of that, take it into the fleet from `stead show m.map --fleet`; if you mean it, \
+                 add --allow take-back",
+        ],
+    );
     // the same fleet twice exits with 0 and does nothing
     let before = place.contents();
     assert!(place
@@ -431,7 +461,7 @@ fn the_fleet_of_a_map_comes_with_a_note_that_it_lacks_the_guards() {
             0,
             &b""[..],
             "stead: m.map: a map does not keep the guards of its fleet file; if yours has [guard], \
-             such as carry = true, write that again\n"
+             write that again: carry, move, and the first_map = false that `stead ring` writes\n"
         )
     );
     let written = fs::read_to_string(place.file("again.toml")).unwrap();
@@ -481,11 +511,11 @@ fn a_node_that_may_only_have_a_new_name_is_asked_about_before_a_carry() {
     ] {
         let said = refused(nodes, more);
         assert!(!said.contains("formerly"), "{said}");
-        assert!(said.contains("nothing was changed; begin a carry with --carry"));
+        assert!(said.contains("; begin a carry with --carry"), "{said}");
     }
     place.write(
         "g.toml",
-        fleet(&(rest + &node("bb", &(zone.to_owned() + "\nformerly = \"b\"")))),
+        fleet(&(rest + &node("bb", &(has("10.0.0.2") + "\nformerly = \"b\"")))),
     );
     place.good(&["apply", "g.toml", "m.map"]);
 }

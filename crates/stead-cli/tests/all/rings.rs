@@ -257,6 +257,13 @@ fn the_order_of_the_servers_is_found_where_the_rule_depends_on_it() {
     let best = &said["rings"][0];
     assert_eq!(best["agree"].as_u64(), Some(1000), "{said}");
     assert_eq!(best["order"], serde_json::json!(names));
+    // drawn in a wrong order, where the order of the names is the right one
+    let seen = dir.feed(&["locate", "guess.map"], keys.as_bytes());
+    dir.write("seen.tsv", seen.text());
+    let ran = dir.run(&["check", "production.map", "--observed", "seen.tsv"]);
+    let order = format!("this order: {}\n", sorted.join(", "));
+    let words = format!("libmemcached --set mode=modula with the servers in {order}");
+    assert!(ran.text().contains(&words), "{}", ran.text());
     // a rule that does not depend on the order is found without one
     draw(&["libmemcached"], "as-added.txt", "ketama");
     let seen = dir.feed(&["locate", "ketama.map"], keys.as_bytes());
@@ -265,6 +272,72 @@ fn the_order_of_the_servers_is_found_where_the_rule_depends_on_it() {
     let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!(said["rings"][0]["agree"].as_u64(), Some(1000), "{said}");
     assert_eq!(said["rings"][0].get("order"), None, "{said}");
+}
+
+#[test]
+fn missing_weights_and_a_prefix_that_is_not_hashed_are_named() {
+    let dir = Dir::new();
+    dir.write("weights.txt", "a:11211:1\nb:11211:2\nc:11211:1\n");
+    dir.write("equal.txt", "a:11211\nb:11211\nc:11211\n");
+    for name in ["weights", "equal"] {
+        let (list, map) = (format!("{name}.txt"), format!("{name}.map"));
+        let fleet = format!("{name}.toml");
+        let words = ["ring", "libmemcached", &list, "-o", &map, "--fleet", &fleet];
+        dir.run(&words).ok();
+    }
+    let keys: String = (0..1000).map(|n| format!("key{n}\n")).collect();
+    let seen = dir.feed(&["locate", "weights.map"], keys.as_bytes());
+    dir.write("seen.tsv", seen.text());
+    let ran = dir.run(&["check", "equal.map", "--observed", "seen.tsv"]);
+    let said = ran.text().replace('\n', " ");
+    let hint = "most keys and not all: either the weights or the list of servers are not those of";
+    assert!(said.contains(hint), "{said}");
+    // every key is where another rule has it: nothing is missing
+    let ran = dir.run(&["check", "weights.map", "--observed", "seen.tsv"]);
+    assert!(!ran.text().contains("most keys"), "{}", ran.text());
+    // the client adds the prefix behind the hash
+    let prefixed: String = seen
+        .text()
+        .lines()
+        .map(|line| format!("shop:{line}\n"))
+        .collect();
+    dir.write("prefixed.tsv", prefixed);
+    let ran = dir.run(&["check", "weights.map", "--observed", "prefixed.tsv"]);
+    let said = ran.text().replace('\n', " ");
+    let hint = " all keys begin with \"shop:\"; without that, libmemcached agrees with 100.000 %: \
+                list the keys without it, as production hashes them ";
+    assert!(said.contains(hint), "{said}");
+    let json = [
+        "check",
+        "weights.map",
+        "--observed",
+        "prefixed.tsv",
+        "--json",
+    ];
+    let said: serde_json::Value = serde_json::from_slice(&dir.run(&json).out).unwrap();
+    assert_eq!(said["without"]["prefix"], "\"shop:\"");
+    assert_eq!(said["without"]["ring"], "libmemcached");
+    // where no rule agrees without it either, it may still be the cause, with another one
+    let odd: String = (0..600)
+        .map(|n| {
+            let server = ["a", "b", "c"][((n * 2_654_435_761_u64) >> 16) as usize % 3];
+            format!("shop:{n}\t{server}:11211\n")
+        })
+        .collect();
+    let odd = |prefix: &str| {
+        let keys = odd.replace("shop:", prefix);
+        let ran = dir.feed(
+            &["check", "weights.map", "--observed", "-"],
+            keys.as_bytes(),
+        );
+        ran.text().replace('\n', " ")
+    };
+    let hint =
+        "all keys begin with \"shop:\": if the client puts that before each key and does not \
+                hash it, list the keys without it";
+    let said = odd("shop:v2.");
+    assert!(said.contains(hint), "{said}");
+    assert!(!odd("").contains("all keys begin"));
 }
 
 #[test]

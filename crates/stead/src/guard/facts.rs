@@ -4,7 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use crate::map::{Map, Pin};
+use crate::error::Result;
+use crate::map::{Map, Node, Pin};
+use crate::plan::same_nodes;
 use crate::policy::{NodeId, PolicyId};
 
 /// A thing that a fleet states.
@@ -51,6 +53,10 @@ impl fmt::Display for Fact<'_> {
 /// A map, and its pins and firsts by what they cover.
 pub(super) struct Facts<'a> {
     pub map: &'a Map,
+    /// The nodes that the map renames, by the names that the facts have for them.
+    renamed: HashMap<&'a str, NodeId>,
+    /// The names that the facts have for these nodes.
+    former: HashMap<NodeId, &'a str>,
     pins: HashMap<(u64, u64, Option<&'a [u8]>), Pin<'a>>,
     firsts: HashMap<(u64, u64, Option<&'a [u8]>), NodeId>,
     policies: HashMap<&'a str, PolicyId>,
@@ -61,6 +67,8 @@ impl<'a> Facts<'a> {
         let policies = map.policies();
         Facts {
             map,
+            renamed: HashMap::new(),
+            former: HashMap::new(),
             pins: map.pins().map(|pin| (place(&pin), pin)).collect(),
             firsts: map
                 .firsts()
@@ -68,6 +76,35 @@ impl<'a> Facts<'a> {
                 .collect(),
             policies: policies.filter_map(|p| Some((p.name()?, p.id))).collect(),
         }
+    }
+
+    /// Returns the facts of the map that follows `old`. A node that it renames has the name that it
+    /// has in `old`, since a new name alone is no other fact.
+    ///
+    /// Errors: `Identity` when the maps belong to different clusters.
+    pub(super) fn after(old: &'a Map, map: &'a Map) -> Result<Facts<'a>> {
+        let mut facts = Facts::of(map);
+        for (before, after) in old.nodes().zip(same_nodes(old, map)?) {
+            if let Some(after) = after.filter(|id| map.node(*id).name() != before.name()) {
+                facts.renamed.insert(before.name(), after);
+                facts.former.insert(after, before.name());
+            }
+        }
+        Ok(facts)
+    }
+
+    fn name(&self, node: NodeId) -> &'a str {
+        let former = self.former.get(&node).copied();
+        former.unwrap_or_else(|| self.map.node(node).name())
+    }
+
+    fn node(&self, name: &str) -> Option<Node<'a>> {
+        let node = match self.renamed.get(name) {
+            Some(id) => Some(self.map.node(*id)),
+            None => self.map.node_named(name),
+        };
+        // a node that was renamed is not there under its new name
+        node.filter(|node| !node.leaving() && self.name(node.id) == name)
     }
 
     /// Returns everything that one of two fleets states, or both.
@@ -79,7 +116,8 @@ impl<'a> Facts<'a> {
             Fact::Tolerance,
         ]);
         for facts in [self, other] {
-            for name in facts.map.nodes().filter(|n| !n.leaving()).map(|n| n.name()) {
+            for node in facts.map.nodes().filter(|node| !node.leaving()) {
+                let name = facts.name(node.id);
                 all.extend([
                     Fact::Node(name),
                     Fact::Weight(name),
@@ -103,7 +141,6 @@ impl<'a> Facts<'a> {
     /// Returns what the fleet states; `None` when it does not have the node, policy, pin
     /// or first.
     pub(super) fn state(&self, fact: &Fact) -> Option<String> {
-        let node = |name: &str| self.map.node_named(name).filter(|node| !node.leaving());
         match fact {
             Fact::Replicas => Some(self.map.replicas().to_string()),
             Fact::Spread => Some(self.map.spread().collect::<Vec<_>>().join(",")),
@@ -117,10 +154,10 @@ impl<'a> Facts<'a> {
                     .tolerance()
                     .map_or("none".to_owned(), |tolerance| tolerance.to_string()),
             ),
-            Fact::Node(name) => node(name).map(|_| String::new()),
-            Fact::Weight(name) => node(name).map(|node| node.weight().to_string()),
-            Fact::Labels(name) => node(name).map(|node| joined(node.labels())),
-            Fact::Attributes(name) => node(name).map(|node| joined(node.attributes())),
+            Fact::Node(name) => self.node(name).map(|_| String::new()),
+            Fact::Weight(name) => self.node(name).map(|node| node.weight().to_string()),
+            Fact::Labels(name) => self.node(name).map(|node| joined(node.labels())),
+            Fact::Attributes(name) => self.node(name).map(|node| joined(node.attributes())),
             Fact::Policy(name) => {
                 let policy = self.map.policy(*self.policies.get(name)?);
                 let weight = policy.weight().map_or("none".to_owned(), |w| w.to_string());
@@ -141,14 +178,14 @@ impl<'a> Facts<'a> {
             }
             Fact::First(first, last, key) => {
                 let node = self.firsts.get(&(*first, *last, *key))?;
-                Some(self.map.node(*node).name().to_owned())
+                Some(self.name(*node).to_owned())
             }
         }
     }
 
     fn nodes(&self, policy: PolicyId) -> String {
         let members = self.map.policy(policy).members();
-        let names: Vec<&str> = members.map(|node| self.map.node(node).name()).collect();
+        let names: Vec<&str> = members.map(|node| self.name(node)).collect();
         names.join(",")
     }
 }

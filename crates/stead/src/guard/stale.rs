@@ -7,10 +7,17 @@
 //! A fleet that keeps anything that an epoch brought was written by somebody who knew that epoch.
 //! So an epoch is taken back only as a whole: taking out one of five nodes that came together is an
 //! ordinary change.
+//!
+//! A node that the new fleet renames keeps the name that it has in the newest map here: a fleet
+//! that states both names was written by somebody who knew the node, so the new name takes nothing
+//! back. A fleet that has the old name again and does not say so was written before the renaming.
+
+use std::collections::HashSet;
 
 use super::allow::Guard;
 use super::facts::{Fact, Facts};
 use super::finding::Finding;
+use crate::error::Result;
 use crate::map::Map;
 
 /// How many facts a finding names.
@@ -23,7 +30,15 @@ struct Difference<'a> {
     then: Option<String>,
 }
 
-impl Difference<'_> {
+impl<'a> Difference<'a> {
+    /// The name of a node that only the new map has.
+    fn comes(&self) -> Option<&'a str> {
+        match self.fact {
+            Fact::Node(name) if self.now.is_none() => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether the two maps differ here. The weight, labels and attributes of a node that comes or
     /// goes do not count beside the node itself.
     fn counts(&self) -> bool {
@@ -41,8 +56,10 @@ impl Difference<'_> {
 ///
 /// Cost: one pass over the nodes, policies and pins of the two maps, and, when anything differs, a
 /// few reads in each of the older maps.
-pub fn taken_back(old: &Map, new: &Map, older: impl Iterator<Item = Map>) -> Vec<Finding> {
-    let (now, then) = (Facts::of(old), Facts::of(new));
+///
+/// Errors: `Identity` when the maps belong to different clusters.
+pub fn taken_back(old: &Map, new: &Map, older: impl Iterator<Item = Map>) -> Result<Vec<Finding>> {
+    let (now, then) = (Facts::of(old), Facts::after(old, new)?);
     let mut open: Vec<Difference> = now
         .all(&then)
         .into_iter()
@@ -68,13 +85,13 @@ pub fn taken_back(old: &Map, new: &Map, older: impl Iterator<Item = Map>) -> Vec
             if !is_known(&earlier, &after, &now, &then) {
                 found.push(Finding {
                     guard: Guard::TakeBack,
-                    text: said(after.map.epoch(), &back),
+                    text: said(after.map, &back),
                 });
             }
         }
         later = Some(before);
     }
-    found
+    Ok(found)
 }
 
 /// Whether the new fleet states what an earlier one stated. A node that comes back counts only if
@@ -100,8 +117,30 @@ fn is_known(before: &Facts, after: &Facts, now: &Facts, then: &Facts) -> bool {
     })
 }
 
-fn said(epoch: u64, back: &[Difference]) -> String {
-    let named: Vec<String> = back.iter().map(phrase).collect();
+/// Puts into words what of the epoch `after` is taken back.
+fn said<'a>(after: &'a Map, back: &[Difference<'a>]) -> String {
+    let epoch = after.epoch();
+    let coming: HashSet<&str> = back.iter().filter_map(Difference::comes).collect();
+    // the former name of a node that has it again
+    let former = |difference: &Difference| match difference.fact {
+        Fact::Node(name) if difference.then.is_none() => {
+            let before = after.node_named(name)?.formerly();
+            before.filter(|before| coming.contains(before))
+        }
+        _ => None,
+    };
+    let renamed: HashSet<&str> = back.iter().filter_map(former).collect();
+    let is_told = |difference: &&Difference| {
+        difference
+            .comes()
+            .is_none_or(|name| !renamed.contains(name))
+    };
+    let named = back.iter().filter(is_told);
+    let named = named.map(|difference| match former(difference) {
+        Some(before) => format!("{}, renamed there from {before}", difference.fact),
+        None => phrase(difference),
+    });
+    let named: Vec<String> = named.collect();
     let shown = named.get(..NAMED).unwrap_or(&named).join("; ");
     match named.len().saturating_sub(NAMED) {
         0 => format!("takes back epoch {epoch}: {shown}"),

@@ -255,7 +255,7 @@ impl Store {
         };
         let refused = Cell::new(None);
         let _room = guard::room(base, new)?;
-        let mut found = guard::taken_back(base, new, self.earlier(base, &refused));
+        let mut found = guard::taken_back(base, new, self.earlier(base, &refused))?;
         found.reverse();
         found.extend(guard::findings(base, new)?);
         found.extend(guard::left_behind(base, new, self.earlier(base, &refused))?);
@@ -486,14 +486,24 @@ impl Store {
         PathBuf::from(name)
     }
 
+    /// Returns the directory of the history: beside the map, or, if there is none and the map is a
+    /// symbolic link, beside the file that it leads to. Only readers come to the latter, since
+    /// whoever writes refuses a link first.
     pub(super) fn history_dir(&self) -> PathBuf {
-        self.with_suffix(".history")
+        let beside = self.with_suffix(".history");
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        if !is_link(&self.map) || beside.symlink_metadata().is_ok() {
+            return beside;
+        }
+        match self.map.canonicalize() {
+            Ok(target) => Store::new(target, self.keep).with_suffix(".history"),
+            Err(_) => beside,
+        }
     }
 
     /// Returns `Invalid` when the path of the map is a directory or a symbolic link: renaming over
-    /// a link would replace the link and leave its target unchanged, and the target's history is
-    /// not beside the link. The history must be a directory, too, of somebody who may replace the
-    /// map. `publish` checks this itself.
+    /// a link would replace the link and leave its target unchanged. The history must be a
+    /// directory, too, of somebody who may replace the map. `publish` checks this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
         refuse_symlink(&self.map)?;
         trust::check_history(&self.history_dir(), &self.map)

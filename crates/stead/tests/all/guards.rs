@@ -441,6 +441,43 @@ fn a_node_that_was_removed_comes_back_only_as_something_new() {
 }
 
 #[test]
+fn a_renaming_takes_nothing_back_and_an_old_file_takes_it_back() {
+    let renamed = |list: &str, name: &str, formerly: &str| {
+        let was = format!("name = '{name}'");
+        nodes(list).replace(&was, &format!("{was}\nformerly = '{formerly}'"))
+    };
+    let pin = |node: &str| format!("[[pin]]\nkey = 'k'\nnodes = ['{node}']\n");
+    let recent = [
+        nodes("a b"),
+        nodes("a b c"),
+        nodes("a b c*2"),
+        nodes("a b c*2") + &pin("a"),
+        nodes("a b c*2") + &pin("c"),
+    ];
+    let recent: Vec<&str> = recent.iter().map(String::as_str).collect();
+    let epochs = Epochs::of(&recent);
+    let next = renamed("a b d*2", "d", "c") + &pin("d");
+    assert_eq!(epochs.found(&next), [""; 0]);
+    // a fleet that renames can still be old in something else
+    assert_eq!(
+        epochs.found(&(renamed("a b d", "d", "c") + &pin("d"))),
+        ["takes back epoch 3: weight of c, 2 -> 1"]
+    );
+    assert_eq!(
+        epochs.found(&(renamed("a b d*2", "d", "c") + &pin("a"))),
+        ["takes back epoch 5: pin of \"k\", changed there"]
+    );
+    let epochs = Epochs::of(&[&recent[..3], &[&renamed("a b d*2", "d", "c")]].concat());
+    // whoever names it back knows its new name
+    assert_eq!(epochs.found(&renamed("a b c*2", "c", "d")), [""; 0]);
+    assert_eq!(epochs.found(&nodes("a b d*2")), [""; 0]);
+    assert_eq!(
+        epochs.found(&nodes("a b c*2")),
+        ["takes back epoch 4: node d, renamed there from c"]
+    );
+}
+
+#[test]
 fn replicas_spread_policies_pins_and_firsts_are_taken_back_too() {
     let old = nodes("a:x/1 b:y/1 c:x/1");
     let pin = "[[pin]]\nkey = 'k'\nnodes = ['a', 'b']\n";

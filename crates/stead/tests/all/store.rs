@@ -360,6 +360,30 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
 }
 
 #[test]
+fn the_history_is_read_through_a_symbolic_link() {
+    let (directory, path) = place();
+    let first = apply(&path, 1);
+    apply(&path, 2);
+    // in another directory, and with another name
+    let away = directory.path().join("away");
+    fs::create_dir(&away).unwrap();
+    let link = away.join("link.map");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let store = Store::new(&link, 3);
+    assert_eq!(store.history().unwrap(), [1, 2]);
+    assert_eq!(store.open_epoch(1).unwrap().bytes(), first.bytes());
+    assert_eq!(store.log().len(), 2);
+    let error = store.open_epoch(7).unwrap_err().to_string();
+    assert!(
+        error.ends_with("link.map: epoch 7 is not in the history, which has the epochs 1, 2"),
+        "{error}"
+    );
+    // a history beside the link is its own
+    fs::create_dir(away.join("link.map.history")).unwrap();
+    assert_eq!(store.history().unwrap(), [2]);
+}
+
+#[test]
 fn a_history_that_is_no_directory_of_ours_is_refused_and_nothing_is_written_there() {
     let (directory, path) = place();
     let map = apply(&path, 1);

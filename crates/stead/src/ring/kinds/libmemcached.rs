@@ -83,7 +83,7 @@ pub(super) const KIND: Kind = Kind {
         },
     ],
     draw,
-    list: Some(servers::names_and_weights),
+    list: Some(names_with_ports),
     variants: &[
         &["mode=consistent"],
         &["mode=consistent", "hash=md5"],
@@ -133,6 +133,27 @@ impl Server {
             host => format!("{host}:{}", self.port),
         }
     }
+}
+
+/// Writes a list of HOST:PORT WEIGHT lines. A name without a port gets the default one, which
+/// changes no label.
+fn names_with_ports(members: &[Member]) -> String {
+    let has_port = |name: &str| match name.rsplit_once(':') {
+        Some((_, port)) => port.bytes().all(|byte| byte.is_ascii_digit()),
+        None => name.starts_with('/'),
+    };
+    let line = |member: &Member| match has_port(&member.name) {
+        true => format!("{} {}\n", member.name, member.weight),
+        false => format!("{}:{DEFAULT_PORT} {}\n", member.name, member.weight),
+    };
+    members.iter().map(line).collect()
+}
+
+/// Whether a number behind a host without a port may be the port, which would be read as a weight.
+/// Ports below 1024 belong to the system, and no weight is as large by chance.
+fn may_be_a_port(text: &str) -> bool {
+    text.parse()
+        .is_ok_and(|number: u64| (1024..=PORT_MAX).contains(&number))
 }
 
 fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
@@ -254,6 +275,14 @@ fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
                     .transpose()
             };
             let socket = host.starts_with('/');
+            let beside = words.get(1).filter(|_| !php && !socket && port.is_none());
+            if let Some(beside) = beside.filter(|number| may_be_a_port(number)) {
+                return Err(line.wrong(format!(
+                    "`{}` has no port: write `{host}:{beside}` if {beside} is the port, and \
+                     `{host}:{DEFAULT_PORT}:{beside}` if it is the weight",
+                    entry.trim()
+                )));
+            }
             let port = number(port, "port", PORT_MAX)?
                 .filter(|port| *port > 0)
                 .unwrap_or(DEFAULT_PORT);
@@ -532,6 +561,19 @@ mod tests {
                 "{list}"
             );
         }
+        // what cannot be a port behind a blank, or stands beside one, is a weight
+        for list in ["a 1023", "a:11211 1024", "a 65536", "/tmp/m.sock 4096"] {
+            let weight = list.split(' ').nth(1).unwrap();
+            let ring = drawn(list, &[]).unwrap();
+            assert_eq!(ring.members[0].weight.to_string(), weight, "{list}");
+        }
+        // a map may have nodes without ports, and such weights
+        let members = ["a", "b:1", "/tmp/m.sock", "[::1]"];
+        let members = members.map(|name| {
+            let weight = Weight::from_millionths(2048 * 1_000_000).unwrap();
+            Member::new(name.to_owned(), weight)
+        });
+        assert_eq!(KIND.guesses(&members).len(), 1 + KIND.variants.len());
         let v6 = drawn("[::1]:11211\n['::1', 11212]", &[]).unwrap();
         assert_eq!(
             [&v6.members[0].name, &v6.members[1].name],
@@ -556,6 +598,18 @@ mod tests {
             ("a:1:2 3", &[], "servers:1: `a:1:2 3` is not a server"),
             ("[::1", &[], "servers:1: `[::1` is not a server"),
             (",", &[], "servers:1: there are no servers in it"),
+            // a port behind a blank would be read as a weight
+            (
+                "10.0.0.1:11211\n10.0.0.2 27701",
+                &[],
+                "servers:2: `10.0.0.2 27701` has no port: write `10.0.0.2:27701` if 27701 is the \
+                 port, and `10.0.0.2:11211:27701` if it is the weight",
+            ),
+            (
+                "--SERVER=a 1024",
+                &[],
+                "servers:1: `--SERVER=a 1024` has no port: write `a:1024` if 1024 is the port",
+            ),
             (
                 "a,a:11211",
                 &[],
