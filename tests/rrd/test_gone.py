@@ -54,11 +54,13 @@ def test_a_file_that_is_made_anew_gets_the_updates_that_wait_first(flushing):
     update(flushing, range(6, 11), hit)
     both = 2 * len(hit)
     wait_for(lambda: counted(flushing, "gone") == both, "the files to be missed")
+    made = f"-b {START + 5} -s 1 DS:v:GAUGE:5:U:U RRA:LAST:0.5:1:5000"
     with Client(flushing.unix) as client:
         for name in hit:
             # each one lets its servers be connected again
             wait_for(
-                lambda name=name: create(client, name).startswith(b"0 "), f"a new {name}"
+                lambda name=name: client.ask(f"CREATE {name} {made}")[:2] == b"0 ",
+                f"a new {name}",
             )
     update(flushing, range(11, 14), hit)
     update(flushing, range(6, 14), names()[3:])

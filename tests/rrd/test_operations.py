@@ -591,7 +591,7 @@ def test_a_server_does_not_get_another_name(cluster):
         text=True,
         check=False,
     )
-    assert ran.returncode == 69 and why in ran.stderr, ran
+    assert ran.returncode == 75 and why in ran.stderr, ran
     cluster.backends["b2"] = cluster.backends.pop("b9")
     found = [server.base.rglob("*.rrd") for server in cluster.backends.values()]
     assert sum(len(list(files)) for files in found) == 2 * len(made)

@@ -55,7 +55,7 @@ pub const NOT_CARRIED_BACK: &str =
 
 /// What is said in place of these where stead-rrd routes the data: before a change, and after it.
 const RRD_TO_BE_MOVED: &str =
-    "the router of these RRD files finds each where it is, until `stead-rrd move` has moved it";
+    "the router finds each RRD file where it is, until `stead-rrd move` moves it";
 const RRD_NOT_MOVED: &str =
     "the router reads RRD files where they are: `stead-rrd move DIRECTORY` moves them";
 

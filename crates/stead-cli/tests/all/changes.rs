@@ -252,6 +252,11 @@ fn a_renaming_that_stead_rrd_refuses_is_said_before_it_is_made() {
     place.write("fleet.toml", fleet(&back, "rrdcached"));
     let shown = place.good(&["plan", "fleet.toml", "m.map"]);
     assert!(!shown.contains("stead-rrd"), "{shown}");
+    // `formerly` would be no way out
+    let taken = fleet(&back, "rrdcached").replace("'r2'", "'web3'");
+    place.write("fleet.toml", taken.replace("formerly = 'web2'\n", ""));
+    let shown = place.good(&["plan", "fleet.toml", "m.map"]);
+    assert!(!shown.contains("formerly"), "{shown}");
     // other servers have no such router
     place.write("fleet.toml", fleet(&first, "address"));
     place.good(&["apply", "fleet.toml", "o.map"]);
@@ -273,9 +278,7 @@ fn a_fleet_of_rrd_files_is_told_of_its_own_move() {
     place.write("fleet.toml", fleet(2, 0));
     place.good(&["apply", "fleet.toml", "m.map"]);
     place.write("fleet.toml", fleet(3, 0));
-    let before =
-        "\nthe router of these RRD files finds each where it is, until `stead-rrd move` has \
-                  moved it\n";
+    let before = "\nthe router finds each RRD file where it is, until `stead-rrd move` moves it\n";
     let after =
         "\nthe router reads RRD files where they are: `stead-rrd move DIRECTORY` moves them\n";
     for (words, line) in [

@@ -13,6 +13,9 @@ use crate::map::{Map, Node};
 use crate::policy::NodeId;
 use crate::weight::Weight;
 
+/// The attribute by which the router of stead-rrd reaches a node. It refuses a node that is renamed.
+const RRDCACHED: &str = "rrdcached";
+
 /// The fewest nodes of which two with the same value of an attribute are odd.
 const SOME: usize = 4;
 /// The least of the other weights beside which a weight of 1 is odd.
@@ -176,7 +179,12 @@ fn taken(
             continue;
         }
         let before = old.node(*owner).name();
+        let mut attributes = new.node(*node).attributes();
+        let is_rrd = attributes.any(|(name, _)| name == RRDCACHED);
         let hint = || match owner_now.is_none() && !kept.contains(node) {
+            true if is_rrd => {
+                format!("if it is the same node, keep the name {before}: stead-rrd refuses another")
+            }
             true => format!("if it is the same node, say formerly = {before:?}"),
             false => format!("what is there is data of {before}"),
         };
@@ -299,6 +307,12 @@ mod tests {
         assert_eq!(
             told(before, "b,mount=/b c,mount=/c d,mount=/a", 0),
             ["d has the mount that a had, \"/a\": if it is the same node, say formerly = \"a\""]
+        );
+        // stead-rrd knows its servers by their names
+        assert_eq!(
+            told("a,rrdcached=h:1 b,rrdcached=h:2", "a,rrdcached=h:1 d,rrdcached=h:2", 0),
+            ["d has the rrdcached that b had, \"h:2\": if it is the same node, keep the name b: \
+              stead-rrd refuses another"]
         );
         // under a new name, at a new place, or after a loss
         assert!(told(before, "b,mount=/b c,mount=/c d,mount=/a,formerly=a", 0).is_empty());
