@@ -94,8 +94,8 @@ impl Epochs {
         self.enter(placement, moved).map_err(failed)
     }
 
-    /// Takes up a map. Blocks while it writes. Which backends have another address is on disk before
-    /// the map is: otherwise, after a crash between the two, nobody would compare them.
+    /// Takes up a map. Blocks while it writes. Which backends have another address is on disk
+    /// before the map is: otherwise, after a crash between the two, nobody would compare them.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
         let _looking = lock(&self.looking);
         let meaning = {

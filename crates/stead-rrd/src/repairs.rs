@@ -326,6 +326,11 @@ impl Repairs {
         }
     }
 
+    /// Returns whether this backend was not compared since its address changed.
+    pub fn is_uncompared(&self, place: BackendId) -> bool {
+        lock(&self.queue).uncompared.contains_key(&place)
+    }
+
     /// Returns which of these copies of a file may lack values: those in the queue, and those at a
     /// backend that was not compared since its address changed.
     pub fn doubtful(&self, name: &[u8], places: impl Iterator<Item = BackendId>) -> Copies {

@@ -116,8 +116,7 @@ impl Backend {
             // has left it.
             let offered = self.shared.offered.load(Ordering::Acquire);
             let mut standing = self.standing();
-            let lost = standing.losses != losses_before || standing.broken.is_some();
-            if standing.health != Health::Up || lost {
+            if standing.losses != losses_before {
                 return Ok(());
             }
             let now = Instant::now();
@@ -126,6 +125,9 @@ impl Backend {
                 .iter()
                 .chain(&gone)
                 .for_each(|taken| standing.unflushed.failed(taken, now));
+            if standing.health != Health::Up || standing.broken.is_some() {
+                return Ok(());
+            }
             let waiting = standing.queue.iter().map(|work| work.ticket.number).min();
             let sending = standing.sending.map(|(number, _)| number);
             let first = [standing.unflushed.first(), waiting, sending]

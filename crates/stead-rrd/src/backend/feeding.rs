@@ -56,6 +56,10 @@ impl Backend {
         let mut connection = Connection::open(&address).await?;
         let base = connection.base().await?;
         let mut standing = self.standing();
+        if standing.access.address != address {
+            let text = "its address has changed meanwhile";
+            return Err(io::Error::new(io::ErrorKind::ConnectionReset, text));
+        }
         standing.base = base.into();
         standing.broken = None;
         standing.own_journal = OwnJournal::Unknown;

@@ -1,7 +1,7 @@
 //! Checks of all copies: one that somebody asks for, and a slow one in the background. A check is a
 //! pass over all files.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,12 +76,13 @@ impl Mover {
             Course {
                 rate: Rate::new(rate),
                 tell: Some(Arc::clone(&tell)),
+                is_unsure: AtomicBool::default(),
             },
         );
         tokio::spawn(async move {
             let ends = Ends(Arc::clone(&tell));
             match mover.pass(&course).await {
-                Ok(()) if continued.is_none() => mover.router.shared().repairs.compared(addresses),
+                Ok(()) if continued.is_none() => mover.compared(&course, addresses),
                 Ok(()) => {}
                 Err(reason) => tell.failed(0, reason),
             }
@@ -101,13 +102,14 @@ impl Mover {
         let course = Course {
             rate: Rate::new(Some(rate)),
             tell: None,
+            is_unsure: AtomicBool::default(),
         };
         // a router that was just started has more important things to do
         let mut pause = START;
         let repairs = &self.router.shared().repairs;
-        // A move that goes on after a start may have changed some before, and a backend may not have
-        // been compared since a change in an earlier run. Of that one it is not known whether it was
-        // before the pass that goes on, so the pass begins anew.
+        // A move that goes on after a start may have changed some before, and a backend may not
+        // have been compared since a change in an earlier run. Of that one it is not known whether
+        // it was before the pass that goes on, so the pass begins anew.
         let mut seen = 0;
         loop {
             let end = Instant::now() + pause.min(Duration::from_secs(every));
@@ -128,16 +130,26 @@ impl Mover {
                 } else if passes.slow.is_none() && last.is_some_and(|due| now() < due) {
                     continue;
                 }
-                passes.slow.get_or_insert_with(|| Pass {
-                    began: now(),
-                    ..Pass::default()
+                passes.slow.get_or_insert_with(|| {
+                    course.is_unsure.store(false, Relaxed);
+                    Pass {
+                        began: now(),
+                        ..Pass::default()
+                    }
                 });
             }
             let waits = self.pass(&course).await.err();
             if waits.is_none() {
-                repairs.compared(seen);
+                self.compared(&course, seen);
             }
             *lock(&self.checks.waits) = waits;
+        }
+    }
+
+    /// Notes that a pass has come to its end that began after so many changes of an address.
+    fn compared(&self, course: &Course, addresses: u64) {
+        if !course.is_unsure.load(Relaxed) {
+            self.router.shared().repairs.compared(addresses);
         }
     }
 }

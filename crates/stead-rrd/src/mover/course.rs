@@ -1,6 +1,6 @@
 //! The course of the checks: how far they have come, for those who watch, and how a pass is made.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use super::telling::Tell;
@@ -12,6 +12,8 @@ pub(super) struct Course {
     pub(super) rate: Rate,
     /// who has asked for it; `None` in the background
     pub(super) tell: Option<Arc<Tell>>,
+    /// whether a copy was not compared that is at a backend whose address has changed
+    pub(super) is_unsure: AtomicBool,
 }
 
 /// The checks of all copies.

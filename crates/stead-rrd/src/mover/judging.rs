@@ -43,9 +43,9 @@ impl Content {
     }
 }
 
-/// Judges the copies. `doubted` says which of them are known to lack something, or are not trusted.
-/// Where copies that are trusted alike know different values, one that repeats itself there is taken
-/// last.
+/// Judges the copies. `doubted` says which of them are known to lack something, or are not
+/// trusted. Where copies that are trusted alike know different values, one that repeats itself
+/// there is taken last.
 pub(super) fn judge(copies: &[Content], doubted: &[bool]) -> Verdict {
     if copies.iter().any(|copy| matches!(copy, Content::Foreign)) {
         return Verdict::Stuck(

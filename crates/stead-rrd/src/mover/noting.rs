@@ -73,6 +73,13 @@ impl Mover {
             pass.needed += needed.len() as u64;
             pass.bytes += compared.bytes;
         });
+        if skipped {
+            let shared = self.router.shared();
+            let mut copies = shared.layout().now(&name).into_iter();
+            if copies.any(|id| shared.repairs.is_uncompared(id)) {
+                course.is_unsure.store(true, Relaxed);
+            }
+        }
         self.checks.compared.fetch_add(u64::from(!skipped), Relaxed);
         self.checks.differing.fetch_add(u64::from(differs), Relaxed);
         let mut lines = Vec::new();

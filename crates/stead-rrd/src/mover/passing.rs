@@ -1,5 +1,6 @@
 //! A pass: it walks through all files in order and compares the copies of each.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -150,6 +151,7 @@ impl Mover {
             for gap in gaps {
                 walk.leave_out(gap);
                 self.change_pass(course, |pass| pass.unlisted += 1);
+                course.is_unsure.store(true, Relaxed);
                 tell.failed(
                     0,
                     format!("{}; files that only it has are not seen", gap.reason),

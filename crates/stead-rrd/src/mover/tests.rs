@@ -162,6 +162,24 @@ async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_aga
     assert!(uncompared(&router).is_empty());
 }
 
+/// A file of it could not be compared: its rrdcached is down.
+#[tokio::test]
+async fn a_backend_with_another_address_stays_doubted_when_a_file_was_skipped() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let file = files.join("x.rrd");
+    std::fs::write(&file, crate::image::sample_file(1000, [1.0; 4], 0)).unwrap();
+    let (router, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    router.shared().repairs.readdressed(0);
+    for (skipped, doubted) in [(1, vec![0]), (0, vec![])] {
+        let mut check = mover.start_check(None, true).unwrap();
+        let ended = check.wait_for(|check| check.ended).await.unwrap().clone();
+        assert_eq!((ended.failed, uncompared(&router)), (skipped, doubted));
+        let _ = std::fs::remove_file(&file);
+    }
+}
+
 /// Returns the backends that were not compared since their address changed.
 fn uncompared(router: &Router) -> Vec<u16> {
     router.shared().repairs.doubtful(b"any", 0..2).to_vec()

@@ -189,6 +189,8 @@ impl Standby {
             std::process::exit(IO.into());
         }
         *saved = next;
+        // another command may have failed meanwhile
+        lock(&self.primary).promoted = true;
         let term = saved.term;
         Ok(match risk {
             Some(risk) => {

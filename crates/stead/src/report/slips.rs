@@ -13,7 +13,7 @@ use crate::map::{Map, Node};
 use crate::policy::NodeId;
 use crate::weight::Weight;
 
-/// The attribute by which the router of stead-rrd reaches a node. It refuses a node that is renamed.
+/// The attribute by which the router of stead-rrd reaches a node. It refuses a new name.
 const RRDCACHED: &str = "rrdcached";
 
 /// The fewest nodes of which two with the same value of an attribute are odd.
