@@ -285,7 +285,9 @@ enum cache_answer cache_delete(struct cache *cache, const char *key,
   if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   enum cache_answer answer = CACHE_MISS;
-  for (size_t i = 0; i < places.all; i++)
+  /* the places of second looks first, or a read in between would bring it back
+   */
+  for (size_t i = places.all; i-- > 0;)
     if (places.client[i] &&
         memcached_delete(places.client[i], key, length, 0) ==
             MEMCACHED_SUCCESS &&

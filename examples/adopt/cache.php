@@ -94,8 +94,9 @@ final class Cache
     public function delete(string $key): bool
     {
         [$present, $earlier] = $this->places($key, writing: true);
-        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$present, ...$earlier]);
-        return in_array(true, array_slice($done, 0, count($present)), true);
+        // the places of second looks first, or a read in between would bring it back
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$earlier, ...$present]);
+        return in_array(true, array_slice($done, count($earlier)), true);
     }
 
     /**

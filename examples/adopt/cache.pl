@@ -84,8 +84,10 @@ sub set {
 sub delete {
     my ( $self,    $key )     = @_;
     my ( $present, $earlier ) = $self->places( $key, 'writing' );
-    my @done = map { scalar $_->delete($key) } @$present, @$earlier;
-    return any { $_ } @done[ 0 .. $#$present ];
+
+    # the places of second looks first, or a read in between would bring it back
+    my @done = map { scalar $_->delete($key) } @$earlier, @$present;
+    return any { $_ } @done[ @$earlier .. $#done ];
 }
 
 # The number of items that were found at an old place. When it stays 0 for the lifetime of the items,

@@ -87,8 +87,11 @@ class Cache:
     def delete(self, key):
         """Deletes a key. Returns whether one of its nodes had it."""
         present, earlier = self.places(key, writing=True)
-        answers = [done(c.delete, key) for c in present + earlier]
-        return any(answers[: len(present)])
+        # the places of second looks first, or a read in between would bring it back
+        for client in earlier:
+            done(client.delete, key)
+        answers = [done(client.delete, key) for client in present]
+        return any(answers)
 
     def places(self, key, writing=False):
         """Returns the clients of the servers that may have a key, each once: those of

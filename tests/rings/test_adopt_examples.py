@@ -3,6 +3,7 @@ test_guide.py has it: clients that add a prefix, a host without the history, att
 that are misspelt, items with lifetimes.
 """
 
+import importlib.util
 import json
 import os
 import re
@@ -570,3 +571,27 @@ def test_an_old_client_whose_rule_cannot_be_drawn_serves_the_second_look(
     assert cache.copied == len(elsewhere)
     # the control: then all are in their new places
     assert [Cache(site.map).get(key) for key in KEYS] == [b"value"] * len(KEYS)
+
+
+def test_a_delete_begins_where_second_looks_read():
+    """Otherwise a read in between would copy the item back to its new place."""
+    spec = importlib.util.spec_from_file_location("cache", EXAMPLES / "cache.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    order = []
+
+    class Client:
+        def __init__(self, name, has):
+            self.name, self.has = name, has
+
+        def delete(self, key):
+            order.append(self.name)
+            return self.has
+
+    cache = object.__new__(module.Cache)
+    for new, old in ((True, False), (False, True)):
+        del order[:]
+        places = [Client("new", new)], [Client("old", old), Client("ring", old)]
+        cache.places = lambda key, writing, places=places: places
+        assert cache.delete(b"k") is new
+        assert order == ["old", "ring", "new"]

@@ -570,8 +570,8 @@ class Walk:
                 old.set(careless + careful)
                 both.get(careless + careful)
                 old.set(careless, 2)
-                map_.ask([f"delete {key}" for key in careful])
                 old.set(careful, 2)
+                map_.ask([f"delete {key}" for key in careful])
                 found = both.ask([f"get {key}" for key in careless])
                 self.count[f"hosts, {language}, careless"] = sum(
                     answer == f"hit {value(key)}"
