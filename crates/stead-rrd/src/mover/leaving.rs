@@ -2,16 +2,16 @@
 //!
 //! Two nodes can be one server, if somebody has given a server another name, and its address in
 //! another spelling. Then the old copy is the new one. So the first time that a copy is removed at
-//! one backend because the file is at another one now, a file is made there that nobody has.
+//! one backend, the others are looked at before and after it.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::carrying::{files_of, remove, Mover};
 use super::telling::Tell;
 use crate::backend::Backend;
+use crate::files::MOST_BYTES;
 use crate::layout::BackendId;
 use crate::lock::lock;
-use crate::term::random;
 
 impl Mover {
     pub(super) async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>, tell: &Tell) {
@@ -24,50 +24,56 @@ impl Mover {
     }
 
     async fn remove_old(&self, old: &Backend, name: &[u8]) -> Result<(), String> {
-        let (now, settled) = {
-            let shared = self.router.shared();
-            let layout = shared.layout();
-            (layout.now(name), layout.settled().all().to_vec())
-        };
-        // two nodes of one map are two servers
-        for id in now.into_iter().filter(|id| !settled.contains(id)) {
-            let new = self.router.backends.get(id);
-            if !self.are_apart(old, &new).await? {
-                return Err(format!(
-                    "{} and {} are one server, so this copy is the only one there, and it stays",
-                    old.name(),
-                    new.name()
-                ));
+        let now = self.router.shared().layout().now(name);
+        let mut unknown = Vec::new();
+        for id in now {
+            match lock(&self.apart).get(&(old.id(), id)) {
+                Some(true) => {}
+                Some(false) => return Err(one_server(old, &self.router.backends.get(id))),
+                None => unknown.push(self.router.backends.get(id)),
             }
         }
-        remove(old, name).await
+        if unknown.is_empty() {
+            return remove(old, name).await;
+        }
+        for new in &unknown {
+            if !has(new, name).await? {
+                return Err(format!("{} does not have it", new.name()));
+            }
+        }
+        let files = files_of(old)?;
+        let sum = files.sum(name).await.map_err(|error| error.to_string())?;
+        if sum.is_none() {
+            return remove(old, name).await; // nothing is there
+        }
+        let kept = files.read(name, MOST_BYTES).await;
+        let (bytes, mode) = kept.map_err(|error| error.to_string())?;
+        remove(old, name).await?;
+        let mut one = None;
+        for new in unknown {
+            let is_apart = has(&new, name).await?;
+            lock(&self.apart).insert((old.id(), new.id()), is_apart);
+            if !is_apart {
+                let put = files_of(&new)?.put(name, mode, &bytes).await;
+                put.map_err(|error| format!("{}: {error}", new.name()))?;
+                one = Some(new);
+            }
+        }
+        one.map_or(Ok(()), |new| Err(one_server(old, &new)))
     }
+}
 
-    /// Returns whether a file that is made at one backend is not found at the other one.
-    async fn are_apart(&self, old: &Backend, new: &Backend) -> Result<bool, String> {
-        let addresses = self.router.shared().repairs.addresses();
-        let key = (old.id(), new.id());
-        {
-            let mut known = lock(&self.apart);
-            if known.0 != addresses {
-                *known = (addresses, BTreeMap::new());
-            }
-            if let Some(are) = known.1.get(&key) {
-                return Ok(*are);
-            }
-        }
-        let probe = format!(".stead-rrd.probe.{:016x}", random()).into_bytes();
-        // not the other way round: the disk of the old one may be full
-        let (made, seen) = (files_of(new)?, files_of(old)?);
-        let put = made
-            .put(&probe, 0o600, b"stead-rrd: may be removed\n")
-            .await;
-        put.map_err(|error| format!("{}: {error}", new.name()))?;
-        let found = seen.sum(&probe).await;
-        let removed = made.remove(&probe).await;
-        removed.map_err(|error| format!("{}: {error}", new.name()))?;
-        let are = found.map_err(|error| error.to_string())?.is_none();
-        lock(&self.apart).1.insert(key, are);
-        Ok(are)
-    }
+/// Returns whether a backend has a file.
+async fn has(backend: &Arc<Backend>, name: &[u8]) -> Result<bool, String> {
+    let sum = files_of(backend)?.sum(name).await;
+    sum.map(|sum| sum.is_some())
+        .map_err(|error| format!("{}: {error}", backend.name()))
+}
+
+fn one_server(old: &Backend, new: &Backend) -> String {
+    format!(
+        "{} and {} are one server, so this copy is the only one there, and it stays",
+        old.name(),
+        new.name()
+    )
 }
