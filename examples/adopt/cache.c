@@ -146,7 +146,7 @@ static int32_t add_before(struct places *places, struct cache *cache,
   for (size_t i = 0; status == STEAD_OK && i < count && i < SERVERS; i++) {
     const char *name = stead_pair_node_name(pair, nodes[i]);
     const char *address = stead_pair_node_attribute(pair, nodes[i], "address");
-    /* a node that is gone and had no address never got an item */
+    /* a node that has left and never had an address has no item */
     if (nodes[i] >= today && strchr(address ? address : name, ':') == NULL)
       continue;
     if (!add(places, cache, name, address))

@@ -162,7 +162,7 @@ final class Cache
             } elseif ($where instanceof Stead\Map || $where->new()->node($node) !== null) {
                 throw new RuntimeException("node $node needs an attribute `address` with HOST:PORT");
             }
-            // a node that is gone and had no address never got an item
+            // a node that has left and never had an address has no item
         }
         return $found;
     }

@@ -164,7 +164,7 @@ sub servers {
             die "node $node needs an attribute `address` with HOST:PORT\n";
         }
 
-        # a node that is gone and had no address never got an item
+        # a node that has left and never had an address has no item
     }
     return @found;
 }

@@ -142,7 +142,7 @@ class Cache:
                 raise RuntimeError(
                     f"node {node} needs an attribute `address`, HOST:PORT"
                 )
-            # a node that is gone and had no address never got an item
+            # a node that has left and never had an address has no item
         return found
 
 

@@ -56,7 +56,7 @@ const NAMED: usize = 5;
 const NEAR: usize = 60;
 /// The part of the keys, in percent, from which on what is left are some keys that have moved.
 const NEARLY_ALL: usize = 99;
-/// How many keys are tried without their prefix, and how many prefixes.
+/// The most keys that are tried without their prefix, and the most prefixes that are tried.
 const WITHOUT: usize = 1000;
 const PREFIXES: usize = 3;
 

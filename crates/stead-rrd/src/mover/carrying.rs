@@ -40,8 +40,8 @@ pub struct Mover {
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
     /// the move that goes on until it is done or stopped, as the state directory has it
     pub(super) intended: Mutex<Option<Intended>>,
-    /// which backends have been seen to be two servers (true) or one (false): the one that a file
-    /// has left, and the one where it is now
+    /// whether two backends have been seen to be two servers: the first one is the backend that a
+    /// file has left, the second one the backend where the file is now
     pub(super) apart: Mutex<BTreeMap<(BackendId, BackendId), bool>>,
     /// The checks of all copies.
     pub(super) checks: Checks,

@@ -2,7 +2,8 @@
 //!
 //! Two nodes can be one server, if somebody has given a server another name, and its address in
 //! another spelling. Then the old copy is the new one. So the first time that a copy is removed at
-//! one backend, the others are looked at before and after it.
+//! one backend, the router looks whether another backend has lost the file by it, and then puts the
+//! file back.
 
 use std::sync::Arc;
 
