@@ -500,7 +500,7 @@ class Walk:
         """Runs the guide's own lines of PHP, Perl and Python, each after the lines that
         they need, and counts what they find.
         """
-        servers, (php, options, of_rings, perl, python) = self.old[1], self.code()
+        servers, (php, options, of_rings, perl, _, python) = self.old[1], self.code()
         key = shared("python")[0]
         # the rings that PHP is told of, as the page draws them
         self.follow("4. Perl and Python switch")
@@ -544,13 +544,13 @@ class Walk:
 
     @staticmethod
     def code():
-        """The guide's blocks of code: three of PHP, one of Perl, one of Python."""
+        """The guide's blocks of code: three of PHP, two of Perl, one of Python."""
         text = GUIDE.read_text(encoding="utf-8")
         blocks = [
             re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
             for language in LANGUAGES
         ]
-        assert [len(found) for found in blocks] == [3, 1, 1]
+        assert [len(found) for found in blocks] == [3, 2, 1]
         return [block for found in blocks for block in found]
 
     def hosts(self):
@@ -564,14 +564,12 @@ class Walk:
             )
             with (
                 self.app(language, *self.old) as old,
-                self.app(language, "sessions.map") as map_,
                 self.app(language, "sessions.map", *self.old) as both,
             ):
                 old.set(careless + careful)
                 both.get(careless + careful)
                 old.set(careless, 2)
-                old.set(careful, 2)
-                map_.ask([f"delete {key}" for key in careful])
+                self.first_deployment(language, careful)
                 found = both.ask([f"get {key}" for key in careless])
                 self.count[f"hosts, {language}, careless"] = sum(
                     answer == f"hit {value(key)}"
@@ -582,6 +580,41 @@ class Walk:
                 self.both_places(
                     f"hosts, {language}", keys_of(language, "told", HOSTS), both, old
                 )
+
+    def first_deployment(self, language, keys):
+        """Sets keys as the guide's lines for a host that has not switched do."""
+        programs = {
+            "perl": [
+                *self.commands["perl"][:2],
+                "-e",
+                (
+                    f"require '{EXAMPLES}/cache.pl'; my $memcached = "
+                    f"Cache::today(split /,/, '{self.old[1]}'); while (<STDIN>) "
+                    f"{{ my ($key, $value) = /(\\S+) (.*)/; {self.code()[4]} }}"
+                ),
+            ],
+            # the same in Python's words
+            "python": [
+                sys.executable,
+                "-c",
+                (
+                    f"import sys; sys.path.insert(0, '{EXAMPLES}'); from cache import "
+                    f"Cache, Today\nmemcached = Today('{self.old[1]}'.split(','))\n"
+                    "new = Cache('sessions.map')\n"
+                    "for line in sys.stdin:\n"
+                    "    key, value = line.rstrip().split(' ', 1)\n"
+                    "    memcached.set(key, value, 3600)\n"
+                    "    new.delete(key)\n"
+                    "    memcached.add(key, value, 3600)\n"
+                ),
+            ],
+        }
+        rings.output(
+            programs[language],
+            "".join(f"{key} {value(key, 2)}\n" for key in keys).encode(),
+            cwd=self.directory,
+            env=self.env,
+        )
 
     def both_places(self, name, keys, now, before):
         """One client sets and deletes with the second look. Another, which knows only
@@ -880,7 +913,7 @@ def test_perl_and_python_find_elsewhere_what_check_says_and_miss_nothing(
 
 
 @pytest.mark.parametrize("language", ["perl", "python"])
-def test_hosts_that_switch_later_delete_first_and_nothing_out_of_date_is_read(
+def test_hosts_that_switch_later_delete_at_the_new_places_and_nothing_out_of_date_is_read(
     walk, language, record_property
 ):
     assert counted(record_property, walk, f"hosts, {language}, careful").misses == 0
