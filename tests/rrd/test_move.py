@@ -289,6 +289,29 @@ def test_a_move_that_was_interrupted_goes_on_by_itself(filled, what, record_prop
     check(filled, new)
 
 
+def test_what_a_source_kept_while_it_was_down_is_removed_when_it_is_back(filled):
+    """The last files have moved away from a server that is down just then."""
+    add(filled, "a3", False)
+    old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    needed = copies(old, new)
+    left = {name for name in old if "a1" in old[name] and "a1" not in new[name]}
+    source = filled.backends["a1"]
+    source.stop(signal.SIGKILL)
+    running = subprocess.Popen(
+        [filled.programs["stead-rrd"], "move", filled.state],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    wait_for(lambda: len(placed_at(filled, "a3")) == len(needed), "all files to move")
+    assert left and all((source.base / name).exists() for name in left)
+    source.start()
+    said = running.communicate()[0]
+    assert running.returncode == 0, said
+    assert not [name for name in left if (source.base / name).exists()]
+    check(filled, new)
+
+
 def test_a_move_that_failed_is_tried_again_by_itself(filled):
     """It ends after half a minute of attempts, and the router begins it again 10 seconds
     later.

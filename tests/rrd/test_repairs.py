@@ -2,6 +2,7 @@
 from the one that has it.
 """
 
+import collections
 import json
 import os
 import shutil
@@ -85,6 +86,15 @@ def copies(cluster, name):
     }
 
 
+def present(cluster, second):
+    """Returns the servers that have this value of all their files."""
+    found = collections.defaultdict(set)
+    for name in names():
+        for backend, values in copies(cluster, name).items():
+            found[backend].add(values.get(second) == second)
+    return {backend for backend, values in found.items() if values == {True}}
+
+
 def lacking(cluster, seconds):
     """Returns how many of these values the copies lack, of all files."""
     count = 0
@@ -153,6 +163,11 @@ def test_a_hole_that_another_router_left_is_filled(cluster, record_property):
     away.stop(signal.SIGKILL)
     wait_for(lambda: cluster.router_said(r"backend b2 \(\S+ is down"), "b2 to be down")
     update(cluster, range(1, 301))
+    # only b2 is to lack what A has
+    wait_for(
+        lambda: present(cluster, 300) == cluster.backends.keys() - {"b2"},
+        "the other servers to have A's updates",
+    )
     cluster.stop_router(signal.SIGKILL)
     away.start()
     first, cluster.state = cluster.state, cluster.place / "second"

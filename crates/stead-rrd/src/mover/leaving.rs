@@ -19,7 +19,7 @@ impl Mover {
         for (name, id) in copies {
             let backend = self.router.backends.get(id);
             if let Err(error) = self.remove_old(&backend, &name).await {
-                tell.left_behind(backend.name(), &name, error);
+                tell.left_behind(id, &name, error);
             }
         }
     }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::carrying::{Held, Mover};
 use super::telling::Tell;
 use crate::clock::now;
+use crate::health::Health;
 use crate::layout::{BackendId, Copies};
 use crate::status::Progress;
 
@@ -18,6 +19,7 @@ const PASSES: u32 = 5;
 /// The pause after the first attempt; each later one is twice as long. All together are half a
 /// minute, in which a server that is started again answers.
 const PAUSE: Duration = Duration::from_secs(1);
+const PAUSES: Duration = Duration::from_secs((1 << PASSES) - 1);
 
 /// The result of looking at all files.
 struct Left {
@@ -26,6 +28,8 @@ struct Left {
     /// Copies of files that have moved away. A crash, or a backend that was down, has left them
     /// behind.
     behind: Vec<(Vec<u8>, BackendId)>,
+    /// The backends whose files were listed.
+    listed: BTreeSet<BackendId>,
     /// Why there may be more files than were seen.
     hidden: Result<(), String>,
 }
@@ -70,9 +74,11 @@ impl Mover {
             let Left {
                 todo,
                 behind,
+                listed,
                 hidden,
             } = self.left_in_the_end(tell).await?;
             hidden?;
+            tell.forget_behind(|backend| listed.contains(&backend));
             self.remove_left_behind(behind, tell).await;
             let done = self.router.shared().layout().moved_count() as u64;
             tell.change(|progress| {
@@ -87,9 +93,16 @@ impl Mover {
                 })
                 .await;
             }
-            tell.told_behind()
-                .iter()
-                .for_each(|line| tracing::warn!("{line}"));
+            let is_last = tell.is_stopped() || pass >= PASSES;
+            if none && !is_last && self.may_be_removed(tell) {
+                tell.pause(tokio::time::sleep(PAUSE * 2u32.pow(pass))).await;
+                continue;
+            }
+            if none || is_last {
+                tell.told_behind(|backend| self.router.backends.get(backend).name().to_owned())
+                    .iter()
+                    .for_each(|line| tracing::warn!("{line}"));
+            }
             if tell.is_stopped() {
                 return Err("stopped; run it again to continue".to_owned());
             }
@@ -110,6 +123,16 @@ impl Mover {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether copies that could not be removed may be so soon: their backend is up, or was
+    /// so a moment ago.
+    fn may_be_removed(&self, tell: &Tell) -> bool {
+        tell.behind().into_iter().any(|id| {
+            let (health, since, _) = self.router.backends.get(id).condition();
+            let down = since.elapsed().unwrap_or_default();
+            health != Health::Down || down < PAUSES
+        })
     }
 
     /// Makes the target the settled map if every file is at its new place. Returns false if a file
@@ -210,6 +233,7 @@ impl Mover {
         Ok(Left {
             todo,
             behind,
+            listed: found.listed,
             hidden,
         })
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use crate::files::Rate;
+use crate::layout::BackendId;
 use crate::lock::lock;
 use crate::status::Progress;
 
@@ -22,7 +23,7 @@ pub(super) struct Tell {
     /// whether somebody has told the work to stop
     stop: watch::Sender<bool>,
     /// by backend: the copies that could not be removed there
-    behind: Mutex<BTreeMap<String, Behind>>,
+    behind: Mutex<BTreeMap<BackendId, Behind>>,
 }
 
 /// Copies of files that have moved away, and could not be removed.
@@ -79,9 +80,9 @@ impl Tell {
     }
 
     /// Notes that the copy of a file that has moved away could not be removed from a backend.
-    pub(super) fn left_behind(&self, backend: &str, file: &[u8], error: String) {
+    pub(super) fn left_behind(&self, backend: BackendId, file: &[u8], error: String) {
         let mut behind = lock(&self.behind);
-        let noted = behind.entry(backend.to_owned()).or_insert_with(|| Behind {
+        let noted = behind.entry(backend).or_insert_with(|| Behind {
             files: 0,
             example: String::from_utf8_lossy(file).into_owned(),
             error,
@@ -89,10 +90,21 @@ impl Tell {
         noted.files += 1;
     }
 
+    /// Returns the backends with such copies.
+    pub(super) fn behind(&self) -> Vec<BackendId> {
+        lock(&self.behind).keys().copied().collect()
+    }
+
+    /// Forgets such copies at these backends: it is seen again which are left.
+    pub(super) fn forget_behind(&self, seen: impl Fn(BackendId) -> bool) {
+        lock(&self.behind).retain(|backend, _| !seen(*backend));
+    }
+
     /// Returns a line for each backend with such copies, and forgets them.
-    pub(super) fn told_behind(&self) -> Vec<String> {
+    pub(super) fn told_behind(&self, name: impl Fn(BackendId) -> String) -> Vec<String> {
         let behind = std::mem::take(&mut *lock(&self.behind));
-        let line = |(backend, noted): (String, Behind)| {
+        let line = |(backend, noted): (BackendId, Behind)| {
+            let backend = name(backend);
             let Behind {
                 files,
                 example,
@@ -152,11 +164,15 @@ mod tests {
     fn copies_that_stay_behind_are_told_in_one_line_for_each_backend() {
         let (tell, _) = Tell::new(Progress::default());
         for file in ["x.rrd", "y.rrd", "z.rrd"] {
-            tell.left_behind("b", file.as_bytes(), "b is not up".to_owned());
+            tell.left_behind(1, file.as_bytes(), "b is not up".to_owned());
         }
-        tell.left_behind("a", b"x.rrd", "Permission denied".to_owned());
+        tell.left_behind(0, b"x.rrd", "Permission denied".to_owned());
+        assert_eq!(tell.behind(), [0, 1]);
+        tell.left_behind(2, b"x.rrd", "seen again".to_owned());
+        tell.forget_behind(|backend| backend == 2);
+        let name = |backend: BackendId| ["a", "b", "c"][usize::from(backend)].to_owned();
         assert_eq!(
-            tell.told_behind(),
+            tell.told_behind(name),
             [
                 "x.rrd has moved away from a, but its copy there could not be removed: Permission \
                  denied",
@@ -164,6 +180,6 @@ mod tests {
                  as x.rrd: b is not up",
             ]
         );
-        assert_eq!(tell.told_behind(), [""; 0]);
+        assert_eq!(tell.told_behind(name), [""; 0]);
     }
 }
