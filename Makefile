@@ -39,7 +39,7 @@ help:
 	@echo 'make help-all lists every target: benchmarks, long tests, packages, options.'
 
 help-all:
-	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for two minutes)'
+	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run takes three minutes)'
 	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live'
 	@echo 'make demo-site     runs a site on this machine (PostgreSQL, photos, etcd; web hosts in PHP, Perl and Python), adds a shard to it under load, and counts what was missed or lost (ARGS=--help)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'

@@ -51,9 +51,8 @@ impl Sample {
 pub const EXPLICIT: &str = "explicit";
 /// The number of rings that are listed.
 const NAMED: usize = 5;
-/// The least part of the keys, in percent, on which a ring agrees that may be the right one with
-/// other weights. Chance makes it 50 % for two servers.
-const NEAR: usize = 60;
+/// The least part of the keys, in percent, on which a ring agrees that may be the right one.
+const HALF: usize = 50;
 /// The part of the keys, in percent, from which on what is left are some keys that have moved.
 const NEARLY_ALL: usize = 99;
 /// The most keys that are tried without their prefix, and the most prefixes that are tried.
@@ -105,6 +104,9 @@ struct Agreement {
     order: Vec<String>,
     keys: usize,
     agree: usize,
+    /// on how many keys it would agree if it and production knew nothing of each other
+    #[serde(skip)]
+    chance: usize,
 }
 
 impl Agreement {
@@ -122,6 +124,13 @@ impl Agreement {
     /// Whether it agrees with at least this many percent of the keys.
     fn reaches(&self, percent: usize) -> bool {
         self.agree * 100 >= self.keys * percent
+    }
+
+    /// Whether it may be the right one: it agrees with half of the keys, and has come a quarter of
+    /// the way from chance to all of them. Of two servers, chance alone agrees with half.
+    fn may_be_right(&self) -> bool {
+        let more = self.agree.saturating_sub(self.chance);
+        self.reaches(HALF) && more * 4 >= self.keys.saturating_sub(self.chance)
     }
 
     /// The part of the keys that it agrees with.
@@ -205,7 +214,11 @@ impl Observed {
         }
         if observed.elsewhere > 0 {
             observed.rings = agreements(map, &tried.kept);
-            if observed.rings.first().is_some_and(|best| !best.reaches(50)) {
+            if observed
+                .rings
+                .first()
+                .is_some_and(|best| !best.may_be_right())
+            {
                 observed.without = without_prefix(map, &tried.kept);
             }
         }
@@ -262,8 +275,7 @@ impl Observed {
             return Ok(());
         };
         out.line("")?;
-        if !best.reaches(50) {
-            // the remainder of any hash agrees with one key of n, as all rules do by chance
+        if !best.may_be_right() {
             out.line(format_args!(
                 "no rule that stead knows has put the keys there: the nearest, {}, agrees with {}",
                 best.name(),
@@ -305,7 +317,7 @@ impl Observed {
                 ring.name()
             ))?;
         }
-        if best.reaches(NEAR) && !best.reaches(NEARLY_ALL) && best.has_weights() {
+        if !best.reaches(NEARLY_ALL) && best.has_weights() {
             let told = "most keys and not all: either the weights or the list of servers are not \
                         those of production, or keys are where they were before a change; \
                         docs/adopt.md lists the causes";
@@ -424,7 +436,7 @@ fn without_prefix(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Option<Without> {
         let best = agreements(map, &rest).into_iter().next();
         Without {
             prefix: input::shown(prefix),
-            best: best.filter(|best| best.reaches(NEAR)),
+            best: best.filter(Agreement::may_be_right),
         }
     };
     let mut found: Vec<Without> = Vec::new();
@@ -476,20 +488,21 @@ fn of_kind(
             (set, found)
         })
     };
-    let agreement = |set, order, agree| Agreement {
+    let agreement = |set, order, (agree, chance)| Agreement {
         ring: name,
         set,
         weights,
         order,
         keys: tried.len(),
         agree,
+        chance,
     };
     let mut rings = Vec::new();
     let mut orders = BTreeSet::new();
     let mut by_name = BTreeMap::new();
     for (set, found) in located(members) {
         let agree = matching(tried, &found, |node| node);
-        orders.extend(order(tried, &found, members.len(), agree));
+        orders.extend(order(tried, &found, members.len(), agree.0));
         by_name.insert(set.clone(), agree);
         rings.push(agreement(set, Vec::new(), agree));
     }
@@ -499,7 +512,7 @@ fn of_kind(
         let last = (members.len() as u32).saturating_sub(1);
         let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
         for (set, found) in located(&back) {
-            let agree = matching(tried, &found, |server| last.saturating_sub(server));
+            let (agree, _) = matching(tried, &found, |server| last.saturating_sub(server));
             let known = rings.iter_mut().find(|ring| ring.set == set);
             if let Some(ring) = known.filter(|ring| ring.reaches(90)) {
                 if agree * 10 < ring.agree * 9 {
@@ -518,7 +531,7 @@ fn of_kind(
             let agree = matching(tried, &found, |server| {
                 order.get(server as usize).copied().unwrap_or(server)
             });
-            if by_name.get(&set).is_some_and(|before| *before < agree) {
+            if by_name.get(&set).is_some_and(|before| before.0 < agree.0) {
                 rings.push(agreement(set, names.clone(), agree));
             }
         }
@@ -526,17 +539,28 @@ fn of_kind(
     rings
 }
 
-/// How many keys were observed where a ring locates them. `node` says which node a server of the
-/// ring is.
+/// How many keys were observed where a ring locates them, and how many would be by chance. `node`
+/// says which node a server of the ring is.
 fn matching(
     tried: &[(Vec<u8>, NodeId)],
     found: &[Option<u32>],
     node: impl Fn(u32) -> u32,
-) -> usize {
-    let pairs = tried.iter().zip(found);
-    pairs
-        .filter(|((_, observed), server)| server.map(&node) == Some(observed.0))
-        .count()
+) -> (usize, usize) {
+    let mut agree = 0;
+    // by node: the keys that were observed there, and those that the ring locates there
+    let mut shares: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for ((_, observed), server) in tried.iter().zip(found) {
+        let located = server.map(&node);
+        agree += usize::from(located == Some(observed.0));
+        shares.entry(observed.0).or_default().0 += 1;
+        if let Some(located) = located {
+            shares.entry(located).or_default().1 += 1;
+        }
+    }
+    let chance = shares
+        .values()
+        .map(|(observed, located)| observed * located);
+    (agree, chance.sum::<usize>() / tried.len().max(1))
 }
 
 /// Returns the nodes in the order of a ring's servers, if the keys say that it is another one than

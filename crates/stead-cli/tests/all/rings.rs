@@ -341,6 +341,50 @@ fn missing_weights_and_a_prefix_that_is_not_hashed_are_named() {
 }
 
 #[test]
+fn of_two_servers_chance_alone_is_no_rule() {
+    let dir = Dir::new();
+    dir.write("two.txt", "a:11211\nb:11211\n");
+    let words = [
+        "ring",
+        "libmemcached",
+        "two.txt",
+        "-o",
+        "two.map",
+        "--fleet",
+        "two.toml",
+    ];
+    dir.run(&words).ok();
+    let keys: String = (0..1000).map(|n| format!("key{n}\n")).collect();
+    let seen = dir.feed(&["locate", "two.map"], keys.as_bytes());
+    let prefixed: String = seen.text().lines().map(|l| format!("shop:{l}\n")).collect();
+    let check = |keys: &str| {
+        let words = ["check", "two.map", "--observed", "-"];
+        let ran = dir.feed(&words, keys.as_bytes());
+        ran.text().replace('\n', " ")
+    };
+    let said = check(&prefixed);
+    let hint = "no rule that stead knows has put the keys there";
+    assert!(said.contains(hint), "{said}");
+    let hint = " all keys begin with \"shop:\"; without that, libmemcached agrees with 100.000 %";
+    assert!(said.contains(hint), "{said}");
+    // and what agrees with far more than half is named: keys of a change, a fifth of them
+    let moved: String = seen
+        .text()
+        .lines()
+        .enumerate()
+        .map(|(n, line)| match n % 5 {
+            0 => format!(
+                "{}:11211\n",
+                line.trim_end_matches(":11211").replace("\ta", "\tb")
+            ),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let said = check(&moved);
+    assert!(said.contains("most keys and not all"), "{said}");
+}
+
+#[test]
 fn a_rule_with_fewer_cells_than_nodes_is_said() {
     let dir = Dir::new();
     dir.write("list.txt", "0 nas1\n1 nas2\n2 nas3\n3 nas4\n");
