@@ -112,8 +112,7 @@ impl Epochs {
         }
         if meaning == Meaning::Settles {
             let placement = self.router.backends.place(map)?;
-            self.made(self.router.store_repairs(&self.state))?;
-            self.made(self.state.settle_on(placement.map()))?;
+            self.write(&placement, |map| self.state.settle_on(map))?;
             let ids = placement.all().to_vec();
             self.router.shared().layout_mut().replace(placement);
             self.router.backends.follow()?;
@@ -123,19 +122,27 @@ impl Epochs {
             return Ok(Adopted::Settled);
         }
         let placement = self.router.backends.place(map)?;
-        self.made(self.router.store_repairs(&self.state))?;
-        self.made(self.state.move_to(placement.map()))?;
+        self.write(&placement, |map| self.state.move_to(map))?;
         self.enter(placement, Default::default())?;
         Ok(Adopted::Target)
     }
 
-    /// Notes when a change of the state was not made because the standby is away.
-    fn made(&self, made: io::Result<()>) -> Result<(), String> {
-        made.map_err(|error| {
-            let is_away = error.kind() == io::ErrorKind::NotConnected;
-            self.unmade.store(is_away, Ordering::Relaxed);
-            error.to_string()
-        })
+    /// Writes what a map changes. If that fails, such as while the standby is away, its backends
+    /// are forgotten: each try would take numbers of its own.
+    fn write(
+        &self,
+        placement: &Placement,
+        change: impl FnOnce(&Map) -> io::Result<()>,
+    ) -> Result<(), String> {
+        let stored = self.router.store_repairs(&self.state);
+        stored
+            .and_then(|()| change(placement.map()))
+            .map_err(|error| {
+                self.router.backends.forget(placement);
+                let is_away = error.kind() == io::ErrorKind::NotConnected;
+                self.unmade.store(is_away, Ordering::Relaxed);
+                error.to_string()
+            })
     }
 
     fn enter(

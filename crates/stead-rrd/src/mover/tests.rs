@@ -162,6 +162,49 @@ async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_aga
     assert!(uncompared(&router).is_empty());
 }
 
+/// A standby that is away for this many changes.
+struct Away(std::sync::Mutex<u32>);
+
+impl Mirror for Away {
+    fn change(&self, _: &Change) -> std::io::Result<()> {
+        let mut left = lock(&self.0);
+        match *left {
+            0 => Ok(()),
+            _ => {
+                *left -= 1;
+                Err(std::io::ErrorKind::NotConnected.into())
+            }
+        }
+    }
+
+    fn done(&self, _: bool) {}
+}
+
+/// It is tried each second while the standby is away, and numbers of backends are few.
+#[tokio::test]
+async fn a_map_that_is_not_taken_up_uses_no_numbers() {
+    let place = tempfile::tempdir().unwrap();
+    let (router, mover) = mover(place.path());
+    let larger = || {
+        let layout = router.shared().layout();
+        let old = layout.settled().map();
+        let node = |name: &str| {
+            format!("[[node]]\nname = '{name}'\nattributes = {{ rrdcached = 'unix:/{name}' }}\n")
+        };
+        let nodes = ["a", "b", "c"].map(node).concat();
+        let fleet = format!("name = 'rrd'\n{nodes}").replace("unix:/a", "unix:/none");
+        let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+        stead::build(&fleet, Some(old)).unwrap()
+    };
+    mover.state.mirror_to(Arc::new(Away(3.into())));
+    for _ in 0..3 {
+        mover.epochs.adopt(larger()).unwrap_err();
+    }
+    assert_eq!(mover.epochs.adopt(larger()), Ok(Adopted::Target));
+    assert_eq!(router.shared().layout().all(), [0, 1, 2]);
+    assert_eq!(router.backends.get(2).name(), "c");
+}
+
 /// A file of it could not be compared: its rrdcached is down.
 #[tokio::test]
 async fn a_backend_with_another_address_stays_doubted_when_a_file_was_skipped() {

@@ -106,6 +106,16 @@ impl Backends {
         Ok(Placement::new(map, ids))
     }
 
+    /// Forgets the backends that are new in a map which is not taken up.
+    pub fn forget(&self, placement: &Placement) {
+        let known = self.shared.layout().all();
+        let mut backends = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |id: BackendId| placement.all().contains(&id) && !known.contains(&id);
+        while backends.last().is_some_and(|last| is_new(last.id())) {
+            backends.pop();
+        }
+    }
+
     /// Gives the backends that are known the addresses of a map that does not place files yet. So a
     /// server that has to be reached for the move, and got another address or its agent meanwhile,
     /// is found there.
