@@ -68,6 +68,21 @@ def test_a_file_that_is_made_anew_gets_the_updates_that_wait_first(flushing):
     assert lacking(flushing, range(6, 14)) == 0
 
 
+def test_a_client_that_updates_a_file_that_is_back_does_not_overtake_the_log(flushing):
+    """The router has not looked yet whether it is back."""
+    hit = names()[:3]
+    away = put_away(flushing, hit)
+    update(flushing, range(6, 11), hit)
+    both = 2 * len(hit)
+    wait_for(lambda: counted(flushing, "gone") == both, "the files to be missed")
+    for directory in away:
+        directory.with_name(directory.name + ".away").rename(directory)
+    update(flushing, range(11, 14), hit)
+    update(flushing, range(6, 14), names()[3:])
+    wait_for(lambda: status(flushing)[1], "all to be well")
+    assert lacking(flushing, range(1, 14)) == 0
+
+
 def test_updates_of_a_file_that_is_gone_stay_in_the_log(flushing, record_property):
     """The files come back when all servers and the router have been restarted."""
     hit = names()[:3]

@@ -8,6 +8,7 @@
 //! compared: those at the new address may be older than what the log has.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub enum Need {
 #[derive(Default)]
 pub struct Repairs {
     queue: Mutex<Queue>,
+    /// how many entries are those of files that are gone
+    gone: AtomicUsize,
     /// held while the queue is stored, so that no older one replaces it
     storing: Mutex<()>,
     /// Notified when there is one more entry.
@@ -196,7 +199,10 @@ impl Repairs {
         let new = match queue.entries.get_mut(&key) {
             Some(entry) => {
                 let worse = entry.need < need;
-                entry.need = entry.need.max(need);
+                if worse {
+                    self.count(Some(entry.need), Some(need));
+                    entry.need = need;
+                }
                 worse
             }
             None if room => {
@@ -210,6 +216,7 @@ impl Repairs {
                     unheard: 0,
                 };
                 queue.entries.insert(key, entry);
+                self.count(None, Some(need));
                 true
             }
             None => {
@@ -250,8 +257,27 @@ impl Repairs {
             .for_each(|entry| (entry.due, entry.tries) = (now, 0));
     }
 
+    /// Counts what an entry needed before a change, and what it needs after it. The caller holds
+    /// the queue.
+    fn count(&self, before: Option<Need>, after: Option<Need>) {
+        if after == Some(Need::Gone) {
+            self.gone.fetch_add(1, Ordering::Relaxed);
+        }
+        if before == Some(Need::Gone) {
+            self.gone.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether any file is gone.
+    pub fn any_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed) > 0
+    }
+
     /// Returns whether this copy is gone although its backend has taken updates for it.
     pub fn is_gone(&self, name: &[u8], place: BackendId) -> bool {
+        if !self.any_gone() {
+            return false;
+        }
         let queue = lock(&self.queue);
         let entry = queue.entries.get(&(name.to_vec(), place));
         entry.is_some_and(|entry| entry.need == Need::Gone)
@@ -268,7 +294,8 @@ impl Repairs {
     /// Removes an entry: the copy is whole, or it is no copy any more.
     pub fn done(&self, name: &[u8], place: BackendId) {
         let mut queue = lock(&self.queue);
-        if queue.entries.remove(&(name.to_vec(), place)).is_some() {
+        if let Some(entry) = queue.entries.remove(&(name.to_vec(), place)) {
+            self.count(Some(entry.need), None);
             queue.version += 1;
             self.changed.notify_one();
         }
@@ -279,6 +306,7 @@ impl Repairs {
     pub fn turns(&self, name: &[u8], place: BackendId, need: Need) {
         let mut queue = lock(&self.queue);
         if let Some(entry) = queue.entries.get_mut(&(name.to_vec(), place)) {
+            self.count(Some(entry.need), Some(need));
             entry.need = need;
             queue.version += 1;
             self.changed.notify_one();

@@ -1,6 +1,7 @@
 //! Feeds the connection of the writes. One task sends everything that waits as one BATCH, so the
 //! BATCHes grow with the load.
 
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::repairs::Need;
 use crate::reply::rebase;
 use crate::ticket::{Refusal, Unheard};
 use crate::verb::Verb;
+use crate::words::line_of;
 
 /// How long writes wait for more of them, while nobody waits for their answers.
 const REST: Duration = Duration::from_millis(10);
@@ -138,7 +140,20 @@ impl Backend {
                     return Err(error);
                 }
             };
+            let back = match self.are_back(connection, &works, &failures).await {
+                Ok(back) => back,
+                Err(error) => {
+                    works.iter().for_each(|work| work.ticket.lost());
+                    return Err(error);
+                }
+            };
             self.heard(&works, failures, caught_up);
+            if !back.is_empty() {
+                self.standing().broken = Some(files_back(back.iter().map(Vec::as_slice)));
+                let repairs = &self.shared.repairs;
+                back.iter()
+                    .for_each(|name| repairs.turns(name, self.id, Need::Doubtful));
+            }
             self.counters
                 .writes
                 .fetch_add(count as u64, Ordering::Relaxed);
@@ -147,6 +162,54 @@ impl Backend {
             self.standing().sending = None;
             self.answered.send_modify(|answered| *answered += done);
         }
+    }
+
+    /// Returns the files that were gone and are back, as the backend has taken writes for them just
+    /// now. These came before what the log has kept for the files, so the backend drops them: it
+    /// gets all in the right order from the log.
+    async fn are_back(
+        &self,
+        connection: &mut Connection,
+        works: &[Work],
+        failures: &[(usize, Vec<u8>)],
+    ) -> io::Result<Vec<Vec<u8>>> {
+        let mut back = Vec::new();
+        for name in self.taken_though_gone(works, failures) {
+            // it may be in the backend's memory only
+            let first = [&line_of(Verb::First, &name)[..], b" 0"].concat();
+            let found = self.in_time(connection.ask(&first, false)).await?;
+            if found.is_error() && is_missing(&found.text) {
+                continue;
+            }
+            self.fenced().await?;
+            let forget = line_of(Verb::Forget, &name);
+            self.in_time(connection.ask(&forget, false)).await?;
+            back.push(name);
+        }
+        Ok(back)
+    }
+
+    /// Returns the files that are gone and of which the backend has taken a write nevertheless.
+    fn taken_though_gone(&self, works: &[Work], failures: &[(usize, Vec<u8>)]) -> BTreeSet<Vec<u8>> {
+        let repairs = &self.shared.repairs;
+        let mut taken = BTreeSet::new();
+        if !repairs.any_gone() {
+            return taken;
+        }
+        let refused: HashSet<usize> = failures.iter().map(|(at, _)| *at).collect();
+        let mut at = 0;
+        for work in works {
+            let writes = &work.ticket.writes;
+            for line in work.lines() {
+                let is_write = matches!(writes.verb(line), Verb::Create | Verb::Update);
+                let name = writes.name(line);
+                if is_write && !refused.contains(&at) && repairs.is_gone(name, self.id) {
+                    taken.insert(name.to_vec());
+                }
+                at += 1;
+            }
+        }
+        taken
     }
 
     /// Passes the answers on to the tickets, and notes which files have to be flushed.
@@ -179,16 +242,6 @@ impl Backend {
             // refused lines count, too: of several values the backend may have taken the first ones
             let mut standing = self.standing();
             let (writes, number) = (&work.ticket.writes, work.ticket.number);
-            let is_refused = |at: usize| own.iter().any(|(refused, _)| *refused == at);
-            for (at, line) in work.lines().enumerate() {
-                let name = writes.name(line);
-                let is_made = writes.verb(line) == Verb::Create && !is_refused(at);
-                if is_made && self.shared.repairs.is_gone(name, self.id) {
-                    // what the log has kept for it comes before what clients send from now on
-                    standing.broken = Some(back([name]));
-                    self.shared.repairs.turns(name, self.id, Need::Doubtful);
-                }
-            }
             work.lines()
                 .for_each(|line| standing.unflushed.wrote(writes.key(line), number, now));
             drop(standing);
@@ -222,7 +275,7 @@ impl Backend {
 }
 
 /// Says why everything that was not confirmed is sent again: these files are there again.
-pub fn back<'a>(names: impl IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>) -> String {
+pub fn files_back<'a>(names: impl IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>) -> String {
     let mut names = names.into_iter();
     let count = names.len();
     let example = String::from_utf8_lossy(names.next().unwrap_or_default());

@@ -33,7 +33,7 @@ mod tests;
 mod turns;
 mod work;
 
-pub use feeding::back;
+pub use feeding::files_back;
 pub use server::{Backend, Counters};
 pub use standing::Access;
 pub use work::{Lines, Work};

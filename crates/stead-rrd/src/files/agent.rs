@@ -106,6 +106,8 @@ impl Agent {
             match client.wire.receive().await {
                 Ok(Some(frame)) => client.answer(frame).await?,
                 Ok(None) => return Ok(()),
+                // An error would be taken for the answer to its next request
+                Err(error) if client.is_silent(&error) => return Ok(()),
                 Err(error) => {
                     // drop the file first, so that nothing of it remains when the client reads the
                     // error
@@ -135,6 +137,11 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
+    /// Returns whether it has nothing to ask, and has had nothing for a long time.
+    fn is_silent(&self, error: &io::Error) -> bool {
+        matches!(self.doing, Doing::Nothing) && error.kind() == io::ErrorKind::TimedOut
+    }
+
     async fn answer(&mut self, (kind, body): Message) -> io::Result<()> {
         let done = match kind {
             kind::LIST => return self.list().await,
@@ -317,5 +324,28 @@ impl Client<'_> {
         blocking(move || fence.pass(term, || writing.commit()))
             .await
             .map(|()| Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Files;
+
+    #[tokio::test]
+    async fn a_client_that_had_nothing_to_ask_for_long_is_no_fault() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("base");
+        std::fs::create_dir(&base).unwrap();
+        let any = Address::parse("127.0.0.1:0").unwrap();
+        let mut agent = Agent::bind(base, &any, false, false).await.unwrap();
+        let address = Address::parse(&agent.address().unwrap()).unwrap();
+        agent.silent = Duration::from_millis(50);
+        tokio::spawn(agent.run());
+        let files = Files::agent_within(address, Duration::from_secs(60));
+        for _ in 0..3 {
+            assert_eq!(files.sum(b"none.rrd").await.unwrap(), None);
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
     }
 }

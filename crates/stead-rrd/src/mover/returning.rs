@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::carrying::Mover;
 use super::mending::Copied;
-use crate::backend::{back, Backend};
+use crate::backend::{files_back, Backend};
 use crate::layout::BackendId;
 use crate::refusals::is_missing;
 use crate::repairs::{Due, Need};
@@ -34,7 +34,7 @@ impl Mover {
         for (place, names) in found {
             // before the entries are changed, or their records could be confirmed meanwhile
             let backend = self.router.backends.get(place);
-            backend.send_again(back(names.iter().copied()));
+            backend.send_again(files_back(names.iter().copied()));
             for name in names {
                 repairs.turns(name, place, Need::Doubtful);
             }
