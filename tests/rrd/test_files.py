@@ -14,7 +14,7 @@ import pytest
 from rrd_servers import LIMIT, Client, Rrdcached, connect, free_port, wait_for
 
 START = 1_700_000_000
-HELLO = b"stead-rrd files 3\n"
+HELLO = b"stead-rrd files 4\n"
 CHUNK = 100_000
 
 

@@ -6,9 +6,10 @@ import shutil
 import signal
 
 import pytest
+from rrd_feed import START
 from rrd_servers import Client, wait_for
 from test_check import check
-from test_repairs import create, lacking, names, status, update
+from test_repairs import create, lacking, names, rows, status, update
 
 
 def started(cluster, sync_after):
@@ -99,3 +100,65 @@ def test_a_disk_of_an_earlier_time_is_not_taken_for_the_right_one(cluster, is_mo
         assert code == 1 or is_moved, result
         wait_for(lambda: status(cluster)[1], "all to be repaired")
         assert lacking(cluster, range(1, begin + 6)) == 0
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+def test_a_disk_that_was_away_for_a_while_is_compared(cluster, by_agent):
+    """It is unmounted, the router fills the empty directory, and it is mounted again, with
+    files that lack what was written meanwhile.
+    """
+    cluster.stop_router()
+    away = cluster.backends["a1"]
+    if by_agent:
+        away.start_agent(cluster.programs)
+        cluster.publish()
+    cluster.options += ["--flush-after", "1", "--sync-after", "0"]
+    cluster.start_router()
+    with Client(cluster.unix) as client:
+        for name in names():
+            assert create(client, name).startswith(b"0 ")
+    update(cluster, range(1, 6))
+    flushed(cluster)
+    confirmed(cluster)
+    mine = [name for name, places in cluster.located(names()).items() if "a1" in places]
+    others = "in another directory or on another disk than before"
+    disk = away.directory / "disk"
+    away.base.rename(disk)
+    away.base.mkdir()
+    update(cluster, range(6, 16))
+    wait_for(
+        lambda: (
+            all((away.base / name).exists() for name in mine)
+            and status(cluster)[1]
+            and len(cluster.router_said(others)) == 1
+            and len(cluster.router_said("files were compared")) == 1
+        ),
+        "the empty directory to be filled and compared",
+    )
+    shutil.rmtree(away.base)
+    disk.rename(away.base)
+    update(cluster, range(16, 21))
+    # what lacks nothing is at the other servers
+    assert lacking(cluster, range(1, 21)) >= 10 * len(mine)
+    wait_for(lambda: lacking(cluster, range(1, 21)) == 0, "the hole to be filled")
+    assert len(cluster.router_said(others)) == 2
+
+
+def test_a_server_that_comes_back_with_a_backup_is_read_last(cluster):
+    """Its directory is another one, which is seen before it answers reads."""
+    started(cluster, "0")
+    backup = cluster.place / "backup"
+    shutil.copytree(cluster.backends["a1"].base, backup)
+    mine = [name for name, places in cluster.located(names()).items() if "a1" in places]
+    update(cluster, range(6, 11))
+    confirmed(cluster)
+    falls_back(cluster, "a1", backup)
+    # the control: its copies are old
+    assert max(rows(cluster.backends["a1"].base / mine[0])) < 10
+    with Client(cluster.unix) as client:
+        for name in mine:
+            said = client.ask(f"FETCH {name} LAST {START} {START + 12}")
+            assert f"{START + 10}: 1.00".encode() in said, said
+    # the fixture has turned off that the router compares by itself
+    check(cluster, "--restart")
+    wait_for(lambda: lacking(cluster, range(1, 11)) == 0, "all to be compared")

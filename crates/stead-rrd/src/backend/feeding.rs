@@ -26,6 +26,9 @@ const REST: Duration = Duration::from_millis(10);
 /// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
+/// How long a backend that is connected waits for its agent, which may be started later.
+const LOOK: Duration = Duration::from_secs(2);
+
 impl Backend {
     /// Keeps the backend connected and up to date. Never returns.
     pub async fn run(self: Arc<Self>) {
@@ -36,6 +39,8 @@ impl Backend {
                 Ok(connection) => {
                     pause = RETRY.0;
                     said = false;
+                    // it may be back with an older disk, which nobody is to read
+                    self.look_at_files(LOOK).await;
                     self.serve(connection).await
                 }
                 Err(error) => error,
@@ -190,7 +195,11 @@ impl Backend {
     }
 
     /// Returns the files that are gone and of which the backend has taken a write nevertheless.
-    fn taken_though_gone(&self, works: &[Work], failures: &[(usize, Vec<u8>)]) -> BTreeSet<Vec<u8>> {
+    fn taken_though_gone(
+        &self,
+        works: &[Work],
+        failures: &[(usize, Vec<u8>)],
+    ) -> BTreeSet<Vec<u8>> {
         let repairs = &self.shared.repairs;
         let mut taken = BTreeSet::new();
         if !repairs.any_gone() {
@@ -275,7 +284,9 @@ impl Backend {
 }
 
 /// Says why everything that was not confirmed is sent again: these files are there again.
-pub fn files_back<'a>(names: impl IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>) -> String {
+pub fn files_back<'a>(
+    names: impl IntoIterator<Item = &'a [u8], IntoIter: ExactSizeIterator>,
+) -> String {
     let mut names = names.into_iter();
     let count = names.len();
     let example = String::from_utf8_lossy(names.next().unwrap_or_default());

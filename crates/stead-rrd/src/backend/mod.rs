@@ -25,6 +25,7 @@ mod asking;
 mod confirming;
 mod feeding;
 mod fencing;
+mod reaching;
 mod replaying;
 mod server;
 mod standing;

@@ -252,8 +252,10 @@ struct Doubted {
 impl Doubts {
     /// Notes that a value of this time was taken.
     fn took(&mut self, name: &[u8], time: Option<f64>) {
-        if let Some(time) = time {
-            self.taken.insert(hash_of(name), time);
+        let Some(time) = time else { return };
+        self.taken.insert(hash_of(name), time);
+        if let Some(doubted) = self.files.get_mut(name) {
+            doubted.seen |= doubted.last.is_some_and(|last| is_last(time, last));
         }
     }
 
@@ -270,17 +272,22 @@ impl Doubts {
         if doubted.last != last {
             (doubted.last, doubted.seen) = (last, false);
         }
-        // the answer has six decimals
-        let near = |(time, last): (f64, f64)| (time - last).abs() < 1e-6;
         let taken = self.taken.get(&hash_of(name)).copied();
         let times = [time, taken];
-        doubted.seen |= times.iter().any(|time| time.zip(last).is_some_and(near));
+        let is_last = |(time, last)| is_last(time, last);
+        doubted.seen |= times.iter().any(|time| time.zip(last).is_some_and(is_last));
     }
 
     /// Returns the files whose refusals are no repetitions.
     fn left(self) -> impl Iterator<Item = (Vec<u8>, Doubted)> {
         self.files.into_iter().filter(|(_, doubted)| !doubted.seen)
     }
+}
+
+/// Returns whether a value of this time may be the last one that a backend names. The answer has
+/// six decimals. Of a file that rrdcached does not have in its memory, it knows whole seconds only.
+fn is_last(time: f64, last: f64) -> bool {
+    (time - last).abs() < 1e-6 || (last.fract() == 0.0 && time.floor() == last)
 }
 
 /// Appends a write of the log to `to`. `values` are the values at the end of `line` if it is an
@@ -387,8 +394,16 @@ mod tests {
         doubts.add(b"lacked", Some(15.0), refusal("20.000000"));
         doubts.took(b"overtaken", Some(20.0));
         doubts.add(b"overtaken", Some(21.0), refusal("600.000000"));
+        // rrdcached knows whole seconds only, and takes the last value once more
+        doubts.add(b"whole", Some(10.5), refusal("12.000000"));
+        doubts.took(b"whole", Some(12.25));
+        doubts.add(b"foreign whole", Some(10.5), refusal("600.000000"));
+        doubts.took(b"foreign whole", Some(601.25));
         let mut left: Vec<_> = doubts.left().map(|(name, _)| name).collect();
         left.sort();
-        assert_eq!(left, [&b"foreign"[..], b"later", b"overtaken"]);
+        assert_eq!(
+            left,
+            [&b"foreign"[..], b"foreign whole", b"later", b"overtaken"]
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::copy::{blocking, work};
 use super::entries;
 use super::fence::{bytes_of, term_from, Fence};
 use super::tree::{Reading, Tree};
-use super::wire::{broken, digest_bytes, kind, sum_bytes, Message, Wire, CHUNK};
+use super::wire::{broken, digest_bytes, kind, place_bytes, sum_bytes, Message, Wire, CHUNK};
 use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
@@ -151,6 +151,7 @@ impl Client<'_> {
             kind::VERIFY => self.verify().await,
             kind::COMMIT => self.commit().await,
             kind::TERM => self.hear(&body).await,
+            kind::PLACE => self.place().await,
             kind::SUM | kind::DIGEST | kind::GET | kind::PUT | kind::REMOVE => {
                 self.begin(kind, body).await
             }
@@ -214,6 +215,12 @@ impl Client<'_> {
         let (fence, term) = (Arc::clone(&self.agent.fence), self.term);
         let highest = blocking(move || fence.hear(term)).await?;
         Ok(bytes_of(highest).to_vec())
+    }
+
+    async fn place(&mut self) -> io::Result<Vec<u8>> {
+        let tree = self.agent.tree.clone();
+        let place = blocking(move || tree.place()).await?;
+        Ok(place_bytes(place).to_vec())
     }
 
     async fn list(&mut self) -> io::Result<()> {

@@ -8,8 +8,8 @@ use super::below::Sum;
 use super::entries::Entries;
 use super::fence::{bytes_of, term_from};
 use super::paging::Page;
-use super::tree::Listed;
-use super::wire::{broken, digest_from, error_of, kind, sum_from, within, Wire, CHUNK};
+use super::tree::{Listed, Place};
+use super::wire::{broken, digest_from, error_of, kind, place_from, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
 use crate::image::Digest;
 use crate::lock::lock;
@@ -146,6 +146,13 @@ impl Remote {
             }
             frame = answer(&mut wire).await?;
         }
+    }
+
+    pub(crate) async fn place(&self) -> io::Result<Place> {
+        let (wire, (_, body)) = self.begin(kind::PLACE, &[]).await?;
+        let place = place_from(&body)?;
+        self.keep(wire);
+        Ok(place)
     }
 
     pub(crate) async fn digest(&self, name: &[u8]) -> io::Result<Option<Digest>> {

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags};
@@ -31,6 +32,10 @@ const TRIES: usize = 100;
 
 /// How many bytes of a file are read at once.
 const PART: usize = 1 << 20;
+
+/// What a directory is, whatever its name: the device, and its number there. It changes when a disk
+/// is mounted there or taken away, and when another directory gets its name.
+pub type Place = (u64, u64);
 
 /// The result of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,6 +162,15 @@ impl Tree {
         let file = open_rrd(bottom(&dirs)?, last)?;
         let mode = rustix::fs::fstat(&file)?.st_mode & 0o777;
         Ok(Reading { file, mode, at: 0 })
+    }
+
+    /// Returns which directory this is.
+    pub(crate) fn place(&self) -> io::Result<Place> {
+        let found = std::fs::metadata(&self.base)?;
+        match found.is_dir() {
+            true => Ok((found.dev(), found.ino())),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
     }
 
     /// Returns the size and the checksum of a file, or `None` if it does not exist.

@@ -7,16 +7,20 @@ use twox_hash::XxHash3_128;
 use super::below::{named, Sum};
 use super::copy::{blocking, checked, Files, Kind};
 use super::paging::Page;
+use super::tree::Place;
 use super::wire::CHUNK;
 use crate::image::Digest;
 
-/// The name of a file that no backend has.
-const NO_FILE: &[u8] = b".stead-rrd.no-such-file";
-
 impl Files {
-    /// Finds out whether the files can be reached: the agent answers, and the directory is there.
-    pub async fn reach(&self) -> io::Result<()> {
-        self.sum(NO_FILE).await.map(drop)
+    /// Finds out whether the files can be reached, and returns which directory they are in.
+    pub async fn reach(&self) -> io::Result<Place> {
+        self.said(match &self.0 {
+            Kind::Directory(tree) => {
+                let tree = tree.clone();
+                blocking(move || tree.place()).await
+            }
+            Kind::Agent(remote) => remote.place().await,
+        })
     }
 
     /// Returns at most `most` RRDs that come after a name, in the order of

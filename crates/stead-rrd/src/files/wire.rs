@@ -18,6 +18,7 @@
 //! verify                             -> done (bytes u64 and XXH3-128 as they are on disk); then commit
 //! commit                             -> done
 //! remove    name                     -> done (1, or 0: no such file)
+//! place     -                        -> done (device u64, inode u64 of the directory)
 //! term      term of the router       -> done (the highest term that the agent knows)
 //!
 //! any of these                       -> error (kind u8, text)
@@ -35,12 +36,13 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::below::{Sum, NAME_BYTES};
+use super::tree::Place;
 use crate::connection::Stream;
 use crate::image::Digest;
 use crate::tls::ALERT;
 
 /// The first line of both sides; the number is the version.
-pub const HELLO: &[u8] = b"stead-rrd files 3\n";
+pub const HELLO: &[u8] = b"stead-rrd files 4\n";
 /// How many bytes of a file are sent in one frame.
 pub(crate) const CHUNK: usize = 128 << 10;
 /// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.
@@ -60,6 +62,7 @@ pub(crate) mod kind {
     pub(crate) const COMMIT: u8 = b'c';
     pub(crate) const REMOVE: u8 = b'r';
     pub(crate) const TERM: u8 = b't';
+    pub(crate) const PLACE: u8 = b'w';
     pub(crate) const ENTRIES: u8 = b'e';
     pub(crate) const DONE: u8 = b'+';
     pub(crate) const ERROR: u8 = b'!';
@@ -201,6 +204,18 @@ pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
         ))
     });
     found.ok_or_else(|| broken("an answer that is not a checksum"))
+}
+
+/// Encodes which directory it is for the wire.
+pub(crate) fn place_bytes((device, inode): Place) -> [u8; 16] {
+    (u128::from(inode) << 64 | u128::from(device)).to_le_bytes()
+}
+
+/// Decodes which directory it is from the wire.
+pub(crate) fn place_from(body: &[u8]) -> io::Result<Place> {
+    let both = body.try_into().map(u128::from_le_bytes);
+    let both = both.map_err(|_| broken("an answer that is not a directory"))?;
+    Ok((both as u64, (both >> 64) as u64))
 }
 
 /// Encodes a digest for the wire.

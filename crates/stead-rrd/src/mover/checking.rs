@@ -124,8 +124,8 @@ impl Mover {
                     seen = repairs.addresses();
                     passes.slow = None;
                     tracing::info!(
-                        "a backend has another address, and the copies there may be older: all \
-                         copies are compared"
+                        "a backend has another address or another directory of files, and the \
+                         copies there may be older: all copies are compared"
                     );
                 } else if passes.slow.is_none() && last.is_some_and(|due| now() < due) {
                     continue;

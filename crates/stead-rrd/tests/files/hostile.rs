@@ -269,7 +269,7 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         &[b'x'; 100_000][..],
         b"\n",
         b"UPDATE a/b N:1\n",
-        b"stead-rrd files 3\n",
+        b"stead-rrd files 4\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"",
     ] {

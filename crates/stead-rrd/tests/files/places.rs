@@ -292,7 +292,7 @@ async fn pass(
     }
 }
 
-pub const HELLO: &[u8] = b"stead-rrd files 3\n";
+pub const HELLO: &[u8] = b"stead-rrd files 4\n";
 
 /// A connection to an agent that sends whatever the test wants.
 pub struct Raw(pub UnixStream);

@@ -1,0 +1,41 @@
+//! Whether a backend's files can be reached, and which directory they are in. An agent that does
+//! not run hinders nobody until files are compared, repaired or moved, and by then it is late to
+//! learn of it.
+
+use std::time::Duration;
+
+use super::server::Backend;
+
+impl Backend {
+    /// Asks the agent, or looks at the directory, for as long as `patience`. Says when it has gone
+    /// or is back, and when the files are in another directory than before.
+    pub async fn look_at_files(&self, patience: Duration) {
+        let Some(files) = self.files() else {
+            self.files_are(None);
+            return;
+        };
+        let reached = match tokio::time::timeout(patience, files.reach()).await {
+            Ok(reached) => reached.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("{files}: no answer for {} s", patience.as_secs())),
+        };
+        let name = self.name();
+        if reached.as_ref().is_ok_and(|place| self.files_in(*place)) {
+            tracing::warn!(
+                backend = name,
+                "the files of {name} are in another directory or on another disk than before, \
+                and may be older: all copies are compared"
+            );
+        }
+        let error = reached.err();
+        if self.files_are(error.clone()) {
+            match error {
+                Some(error) => tracing::warn!(
+                    backend = name,
+                    error,
+                    "the files of {name} cannot be reached: {error}"
+                ),
+                None => tracing::info!(backend = name, "the files of {name} can be reached again"),
+            }
+        }
+    }
+}
