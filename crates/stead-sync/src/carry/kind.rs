@@ -132,11 +132,32 @@ impl Item {
     }
 }
 
-/// Writes bytes for messages: escaped, and shortened.
+/// Writes bytes for messages: what cannot be printed is escaped, and all is shortened.
 pub fn told(bytes: &[u8]) -> String {
     /// As much as fits into a line beside the words of a message.
     const MOST: usize = 200;
-    let text = bytes[..bytes.len().min(MOST)].escape_ascii().to_string();
+    let is_inside = |end: &usize| bytes.get(*end).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let most = bytes.len().min(MOST);
+    let end = (0..=most).rev().take(4).find(|end| !is_inside(end));
+    let mut text = String::new();
+    for chunk in bytes[..end.unwrap_or(most)].utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                // marks that turn the direction of the line round
+                '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                    text.extend(char.escape_unicode());
+                }
+                _ if char.is_ascii() => text.extend(
+                    char.to_string()
+                        .bytes()
+                        .flat_map(|byte| std::ascii::escape_default(byte).map(char::from)),
+                ),
+                _ if char.is_control() => text.extend(char.escape_unicode()),
+                _ => text.push(char),
+            }
+        }
+        text += &chunk.invalid().escape_ascii().to_string();
+    }
     match bytes.len() > MOST {
         true => text + "...",
         false => text,
@@ -412,6 +433,20 @@ pub fn only<T>(mut list: Vec<Done<T>>) -> Done<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_readable_where_they_can_be_printed() {
+        assert_eq!(told("Grüße 🙂".as_bytes()), "Grüße 🙂");
+        assert_eq!(told(b"a\n\xff\x1b[1m"), "a\\n\\xff\\x1b[1m");
+        assert_eq!(told("a\u{202e}b\u{85}".as_bytes()), "a\\u{202e}b\\u{85}");
+        // it is cut between two characters
+        for blanks in 0..4 {
+            let name = " ".repeat(blanks) + &"ü🙂".repeat(60);
+            let text = told(name.as_bytes());
+            let kept = text.strip_suffix("...").unwrap();
+            assert!(name.starts_with(kept) && kept.len() > 196, "{text}");
+        }
+    }
 
     #[test]
     fn a_template_takes_the_name_and_the_attributes() {
