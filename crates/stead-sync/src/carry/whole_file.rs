@@ -95,6 +95,14 @@ pub struct Head {
     length: u64,
 }
 
+impl Head {
+    /// Returns the text of a symbolic link that is relative.
+    pub fn relative_link(&self) -> Option<&[u8]> {
+        let text = self.link.as_ref()?;
+        (!text.0.starts_with(b"/")).then_some(&text.0)
+    }
+}
+
 /// A piece of a file that is no hole: where it begins, and its bytes.
 pub type Piece = (u64, Vec<u8>);
 

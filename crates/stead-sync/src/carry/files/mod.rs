@@ -126,6 +126,8 @@ pub struct Files {
     spots: Mutex<BTreeMap<usize, Arc<Spot>>>,
     /// by node: how many paths were left alone, and one of them
     left: Mutex<BTreeMap<usize, (u64, Bytes)>>,
+    /// how many links were copied that lead out of their keys, and one of them
+    links: Mutex<(u64, Option<String>)>,
 }
 
 impl Files {
@@ -142,7 +144,31 @@ impl Files {
             options,
             spots: Mutex::default(),
             left: Mutex::default(),
+            links: Mutex::default(),
         })
+    }
+
+    /// Notes a link that was copied, if it leads out of its key: at its new place there may be
+    /// nothing for it.
+    fn copied_link(&self, item: &Item, text: &[u8]) {
+        let parts = || self.options.pattern.split('/');
+        let own = (parts().last() == Some("...")).then(|| parts().count() - 1);
+        let mut depth = item.name.split(|byte| *byte == b'/').count() - 1;
+        let mut least = depth;
+        for part in text.split(|byte| *byte == b'/') {
+            match part {
+                b"" | b"." => {}
+                b".." => depth = depth.saturating_sub(1),
+                _ => depth += 1,
+            }
+            least = least.min(depth);
+        }
+        if own.is_none_or(|own| least < own) {
+            let mut links = lock(&self.links);
+            links.0 += 1;
+            let told = || format!("{} -> {}", item.told(), told(text));
+            links.1.get_or_insert_with(told);
+        }
     }
 
     fn spot(&self, node: &Node) -> Done<Arc<Spot>> {
@@ -250,7 +276,11 @@ impl Kind for Files {
             room => room == Room::NoDirectory,
         };
         source.give(item, above, &mut |opening, next| {
-            target.take(item, opening, next)
+            let added = target.take(item, opening, next)?;
+            if let (Added::Copied { .. }, Some(text)) = (&added, opening.head.relative_link()) {
+                self.copied_link(item, text);
+            }
+            Ok(added)
         })
     }
 
@@ -325,16 +355,25 @@ impl Kind for Files {
     }
 
     fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         let count = self.left_alone();
-        let left = lock(&self.left);
-        let Some((_, example)) = left.values().next() else {
-            return Vec::new();
-        };
-        vec![format!(
-            "{count} paths do not fit the pattern {} and were left alone, such as {}",
-            self.options.pattern,
-            told(&example.0)
-        )]
+        if let Some((_, example)) = lock(&self.left).values().next() {
+            notes.push(format!(
+                "{count} paths do not fit the pattern {} and were left alone, such as {}",
+                self.options.pattern,
+                told(&example.0)
+            ));
+        }
+        if let (count, Some(example)) = &*lock(&self.links) {
+            notes.push(match count {
+                1 => format!("the symbolic link {example} may lead to nothing at its new place"),
+                _ => format!(
+                    "{count} symbolic links that are relative may lead to nothing at their new \
+                     places, such as {example}"
+                ),
+            });
+        }
+        notes
     }
 }
 
@@ -486,6 +525,36 @@ mod tests {
         assert!(line.contains("/b/1/k.jpg of node b"), "{line}");
         two.write("a/1/k.jpeg", "text");
         assert_eq!(overlooked(), None);
+    }
+
+    #[test]
+    fn links_that_lead_out_of_their_keys_are_counted() {
+        let links = |pattern: &str, links: &[(&str, &str)]| {
+            let two = Two::new(pattern);
+            for (at, text) in links {
+                let path = two.path(&format!("a/{at}"));
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(text, path).unwrap();
+            }
+            for item in two.items(0) {
+                two.kind.add(&two.nodes[0], &two.nodes[1], &item).unwrap();
+            }
+            two.kind.notes()
+        };
+        let out = ["the symbolic link 1/k -> ../2/x may lead to nothing at its new place"];
+        assert_eq!(links("{x}/{key}", &[("1/k", "../2/x")]), out);
+        assert_eq!(links("{x}/{key}", &[("1/k", "/an/absolute/one")]), [""; 0]);
+        let several = [("1/a", "b"), ("1/c", "d"), ("2/e", "/f")];
+        let out = [
+            "2 symbolic links that are relative may lead to nothing at their new places, \
+                    such as 1/a -> b",
+        ];
+        assert_eq!(links("{x}/{key}", &several), out);
+        // what belongs to one key stays together
+        let inside = [("1/k/d/a", "../b"), ("1/k/c", "./d/../e")];
+        assert_eq!(links("{x}/{key}/...", &inside), [""; 0]);
+        let out = ["the symbolic link 1/k/c -> d/../../l/e may lead to nothing at its new place"];
+        assert_eq!(links("{x}/{key}/...", &[("1/k/c", "d/../../l/e")]), out);
     }
 
     #[test]

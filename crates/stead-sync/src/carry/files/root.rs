@@ -53,7 +53,7 @@ pub struct Opening {
     pub read: Bytes,
     /// The looks of the directories above, from the root on, where they are needed.
     above: Vec<Option<Looks>>,
-    head: Head,
+    pub head: Head,
 }
 
 /// What puts a file that travels in its place, given what stands before it and its pieces.
