@@ -12,11 +12,11 @@ from test_check import check
 from test_repairs import create, lacking, names, rows, status, update
 
 
-def started(cluster, sync_after):
-    """Starts the router again, and makes files with five values that are confirmed."""
+def started(cluster, sync_after, check_every="0"):
+    """Starts the router again, and makes files with five values that are flushed."""
     cluster.stop_router()
     cluster.options += ["--flush-after", "1", "--sync-after", sync_after]
-    cluster.options += ["--check-every", "0"]
+    cluster.options += ["--check-every", check_every]
     cluster.start_router()
     with Client(cluster.unix) as client:
         for name in names():
@@ -107,18 +107,11 @@ def test_a_disk_that_was_away_for_a_while_is_compared(cluster, by_agent):
     """It is unmounted, the router fills the empty directory, and it is mounted again, with
     files that lack what was written meanwhile.
     """
-    cluster.stop_router()
     away = cluster.backends["a1"]
     if by_agent:
         away.start_agent(cluster.programs)
         cluster.publish()
-    cluster.options += ["--flush-after", "1", "--sync-after", "0"]
-    cluster.start_router()
-    with Client(cluster.unix) as client:
-        for name in names():
-            assert create(client, name).startswith(b"0 ")
-    update(cluster, range(1, 6))
-    flushed(cluster)
+    started(cluster, "0", check_every="7")
     confirmed(cluster)
     mine = [name for name, places in cluster.located(names()).items() if "a1" in places]
     others = "in another directory or on another disk than before"

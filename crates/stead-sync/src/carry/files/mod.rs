@@ -152,7 +152,7 @@ impl Files {
     /// nothing for it.
     fn copied_link(&self, item: &Item, text: &[u8]) {
         let parts = || self.options.pattern.split('/');
-        let own = (parts().last() == Some("...")).then(|| parts().count() - 1);
+        let own = (parts().next_back() == Some("...")).then(|| parts().count() - 1);
         let mut depth = item.name.split(|byte| *byte == b'/').count() - 1;
         let mut least = depth;
         for part in text.split(|byte| *byte == b'/') {
