@@ -166,11 +166,13 @@ impl Tree {
 
     /// Returns which directory this is.
     pub(crate) fn place(&self) -> io::Result<Place> {
-        let found = std::fs::metadata(&self.base)?;
-        match found.is_dir() {
-            true => Ok((found.dev(), found.ino())),
-            false => Err(io::ErrorKind::NotADirectory.into()),
-        }
+        let directory = rustix::fs::open(
+            &self.base,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let found = File::from(directory).metadata()?;
+        Ok((found.dev(), found.ino()))
     }
 
     /// Returns the size and the checksum of a file, or `None` if it does not exist.
