@@ -131,7 +131,7 @@ def test_a_disk_that_was_away_for_a_while_is_compared(cluster, by_agent):
     shutil.rmtree(away.base)
     disk.rename(away.base)
     update(cluster, range(16, 21))
-    # what lacks nothing is at the other servers
+    # the control: the copies on the old disk lack ten values each
     assert lacking(cluster, range(1, 21)) >= 10 * len(mine)
     wait_for(lambda: lacking(cluster, range(1, 21)) == 0, "the hole to be filled")
     assert len(cluster.router_said(others)) == 2

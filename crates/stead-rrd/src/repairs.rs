@@ -40,7 +40,7 @@ pub enum Need {
 #[derive(Default)]
 pub struct Repairs {
     queue: Mutex<Queue>,
-    /// how many entries are those of files that are gone
+    /// how many entries need [`Need::Gone`]; it spares the writes a look into the queue
     gone: AtomicUsize,
     /// held while the queue is stored, so that no older one replaces it
     storing: Mutex<()>,
@@ -257,8 +257,8 @@ impl Repairs {
             .for_each(|entry| (entry.due, entry.tries) = (now, 0));
     }
 
-    /// Counts what an entry needed before a change, and what it needs after it. The caller holds
-    /// the queue.
+    /// Keeps the number of files that are gone up to date when an entry changes: `before` and
+    /// `after` are what it needs then, `None` if there is no entry. The caller holds the queue.
     fn count(&self, before: Option<Need>, after: Option<Need>) {
         if after == Some(Need::Gone) {
             self.gone.fetch_add(1, Ordering::Relaxed);

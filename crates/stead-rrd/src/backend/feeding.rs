@@ -26,7 +26,8 @@ const REST: Duration = Duration::from_millis(10);
 /// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long a backend that is connected waits for its agent, which may be started later.
+/// How long a connection waits at its beginning for the answer of the backend's agent. An agent may
+/// also be started later.
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Backend {
@@ -39,7 +40,7 @@ impl Backend {
                 Ok(connection) => {
                     pause = RETRY.0;
                     said = false;
-                    // it may be back with an older disk, which nobody is to read
+                    // a server that was down may be back with an older disk: see so before reads
                     self.look_at_files(LOOK).await;
                     self.serve(connection).await
                 }
@@ -180,9 +181,7 @@ impl Backend {
     ) -> io::Result<Vec<Vec<u8>>> {
         let mut back = Vec::new();
         for name in self.taken_though_gone(works, failures) {
-            // it may be in the backend's memory only
-            let first = [&line_of(Verb::First, &name)[..], b" 0"].concat();
-            let found = self.in_time(connection.ask(&first, false)).await?;
+            let found = self.in_time(connection.ask(&on_disk(&name), false)).await?;
             if found.is_error() && is_missing(&found.text) {
                 continue;
             }
@@ -281,6 +280,12 @@ impl Backend {
             {error}"
         );
     }
+}
+
+/// Returns the line that asks whether a backend has a file on its disk, and not only in its memory:
+/// the answer to it is an error if it does not.
+pub fn on_disk(name: &[u8]) -> Vec<u8> {
+    [&line_of(Verb::First, name)[..], b" 0"].concat()
 }
 
 /// Says why everything that was not confirmed is sent again: these files are there again.

@@ -34,7 +34,7 @@ mod tests;
 mod turns;
 mod work;
 
-pub use feeding::files_back;
+pub use feeding::{files_back, on_disk};
 pub use server::{Backend, Counters};
 pub use standing::Access;
 pub use work::{Lines, Work};

@@ -1,6 +1,8 @@
-//! Whether a backend's files can be reached, and which directory they are in. An agent that does
-//! not run hinders nobody until files are compared, repaired or moved, and by then it is late to
-//! learn of it.
+//! Finds out whether a backend's files can be reached, and in which directory they are.
+//!
+//! Nobody notices an agent that does not run until files are compared, repaired or moved, so the
+//! router looks beforehand. Another directory than before means that a disk was mounted, taken away
+//! or restored.
 
 use std::time::Duration;
 

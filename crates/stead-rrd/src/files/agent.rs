@@ -106,7 +106,8 @@ impl Agent {
             match client.wire.receive().await {
                 Ok(Some(frame)) => client.answer(frame).await?,
                 Ok(None) => return Ok(()),
-                // An error would be taken for the answer to its next request
+                // its connection is just closed: it would take an error for the answer to its next
+                // request
                 Err(error) if client.is_silent(&error) => return Ok(()),
                 Err(error) => {
                     // drop the file first, so that nothing of it remains when the client reads the

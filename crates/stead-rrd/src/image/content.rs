@@ -60,9 +60,9 @@ impl Image {
         Some(self.beside(other).filter(lacks).count())
     }
 
-    /// Counts the places where both copies know a value, the two values differ, and the value of
-    /// this copy is that of its next row. rrdtool fills the rows between two updates with the value
-    /// of the second update, so a copy that has lost updates repeats itself there.
+    /// Counts the rows and columns in which both copies know a value, the two values differ, and
+    /// this copy has the same value in its next row. rrdtool fills the rows between two updates
+    /// with the value of the second one, so a copy that has lost updates repeats itself there.
     pub fn repeats(&self, other: &Image) -> usize {
         let repeats = |value: &Known| {
             ![value.ours, value.theirs].contains(&UNKNOWN)

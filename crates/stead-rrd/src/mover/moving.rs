@@ -125,8 +125,8 @@ impl Mover {
         Ok(())
     }
 
-    /// Returns whether copies that could not be removed may be so soon: their backend is up, or was
-    /// so a moment ago.
+    /// Returns whether it is worth waiting to remove the copies that could not be removed so far: a
+    /// backend that has some is up, or went down only a moment ago.
     fn may_be_removed(&self, tell: &Tell) -> bool {
         tell.behind().into_iter().any(|id| {
             let (health, since, _) = self.router.backends.get(id).condition();

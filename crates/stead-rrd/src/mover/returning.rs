@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use super::carrying::Mover;
 use super::mending::Copied;
-use crate::backend::{files_back, Backend};
+use crate::backend::{files_back, on_disk, Backend};
 use crate::layout::BackendId;
 use crate::refusals::is_missing;
 use crate::repairs::{Due, Need};
-use crate::verb::Verb;
-use crate::words::line_of;
 
 /// How long the log keeps the updates of a file that is gone everywhere. Somebody may have removed
 /// it on purpose, and then its updates must not fill the log.
@@ -103,8 +101,7 @@ impl Mover {
 
 /// Returns whether a backend has a file on its disk, and not only in its memory.
 async fn exists(backend: &Backend, name: &[u8]) -> Result<bool, String> {
-    let line = [&line_of(Verb::First, name)[..], b" 0"].concat();
-    let reply = backend.ask(&line, false).await;
+    let reply = backend.ask(&on_disk(name), false).await;
     let reply = reply.map_err(|error| error.to_string())?;
     Ok(!(reply.is_error() && is_missing(&reply.text)))
 }

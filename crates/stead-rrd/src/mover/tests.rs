@@ -162,7 +162,7 @@ async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_aga
     assert!(uncompared(&router).is_empty());
 }
 
-/// A standby that is away for this many changes.
+/// Refuses this many changes, as if the standby were away, and takes all later ones.
 struct Away(std::sync::Mutex<u32>);
 
 impl Mirror for Away {
@@ -180,7 +180,8 @@ impl Mirror for Away {
     fn done(&self, _: bool) {}
 }
 
-/// It is tried each second while the standby is away, and numbers of backends are few.
+/// While the standby is away, the router tries to take up the map each second. If each try took new
+/// numbers for the backends, it would soon have none left.
 #[tokio::test]
 async fn a_map_that_is_not_taken_up_uses_no_numbers() {
     let place = tempfile::tempdir().unwrap();
