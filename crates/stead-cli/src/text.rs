@@ -379,7 +379,7 @@ impl Table {
         match left_out.is_empty() {
             true => Ok(()),
             false => out.line(format_args!(
-                "80 columns have no room for {}: --json",
+                "not shown, for lack of room: {} (--json has all)",
                 left_out.join(" and ")
             )),
         }

@@ -528,7 +528,7 @@ fn tables_of_nodes_with_long_names_fit_on_a_terminal() {
     assert!(
         shown
             .text()
-            .contains("\n80 columns have no room for points: --json\n"),
+            .contains("\nnot shown, for lack of room: points (--json has all)\n"),
         "{shown:?}"
     );
     // what fits is as it was

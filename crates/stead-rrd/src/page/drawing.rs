@@ -131,7 +131,7 @@ impl Status {
             let names: Vec<&str> = left_out.iter().map(|column| heading[*column]).collect();
             let _ = writeln!(
                 page,
-                "{WIDTH} columns have no room for {}: --json",
+                "not shown, for lack of room: {} (--json has all)",
                 names.join(", ")
             );
         }

@@ -30,7 +30,7 @@ fn a_router_that_is_well_says_so_first() {
     for line in [
         "backend  address          state  for             waiting  unflushed  refused",
         "a1       10.0.0.51:42217  up     24 hours  12 (1.20 KiB)      1,204        3",
-        "80 columns have no room for reconnects, answered, labels: --json",
+        "not shown, for lack of room: reconnects, answered, labels (--json has all)",
         "log         12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for the disks",
         "            the newest record has number 20,123",
         "clients     1 connected, 1 accepted since the start, 0 refused",

@@ -354,9 +354,11 @@ impl Show {
                     true => told_time((left as f64 / rate) as u64),
                     false => "?".to_owned(),
                 };
-                line +=
-                    &format!("{all} of about {total} items ({percent} %), {rate:.0} a second, ");
-                line += &format!("{seconds} left");
+                line += &format!("{all} of about {total} items ({percent} %), {rate:.0} a second");
+                // more items than were counted, or some of them once more: nobody knows how long
+                if left > 0 {
+                    line += &format!(", {seconds} left");
+                }
             }
             None => line += &format!("{done} items, {rate:.0} a second"),
         }
@@ -390,6 +392,11 @@ mod tests {
         assert_eq!(
             show.line(&tally, Duration::from_secs(5)),
             "copying: 150 of about 1000 items (15 %), 10 a second, 1 min 25 s left, 1 failed"
+        );
+        let show = Show::new("copying", Some(150), 100);
+        assert_eq!(
+            show.line(&tally, Duration::from_secs(5)),
+            "copying: 150 of about 150 items (100 %), 10 a second, 1 failed"
         );
         let show = Show::new("copying", None, 0);
         assert!(show
