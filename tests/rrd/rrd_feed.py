@@ -90,7 +90,10 @@ class Feed:
     def more(self, count, what):
         """Waits until this many more are acknowledged."""
         before = self.count()
-        wait_for(lambda: self.count() > before + count, what)
+        try:
+            wait_for(lambda: self.count() > before + count, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; refused: {self.refused}") from None
 
 
 def there(file, until):
@@ -106,7 +109,8 @@ def contents(cluster, files, until):
     """
     with Client(cluster.unix) as client:
         for name in files:
-            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+            said = client.ask(f"FLUSH {name}")
+            assert said.startswith(b"0 "), (name, said)
     return {
         name: [
             there(server.base / name, until)
