@@ -4,8 +4,19 @@ example, and the declarations that PHP reads.
 
 import os
 import re
+import shutil
 
-from checking import GCC, HERE, INCLUDE, MAPS, ROOT, Done, declared, has
+from checking import (
+    GCC,
+    HERE,
+    INCLUDE,
+    MAPS,
+    ROOT,
+    Done,
+    declared,
+    has,
+    new_directory,
+)
 
 STANDARDS = [
     (GCC, "c99"),
@@ -37,6 +48,7 @@ def check(part, scratch, libraries):
     version(part, scratch, libraries)
     unused(part, scratch)
     example(part, scratch, libraries)
+    page(part, scratch, libraries)
     cdef(part, scratch, libraries)
     listed = re.findall(
         r"`(stead_\w+)`", read(ROOT, "docs", "c-api.md").split("Macros:")[0]
@@ -251,6 +263,119 @@ def example(part, scratch, libraries):
         "it says how it is used",
         (Done([program]).code, Done([program]).text),
         (2, "usage: where MAP KEY\n"),
+    )
+
+
+# A function for each block of code of docs/c-api.md. The words of the command line say which of
+# them are called; after `again`, the map in use is printed, and any other word is a file that is
+# put over members.map.
+PAGE = """#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <stead.h>
+
+static const char *path = "members.map";
+static stead_map *map;
+static int32_t last = STEAD_OK;
+static stead_error error;
+
+static int again(void) {
+%s
+return 0; }
+static int grow(void) {
+%s
+return 0; }
+static int steps(void) {
+%s
+return 0; }
+static int pairs(void) {
+%s
+return 0; }
+static int many(void) {
+%s
+return printf("%%s %%s\\n", stead_map_node_name(map, nodes[0]), stead_map_node_name(map, nodes[1])) < 0; }
+
+int main(int count, char **words) {
+    int failed = 0;
+    for (int i = 1; i < count && !failed; i++) {
+        if (strcmp(words[i], "again") == 0) {
+            failed = again();
+            printf("%%s %%" PRIu64 "\\n", stead_map_name(map), stead_map_epoch(map));
+        } else if (strcmp(words[i], "grow") == 0)
+            failed = grow();
+        else if (strcmp(words[i], "steps") == 0)
+            failed = steps();
+        else if (strcmp(words[i], "pairs") == 0)
+            failed = pairs();
+        else if (strcmp(words[i], "many") == 0)
+            failed = many();
+        else
+            failed = rename(words[i], path);
+        fflush(stdout);
+    }
+    stead_map_free(map);
+    return failed;
+}
+"""
+
+
+def page(part, scratch, libraries):
+    """Runs every block of C of docs/c-api.md."""
+    blocks = re.findall(
+        r"^```c\n(.*?)^```", read(ROOT, "docs", "c-api.md"), re.M | re.S
+    )
+    place = new_directory(scratch, "page")
+    source = write(PAGE % tuple(blocks), place, "page.c")
+    program = os.path.join(place, "page")
+    linked = ["-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead"]
+    done = Done(
+        [GCC, "-std=c99", *STRICT, "-I", INCLUDE, "-o", program, source, *linked]
+    )
+    if not part.that("the blocks of docs/c-api.md compile", done.code == 0, done.text):
+        return
+
+    def fleet(nodes, name="members", more=""):
+        nodes = "".join(f'[[node]]\nname = "{node}"\n' for node in nodes)
+        write(f'name = "{name}"\n{more}{nodes}', place, "fleet.toml")
+
+    def says(sentence, words, wanted):
+        done = Done([program, *words.split()], cwd=place)
+        part.that(
+            f"docs/c-api.md: {sentence}",
+            done.code == 0 and re.fullmatch(wanted, done.text),
+            f"exit {done.code}: {done.text}",
+        )
+
+    fleet("ab", "others")
+    says("another cluster's map is made", "grow", "epoch 1\n")
+    os.rename(os.path.join(place, "members.map"), os.path.join(place, "others"))
+    shutil.rmtree(os.path.join(place, "members.map.history"))
+    fleet("ab")
+    says("a first map is made step by step", "steps again", "members 1\n")
+    shutil.copy(os.path.join(place, "members.map"), os.path.join(place, "old"))
+    fleet("abc")
+    says(
+        "what moves is told",
+        "steps again",
+        r"33\.333 % moves, in \d+ moves\nmembers 2\n",
+    )
+    says("several keys at once", "again many", r"members 2\n[abc] [abc]\n")
+    says("a pair's writes", "pairs", "[abc]\n")
+    shutil.copy(os.path.join(place, "members.map"), os.path.join(place, "new"))
+    refused = "members.map: another cluster, or an older epoch; the map that is open stays in use\n"
+    # what is wrong is said once
+    says(
+        "neither another cluster's map nor an old one comes into use",
+        "again others again again new again old again",
+        f"members 2\n{refused}(members 2\n){{3}}{refused}members 2\n",
+    )
+    fleet([f"n{i}" for i in range(9)], more="replicas = 9\n")
+    shutil.rmtree(os.path.join(place, "members.map.history"))
+    os.remove(os.path.join(place, "members.map"))
+    says(
+        "no place of a write is left out without a word",
+        "grow pairs",
+        "epoch 1\na key has 9 places, and there is room for 8\n",
     )
 
 

@@ -108,3 +108,45 @@ def test_a_bucket_is_not_split_when_the_fleet_grows(draw, record_property):
     )
     hundred = "".join(f"{bucket} db{bucket % 100}\n" for bucket in range(1000))
     rings.measured(record_property, draw("explicit", hundred, modulo=1000))
+
+
+def own_hash(key):
+    """A hash that stead does not have: djb2 in 32 bits, of signed chars."""
+    h = 5381
+    for byte in key:
+        h = (h * 33 + (byte ^ 0x80) - 0x80) % 2**32
+    return h
+
+
+def test_a_hash_of_ones_own_by_its_number(draw, record_property):
+    """The first way of docs/rings.md#a-hash-of-your-own."""
+    listed = "".join(f"{bucket} db{bucket % 6}\n" for bucket in range(6000))
+    wanted = [f"db{own_hash(key) % 6}" for key in KEYS]
+    ring = draw("explicit", listed, hash="decimal", modulo=6000)
+    numbers = [str(own_hash(key)) for key in KEYS]
+    rings.agreed(record_property, ring, numbers, wanted, "djb2 of 32 bits, signed")
+    # the control: stead's djb2 is another one
+    ring = draw("explicit", listed, hash="djb2", modulo=6000)
+    assert rings.disagreements(ring.locate(KEYS), wanted) > 10_000
+
+
+def test_a_hash_of_ones_own_by_a_pin_for_each_key(tmp_path):
+    """The second way of docs/rings.md#a-hash-of-your-own."""
+    import stead
+
+    keys = sorted({f"room-{key.hex()}" for key in KEYS[:5000]})
+    homes = {key: f"db{own_hash(key.encode()) % 6}" for key in keys}
+    nodes = "".join(f'[[node]]\nname = "db{i}"\n' for i in range(6))
+    pins = "".join(
+        f'[[pin]]\nkey = "{key}"\nnodes = ["{node}"]\n' for key, node in homes.items()
+    )
+    fleet, path = tmp_path / "rooms.toml", tmp_path / "rooms.map"
+    fleet.write_text(f'name = "rooms"\n{nodes}{pins}')
+    rings.stead("apply", fleet, path)
+    assert stead.Map.open(path).locate_many(keys) == list(homes.values())
+    fleet.write_text(f'name = "rooms"\n{nodes}')
+    rings.stead("apply", "--carry", fleet, path)
+    pair = stead.Pair.open(path)
+    assert all(pair.reads(key) == [node] for key, node in homes.items())
+    moved = sum(stead.Map.open(path).locate(key) != homes[key] for key in keys)
+    assert 0.75 < moved / len(keys) < 0.9, "nearly all move, once"

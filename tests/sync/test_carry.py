@@ -456,6 +456,24 @@ def test_a_dry_run_tells_that_the_hub_cannot_be_used(programs, place):
                 assert carry.state() == "old" and not (options and done.stdout)
 
 
+def test_a_dry_run_tells_that_another_operator_was_first(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:20])
+        carry.fill()
+        bert = site.operator("bert")
+        assert site.pull(bert.map).returncode == 0
+        carry.begin(*NEW)
+        # the control: so far, it is the only next epoch
+        assert carry.run("--dry-run").returncode == 0
+        bert.apply("a", "b", "e")
+        assert bert.push().returncode == 0
+        for options in (("--dry-run",), ()):
+            done = carry.run(*options)
+            assert done.returncode == 75 and not (options and done.stdout), done
+            assert "another operator was first: the hub has epoch 2" in done.stderr
+        assert carry.state() == "old"
+
+
 def test_a_carry_whose_new_node_lacks_an_attribute_can_be_taken_back(programs, place):
     with local(programs, place) as site:
         disk = lambda node: f"attributes = {{ disk = '{node}' }}\n"

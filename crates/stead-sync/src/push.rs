@@ -295,6 +295,22 @@ pub fn check_identity(hub: &dyn Hub, head: &Head, map: &Map, unchanged: &str) ->
     }
 }
 
+/// Refuses a map that no push would bring to the hub: one of another cluster, or one that was made
+/// beside the hub's. A map that is only older than the hub's is not refused.
+pub fn refuse_other(hub: &dyn Hub, path: &Path) -> Result {
+    let Some(head) = hub.head()? else {
+        return Ok(());
+    };
+    let map = Map::open_uncached(path)?;
+    check_identity(hub, &head, &map, "the hub was not changed")?;
+    let digest = hex(&map.digest());
+    let has_it = head.line().any(|entry| entry.digest == digest);
+    match has_it {
+        true => Ok(()),
+        false => check_line(&head, &map, &Store::new(path, KEEP)),
+    }
+}
+
 /// Refuses a map that does not descend from the head.
 fn check_line(head: &Head, map: &Map, store: &Store) -> Result {
     let kept = |epoch| store.open_epoch(epoch).ok().as_ref().map(Link::of);

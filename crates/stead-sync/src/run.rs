@@ -31,7 +31,7 @@ use crate::open::{open, shared};
 use crate::paragraph::for_terminal;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::{pull, refuse_across};
-use crate::push::{check_identity, push, waiting, Allowed, Pushed};
+use crate::push::{check_identity, push, refuse_other, waiting, Allowed, Pushed};
 use crate::status;
 use crate::turns::told;
 use crate::watch;
@@ -301,6 +301,7 @@ fn run_carry(task: &CarryTask) -> Result {
                     // a hub that the carry could not use is told beforehand, too
                     shared(&*hub, &settings.url)?;
                     refuse_empty(&*hub, &settings)?;
+                    refuse_other(&*hub, &settings.map)?;
                     (count(&settings, &settings.map)?, Ok(()))
                 }
                 false => {

@@ -292,7 +292,12 @@ fn same_cluster(old: &Map, new: &Map) -> Result<()> {
         ));
     }
     if old.hash() != new.hash() || old.key_rule() != new.key_rule() || old.cells() != new.cells() {
-        return refuse("the maps hash keys in different ways");
+        return refuse(match (old.hash().secret(), new.hash().secret()) {
+            (Some(one), Some(other)) if one != other => {
+                "the maps hash keys under different secrets (docs/security.md says how to change one)"
+            }
+            _ => "the maps hash keys in different ways",
+        });
     }
     Ok(())
 }

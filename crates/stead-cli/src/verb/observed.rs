@@ -276,13 +276,18 @@ impl Observed {
         };
         out.line("")?;
         if !best.may_be_right() {
-            out.line(format_args!(
+            let told = format!(
                 "no rule that stead knows has put the keys there: the nearest, {}, agrees with {}",
                 best.name(),
                 best.part()
-            ))?;
+            );
+            write_wrapped(&told, out)?;
             let Some(Without { prefix, best }) = &self.without else {
-                return Ok(());
+                return write_wrapped(
+                    "docs/adopt.md has the usual causes, and docs/rings.md the ways for a hash of \
+                     one's own",
+                    out,
+                );
             };
             let told = match best {
                 Some(best) => format!(
@@ -296,9 +301,7 @@ impl Observed {
                      does not hash it, list the keys without it"
                 ),
             };
-            return wrapped(&told, "", "")
-                .iter()
-                .try_for_each(|line| out.line(line));
+            return write_wrapped(&told, out);
         }
         let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
         for ring in &self.rings {
@@ -321,18 +324,22 @@ impl Observed {
             let told = "most keys and not all: either the weights or the list of servers are not \
                         those of production, or keys are where they were before a change; \
                         docs/adopt.md lists the causes";
-            wrapped(told, "", "")
-                .iter()
-                .try_for_each(|line| out.line(line))?;
+            write_wrapped(told, out)?;
         }
         if best.ring == EXPLICIT {
-            out.line(
-                "draw the remainder with a multiple of that modulo, or the cluster cannot grow \
-                 (docs/rings.md)",
-            )?;
+            let told = "draw the remainder with a multiple of that modulo, or the cluster cannot \
+                        grow (docs/rings.md)";
+            write_wrapped(told, out)?;
         }
         Ok(())
     }
+}
+
+/// Writes a sentence in lines of the usual width.
+fn write_wrapped(told: &str, out: &mut Out) -> Result {
+    wrapped(told, "", "")
+        .iter()
+        .try_for_each(|line| out.line(line))
 }
 
 fn is_or_are(keys: u64) -> &'static str {
