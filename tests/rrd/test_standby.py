@@ -5,6 +5,7 @@ copies are equal, and there is one primary.
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -669,6 +670,33 @@ def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_pr
     assert judged(
         pair, [load], record_property, "A back with an empty disk before the promotion"
     ) == (0, 0)
+
+
+def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
+    """The primary knew which directory the files were in, and dies together with a
+    server.
+    """
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(100, "updates")
+
+    def confirmed():
+        now = pair.a.status()
+        return all(one["confirmed"] == now["log"]["newest"] for one in now["backends"])
+
+    # what the log does not need any more has been written to the state, too
+    wait_for(confirmed, "all to be confirmed")
+    pair.a.kill()
+    server = pair.backends["a1"]
+    server.stop(signal.SIGKILL)
+    backup = server.directory / "backup"
+    shutil.copytree(server.base, backup)
+    shutil.rmtree(server.base)
+    backup.rename(server.base)
+    server.start()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    assert pair.b.said(r"the files of (\w+) are in another directory") == ["a1"]
 
 
 class Single(Pair):

@@ -162,6 +162,42 @@ async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_aga
     assert!(uncompared(&router).is_empty());
 }
 
+/// Starts a router that looks at the directory of the files, and ends it when that is on disk.
+/// Returns which backends have to be compared.
+async fn looked(place: &std::path::Path, files: &std::path::Path) -> Vec<u16> {
+    let (router, mover) = mover_of(place, &format!(", files = '{}'", files.display()));
+    router.load_repairs(&mover.state).unwrap();
+    let backend = router.backends.get(0);
+    backend.look_at_files(Duration::from_secs(60)).await;
+    router.store_repairs(&mover.state).unwrap();
+    uncompared(&router)
+}
+
+#[tokio::test]
+async fn another_directory_than_that_of_the_last_run_is_noticed_and_not_forgotten() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    for _ in 0..2 {
+        assert!(looked(place.path(), &files).await.is_empty());
+    }
+    std::fs::rename(&files, place.path().join("old")).unwrap();
+    std::fs::create_dir(&files).unwrap();
+    for _ in 0..2 {
+        assert_eq!(looked(place.path(), &files).await, [0]);
+    }
+    // what nobody can read counts as another directory
+    let repairs = place.path().join("repairs");
+    std::fs::write(&repairs, "a\tdirectory\t?\nb\tdirectory\t1:2\n").unwrap();
+    assert_eq!(looked(place.path(), &files).await, [0]);
+    // of a backend that is in no map, nothing is kept
+    let kept = std::fs::read_to_string(&repairs).unwrap();
+    assert!(
+        kept.starts_with("a\tdirectory\t") && !kept.contains("b\t"),
+        "{kept}"
+    );
+}
+
 /// Refuses this many changes, as if the standby were away, and takes all later ones.
 struct Away(std::sync::Mutex<u32>);
 
