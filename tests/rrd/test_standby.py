@@ -18,6 +18,7 @@ import rrd_namespaces
 from rrd_feed import ROWS, create
 from rrd_pair import Load, Pair, Relay, files_of, judged
 from rrd_servers import Client, wait_for
+from test_faults import filled, small_disk  # noqa: F401  a fixture
 
 # whether some tests go on for much longer, and use up more seconds of their files
 LONG = bool(os.environ.get("STEAD_RRD_LONG"))
@@ -670,6 +671,35 @@ def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_pr
     assert judged(
         pair, [load], record_property, "A back with an empty disk before the promotion"
     ) == (0, 0)
+
+
+def test_a_standby_whose_disk_is_full_says_so_when_it_is_promoted(
+    programs,
+    place,
+    small_disk,  # noqa: F811
+    record_property,
+):
+    """It stays the standby, and becomes the primary when there is room."""
+    pair = Pair(programs, place)
+    pair.options[-1] = "32"
+    pair.b.state = small_disk(place / "small", 64)
+    with pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(100, "updates")
+            pair.a.kill()
+        filler = filled(pair.b.state)
+        for options in ([], ["--force"]):
+            code, said = pair.b.promote(*options)
+            assert code == 75 and said.count("\n") == 1, (code, said)
+            assert "No space left on device" in said, said
+            assert "make room on that disk, and promote it again" in said, said
+        pair.b.is_so("still the standby", role="standby", in_sync=True)
+        filler.unlink()
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        fault = "A killed, B promoted when its disk had room again"
+        assert judged(pair, [load], record_property, fault) == (0, 0)
 
 
 def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
