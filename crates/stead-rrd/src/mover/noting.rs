@@ -51,6 +51,7 @@ impl Mover {
             slow: passes.slow,
             waits: lock(&self.checks.waits).clone(),
             last: passes.last,
+            incomplete: passes.incomplete,
             asked,
             compared: self.checks.compared.load(Relaxed),
             differing: self.checks.differing.load(Relaxed),
@@ -68,7 +69,9 @@ impl Mover {
             pass.files += 1;
             pass.differing += u64::from(differs);
             pass.misplaced += u64::from(compared.misplaced);
-            pass.skipped += u64::from(skipped);
+            if let Some(reason) = &compared.skipped {
+                pass.skip(|| format!("{file}: {reason}"));
+            }
             pass.strays += strays;
             pass.needed += needed.len() as u64;
             pass.bytes += compared.bytes;
@@ -152,8 +155,10 @@ impl Mover {
             "the copies of {files} files were compared: {differing} differed, {skipped} could not \
             be compared"
         );
+        let is_whole = skipped == 0 && unlisted == 0;
+        passes.incomplete = Some(pass.clone()).filter(|_| !is_whole);
         // one that has not seen everything does not spare the next one
-        if !asked || (skipped == 0 && pass.unlisted == 0) {
+        if !asked || is_whole {
             passes.last = Some(pass);
         }
         drop(passes);

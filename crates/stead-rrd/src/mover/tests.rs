@@ -101,6 +101,33 @@ async fn a_check_that_somebody_has_asked_for_compares_what_has_another_address()
     assert!(uncompared(&router).is_empty());
 }
 
+#[tokio::test]
+async fn a_check_that_has_not_compared_all_leaves_a_trace_until_one_has() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    std::fs::write(files.join("a.rrd"), b"RRD\x000003\0").unwrap();
+    let (_, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    mover.load_checks(Duration::ZERO).unwrap();
+    let checked = || async {
+        let mut check = mover.start_check(None, true).unwrap();
+        check.wait_for(|check| check.ended).await.unwrap();
+    };
+    checked().await;
+    // also by the next run of the router
+    mover.load_checks(Duration::ZERO).unwrap();
+    let left = mover.check_status().incomplete.unwrap();
+    assert_eq!((left.skipped, left.unlisted), (1, 0));
+    let reason = left.reason.unwrap_or_default();
+    assert!(
+        reason.starts_with("a.rrd: ") && reason.contains("not up"),
+        "{reason}"
+    );
+    std::fs::remove_file(files.join("a.rrd")).unwrap();
+    checked().await;
+    assert_eq!(mover.check_status().incomplete, None);
+}
+
 /// Notes what the standby is told.
 #[derive(Default)]
 struct Told(std::sync::Mutex<Vec<Change>>);
