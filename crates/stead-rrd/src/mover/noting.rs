@@ -46,10 +46,14 @@ impl Mover {
             .as_ref()
             .map(|tell| tell.sender.borrow().clone())
             .filter(|asked| !asked.ended);
+        let waits = passes.slow.as_ref().and_then(|_| {
+            let other = || lock(&self.checks.waits).clone();
+            self.must_wait().or_else(other)
+        });
         CheckStatus {
             every: self.checks.every.load(Relaxed),
             slow: passes.slow,
-            waits: lock(&self.checks.waits).clone(),
+            waits,
             last: passes.last,
             incomplete: passes.incomplete,
             asked,

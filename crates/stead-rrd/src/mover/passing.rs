@@ -104,6 +104,11 @@ impl Mover {
         }
     }
 
+    /// Returns why the check in the background has to wait now, for what else the router does.
+    pub(super) fn must_wait(&self) -> Option<String> {
+        self.files_rest().and_then(|()| self.may_disturb()).err()
+    }
+
     /// Returns why the check in the background has to wait.
     fn may_disturb(&self) -> Result<(), String> {
         if self.progress().is_some_and(|progress| !progress.ended) {

@@ -101,6 +101,34 @@ async fn a_check_that_somebody_has_asked_for_compares_what_has_another_address()
     assert!(uncompared(&router).is_empty());
 }
 
+/// What the check in the background waited for has ended: the status says so at once.
+#[tokio::test(start_paused = true)]
+async fn a_check_waits_for_a_move_no_longer_than_it_lasts() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let (router, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    mover.load_checks(Duration::from_secs(604_800)).unwrap();
+    let moving = working(&mover, None);
+    router.shared().repairs.readdressed(0);
+    router.store_repairs(&mover.state).unwrap();
+    let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
+    let waits = || mover.check_status().waits;
+    let looked = tokio::time::timeout(Duration::from_secs(10), async {
+        while waits().is_none() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+    assert_eq!(
+        waits().as_deref(),
+        Some("files are being moved or repaired")
+    );
+    moving.change(|progress| progress.ended = true);
+    assert_eq!(waits().as_deref(), Some("backend a is not up"));
+    checks.abort();
+}
+
 #[tokio::test]
 async fn a_check_that_has_not_compared_all_leaves_a_trace_until_one_has() {
     let place = tempfile::tempdir().unwrap();
