@@ -326,6 +326,43 @@ def test_a_standby_that_comes_for_moments_only_does_not_keep_clients_waiting(
     assert judged(pair, [load], record_property, "B comes and goes") == (0, 0)
 
 
+def test_an_old_primary_that_comes_for_moments_only_keeps_no_client_waiting(
+    pair_that, record_property
+):
+    """It is cut off, goes on alone, and the standby is promoted by force. Then the
+    network between both works for moments only.
+    """
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(100, "updates")
+        pair.cut(pair.a)
+        wait_for(lambda: pair.a.status()["pair"]["alone"] is not None, "A to be alone")
+        old.more(20, "updates alone")
+        promoted(pair, pair.a, pair.b, "--force")
+        new.more(20, "updates of the new primary")
+        found = []
+        for _ in range(6):
+            pair.heal()
+            pair.b.is_so("joined for a moment", connected=True)
+            found.append(pair.b.status()["pair"]["alone"] is not None)
+            pair.cut(pair.b)
+            pair.b.is_so("lost again", connected=False)
+            new.more(20, "updates while the old primary is away")
+        # it stops when it hears of the new one, at the first moment
+        assert pair.a.status()["pair"]["role"] == "standby"
+        # after the first moment, clients do not wait for it
+        assert all(found[1:]), found
+        pair.heal()
+        back_as_standby(pair.a, pair.b)
+        new.more(100, "updates with the standby")
+    pair.ready(pair.b)
+    # what A took alone, and did not feed, is lost, as the page says
+    fault = "A cut off, B promoted by force, then A comes and goes"
+    assert judged(pair, [new], record_property, fault) == (0, 0)
+
+
 def run_status(router):
     return subprocess.run(
         [router.pair.programs["stead-rrd"], "status", router.state],
