@@ -121,8 +121,11 @@ def test_a_check_without_agents_is_no_success(filled):
     assert filled.router_said(
         "the files of a2 cannot be reached: unix:.*cannot connect"
     )
-    # such a check does not count as one
-    assert status(filled)[0]["check"]["last"] is None
+    # such a check does not count as one, and leaves a trace
+    left = status(filled)[0]["check"]
+    assert left["last"] is None and left["incomplete"]["unlisted"] == 4, left
+    assert "4 backends not listed by the one that ended" in page(filled)
+    assert "unix:" in left["incomplete"]["reason"], left
     # something that is no agent is as good as none
     for server in filled.backends.values():
         server.start_agent(filled.programs)
@@ -580,7 +583,14 @@ def test_a_server_that_dies_during_a_check_is_said(filled):
     assert result["failed"] > 0 and "b1 is not up" in str(result["reasons"]), result
     away.start()
     wait_for(lambda: status(filled)[1], "all to be well")
+    # what was not compared stays known until a later check has compared it
+    left = status(filled)[0]["check"]["incomplete"]
+    assert left["skipped"] == result["failed"], (left, result)
+    assert re.search(r"\.rrd: .*b1 is not up", left["reason"]), left
+    text = rf"check       {left['skipped']} files? not compared by the one that ended "
+    assert re.search(text, page(filled)), page(filled)
     assert check(filled, "--restart")[0] == 0
+    assert status(filled)[0]["check"]["incomplete"] is None
 
 
 def metrics(address):

@@ -495,6 +495,13 @@ def test_a_map_that_is_not_taken_up_is_told(cluster, place):
         return lambda: replace(cluster.map, data)
 
     told(put(first), "epoch 1 is not newer than 2")
+    # somebody else has made an epoch 2, too
+    cluster.map, ours = place / "twin.map", cluster.map
+    cluster.map.write_bytes(first)
+    cluster.publish(["a1", "a2", "b1"])
+    twin, cluster.map = cluster.map.read_bytes(), ours
+    words = "it is another map than the epoch 2 by which the router serves, so two of"
+    told(put(twin), words)
     told(cluster.map.unlink, "No such file")
     told(put(newest[:-1]), str(cluster.map))
     put(newest)()

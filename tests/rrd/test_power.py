@@ -137,6 +137,71 @@ def test_a_disk_that_was_away_for_a_while_is_compared(cluster, by_agent):
     assert len(cluster.router_said(others)) == 2
 
 
+def exchanged(cluster, name, backup):
+    """Gives a server that is stopped the disk of an earlier time, and starts it."""
+    server = cluster.backends[name]
+    server.stop(signal.SIGKILL)
+    shutil.rmtree(server.base)
+    backup.rename(server.base)
+    server.start()
+
+
+def test_a_disk_that_was_restored_while_the_router_was_down_is_noticed(cluster):
+    """As after a power cut of everything. What is noticed is not forgotten, either, when
+    the router is killed before it has compared the copies.
+    """
+    started(cluster, "0")
+    backup = cluster.place / "backup"
+    shutil.copytree(cluster.backends["a1"].base, backup)
+    mine = [name for name, places in cluster.located(names()).items() if "a1" in places]
+    update(cluster, range(6, 11))
+    confirmed(cluster)
+    cluster.stop_router(signal.SIGKILL)
+    exchanged(cluster, "a1", backup)
+    # the control: its copies are old
+    assert max(rows(cluster.backends["a1"].base / mine[0])) < 10
+    said = r"the files of (\w+) are in another directory or on another disk than before"
+    for found in (["a1"], []):
+        cluster.start_router()
+        with Client(cluster.unix) as client:
+            for name in mine:
+                got = client.ask(f"FETCH {name} LAST {START} {START + 12}")
+                assert f"{START + 10}: 1.00".encode() in got, got
+        assert cluster.router_said(said) == found
+        # the log drops what is confirmed only when the repair queue is on the disk
+        update(cluster, [11 if found else 12])
+        confirmed(cluster)
+        cluster.stop_router(signal.SIGKILL)
+    # the fixture has turned off that the router compares by itself
+    cluster.start_router()
+    check(cluster, "--restart")
+    wait_for(lambda: lacking(cluster, range(1, 13)) == 0, "all to be compared")
+    assert cluster.router_said(said) == []
+
+
+def test_a_server_that_has_moved_while_the_router_was_down_is_compared(cluster):
+    """Its address is another one, and its disk is that of an earlier time."""
+    started(cluster, "0", check_every="7")
+    backup = cluster.place / "backup"
+    shutil.copytree(cluster.backends["a1"].base, backup)
+    update(cluster, range(6, 11))
+    confirmed(cluster)
+    cluster.stop_router(signal.SIGKILL)
+    server = cluster.backends["a1"]
+    server.stop(signal.SIGKILL)
+    # the old directory stays, so that only the address tells that something has changed
+    for old in backup.rglob("*.rrd"):
+        shutil.copy(old, server.base / old.relative_to(backup))
+    server.address = server.reached = f"unix:{server.directory}/moved"
+    server.start()
+    cluster.publish()
+    # the control: its copies are old
+    mine = [name for name, places in cluster.located(names()).items() if "a1" in places]
+    assert max(rows(server.base / mine[0])) < 10
+    cluster.start_router()
+    wait_for(lambda: lacking(cluster, range(1, 11)) == 0, "all to be compared")
+
+
 def test_a_server_that_comes_back_with_a_backup_is_read_last(cluster):
     """Its directory is another one, which is seen before it answers reads."""
     started(cluster, "0")

@@ -5,6 +5,7 @@ copies are equal, and there is one primary.
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import rrd_namespaces
 from rrd_feed import ROWS, create
 from rrd_pair import Load, Pair, Relay, files_of, judged
 from rrd_servers import Client, wait_for
+from test_faults import filled, small_disk  # noqa: F401  a fixture
 
 # whether some tests go on for much longer, and use up more seconds of their files
 LONG = bool(os.environ.get("STEAD_RRD_LONG"))
@@ -322,6 +324,43 @@ def test_a_standby_that_comes_for_moments_only_does_not_keep_clients_waiting(
         pair.b.is_so("in sync", in_sync=True, connected=True)
         load.more(100, "updates with the standby")
     assert judged(pair, [load], record_property, "B comes and goes") == (0, 0)
+
+
+def test_an_old_primary_that_comes_for_moments_only_keeps_no_client_waiting(
+    pair_that, record_property
+):
+    """It is cut off, goes on alone, and the standby is promoted by force. Then the
+    network between both works for moments only.
+    """
+    pair = pair_that("alone")
+    create(pair.a, files_of("a"))
+    create(pair.a, files_of("b"))
+    with Load(pair.a, files_of("a")) as old, Load(pair.b, files_of("b")) as new:
+        old.more(100, "updates")
+        pair.cut(pair.a)
+        wait_for(lambda: pair.a.status()["pair"]["alone"] is not None, "A to be alone")
+        old.more(20, "updates alone")
+        promoted(pair, pair.a, pair.b, "--force")
+        new.more(20, "updates of the new primary")
+        found = []
+        for _ in range(6):
+            pair.heal()
+            pair.b.is_so("joined for a moment", connected=True)
+            found.append(pair.b.status()["pair"]["alone"] is not None)
+            pair.cut(pair.b)
+            pair.b.is_so("lost again", connected=False)
+            new.more(20, "updates while the old primary is away")
+        # it stops when it hears of the new one, at the first moment
+        assert pair.a.status()["pair"]["role"] == "standby"
+        # after the first moment, clients do not wait for it
+        assert all(found[1:]), found
+        pair.heal()
+        back_as_standby(pair.a, pair.b)
+        new.more(100, "updates with the standby")
+    pair.ready(pair.b)
+    # what A took alone, and did not feed, is lost, as the page says
+    fault = "A cut off, B promoted by force, then A comes and goes"
+    assert judged(pair, [new], record_property, fault) == (0, 0)
 
 
 def run_status(router):
@@ -669,6 +708,62 @@ def test_a_primary_that_lost_its_disk_does_not_empty_the_standby(pair, record_pr
     assert judged(
         pair, [load], record_property, "A back with an empty disk before the promotion"
     ) == (0, 0)
+
+
+def test_a_standby_whose_disk_is_full_says_so_when_it_is_promoted(
+    programs,
+    place,
+    small_disk,  # noqa: F811
+    record_property,
+):
+    """It stays the standby, and becomes the primary when there is room."""
+    pair = Pair(programs, place)
+    pair.options[-1] = "32"
+    pair.b.state = small_disk(place / "small", 64)
+    with pair:
+        create(pair.a, files_of("a"))
+        with Load(pair.a, files_of("a")) as load:
+            load.more(100, "updates")
+            pair.a.kill()
+        filler = filled(pair.b.state)
+        for options in ([], ["--force"]):
+            code, said = pair.b.promote(*options)
+            assert code == 75 and said.count("\n") == 1, (code, said)
+            assert "No space left on device" in said, said
+            assert "make room on that disk, and promote it again" in said, said
+        pair.b.is_so("still the standby", role="standby", in_sync=True)
+        filler.unlink()
+        promoted(pair, pair.a, pair.b)
+        pair.ready(pair.b)
+        fault = "A killed, B promoted when its disk had room again"
+        assert judged(pair, [load], record_property, fault) == (0, 0)
+
+
+def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
+    """The primary knew which directory the files were in, and dies together with a
+    server.
+    """
+    create(pair.a, files_of("a"))
+    with Load(pair.a, files_of("a")) as load:
+        load.more(100, "updates")
+
+    def confirmed():
+        now = pair.a.status()
+        return all(one["confirmed"] == now["log"]["newest"] for one in now["backends"])
+
+    # what the log does not need any more has been written to the state, too
+    wait_for(confirmed, "all to be confirmed")
+    pair.a.kill()
+    server = pair.backends["a1"]
+    server.stop(signal.SIGKILL)
+    backup = server.directory / "backup"
+    shutil.copytree(server.base, backup)
+    shutil.rmtree(server.base)
+    backup.rename(server.base)
+    server.start()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    assert pair.b.said(r"the files of (\w+) are in another directory") == ["a1"]
 
 
 class Single(Pair):

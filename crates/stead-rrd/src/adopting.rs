@@ -38,8 +38,15 @@ pub fn meaning(settled: &Map, target: Option<&Map>, map: &Map) -> Result<Meaning
     }
     // of another cluster
     let same = same_nodes(settled, map).map_err(|error| error.to_string())?;
-    if map.epoch() <= newest.epoch() {
-        let now = newest.epoch();
+    let now = newest.epoch();
+    if map.epoch() == now {
+        return Err(format!(
+            "it is another map than the epoch {now} by which the router serves, so two of this \
+             epoch were made; publish the fleet that you want once more (of two routers, copy the \
+             map of the other one first)"
+        ));
+    }
+    if map.epoch() < now {
         return Err(format!(
             "epoch {} is not newer than {now}, by which the router serves; copy the newest map to \
              it (of two routers, from the other one), or publish a newer one",
@@ -123,6 +130,16 @@ mod tests {
         assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
         let old = refused(&first, Some(&second), &first);
         assert!(old.contains("epoch 1 is not newer than 2"), "{old}");
+        // two operators have made a map with one epoch
+        let twin = map("rrd", &["a", "b", "d"], Some(&first));
+        for (settled, target) in [(&second, None), (&first, Some(&second))] {
+            let why = refused(settled, target, &twin);
+            assert!(
+                why.starts_with("it is another map than the epoch 2 by which")
+                    && why.contains("two of this epoch were made"),
+                "{why}"
+            );
+        }
         // another fleet, also while files move, whatever its epoch
         let other = map("other", &["a", "b"], None);
         let other = map(

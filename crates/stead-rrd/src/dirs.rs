@@ -1,10 +1,31 @@
 //! The router's own directories. Only one process holds each, a file is replaced as a whole, and an
-//! error says what was tried on which path.
+//! error says what was tried on which path. And what tells any directory from another one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use twox_hash::XxHash3_64;
+
+/// What a directory is, whatever its name: the device, and a number made of its inode and of the
+/// time when it was made. It changes when a disk is mounted there or taken away, and when another
+/// directory gets its name. The time tells two directories apart that have the same inode: the
+/// roots of two disks do, and one that was removed and made again often does.
+pub type Place = (u64, u64);
+
+/// Returns what a directory is.
+pub(crate) fn place_of(directory: &fs::Metadata) -> Place {
+    // not every file system knows when a directory was made
+    let made = directory.created().unwrap_or(UNIX_EPOCH);
+    let made = made.duration_since(UNIX_EPOCH).unwrap_or_default();
+    (directory.dev(), number_of(directory.ino(), made))
+}
+
+fn number_of(inode: u64, made: Duration) -> u64 {
+    XxHash3_64::oneshot(&(u128::from(inode) << 64 | made.as_nanos()).to_le_bytes())
+}
 
 /// Takes the lock of a directory. The lock lasts until the process ends. The file is never removed:
 /// otherwise two processes could both hold "the" lock.
@@ -82,4 +103,23 @@ pub(crate) fn failed(verb: &str, path: &Path, error: io::Error) -> io::Error {
         kind => kind,
     };
     io::Error::new(kind, format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_another_one_where_only_the_time_differs_when_it_was_made() {
+        let number = |made| number_of(2, Duration::from_secs(made));
+        assert_eq!(number(1_700_000_000), number(1_700_000_000));
+        assert_ne!(number(1_700_000_000), number(1_700_000_001));
+        assert_ne!(number(0), number_of(3, Duration::ZERO));
+        let place = tempfile::tempdir().unwrap();
+        let found = || place_of(&fs::metadata(place.path()).unwrap());
+        let before = found();
+        // what happens in it does not make it another one
+        fs::write(place.path().join("a"), "a").unwrap();
+        assert_eq!(found(), before);
+    }
 }

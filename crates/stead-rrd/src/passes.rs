@@ -30,9 +30,27 @@ pub struct Pass {
     pub needed: u64,
     /// The size of all copies that were compared.
     pub bytes: u64,
+    /// Why the first of these files could not be compared, or the first of these backends was not
+    /// listed.
+    #[serde(default)]
+    pub reason: Option<String>,
     /// The last name that it has looked at. Empty at the beginning.
     #[serde(default)]
     pub after: Vec<u8>,
+}
+
+impl Pass {
+    /// Counts a file that could not be compared.
+    pub fn skip(&mut self, reason: impl FnOnce() -> String) {
+        self.skipped += 1;
+        self.reason.get_or_insert_with(reason);
+    }
+
+    /// Counts a backend whose files, or some of them, are not listed.
+    pub fn leave_out_backend(&mut self, reason: &str) {
+        self.unlisted += 1;
+        self.reason.get_or_insert_with(|| reason.to_owned());
+    }
 }
 
 /// All passes that are worth remembering.
@@ -42,8 +60,12 @@ pub struct Passes {
     pub asked: Option<Pass>,
     /// The slow one in the background.
     pub slow: Option<Pass>,
-    /// The last one that has ended.
+    /// The last one that has ended. One that somebody has asked for counts only if it has compared
+    /// everything.
     pub last: Option<Pass>,
+    /// The last one that has ended, whoever has asked for it, if it has not compared everything.
+    #[serde(default)]
+    pub incomplete: Option<Pass>,
 }
 
 impl Passes {
@@ -70,9 +92,8 @@ mod tests {
             ..Pass::default()
         };
         let passes = Passes {
-            asked: None,
             slow: Some(pass),
-            last: None,
+            ..Passes::default()
         };
         assert_eq!(Passes::read(&passes.text().unwrap()), Ok(passes));
         assert!(Passes::read(b"{").is_err());

@@ -5,7 +5,9 @@
 //! is either in the queue or found again when the log is replayed.
 //!
 //! A backend whose address has changed is in the queue as a whole, until all copies have been
-//! compared: those at the new address may be older than what the log has.
+//! compared: those at the new address may be older than what the log has. The same holds where the
+//! files are in another directory than before. The queue also keeps which directory that was, so
+//! that both are on disk in one step: a crash in between can lose neither.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+use crate::dirs::Place;
 use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
 
@@ -57,6 +60,8 @@ struct Queue {
     addresses: u64,
     /// the backends that were not compared since, and which of these changes was their last one
     uncompared: BTreeMap<BackendId, u64>,
+    /// which directory has the files of each backend, as it was last seen
+    directories: BTreeMap<BackendId, Place>,
     /// counts the changes
     version: u64,
     /// the version that is on disk
@@ -71,6 +76,12 @@ impl Queue {
     fn doubts(&self, name: &[u8], place: BackendId) -> bool {
         let queued = || self.entries.contains_key(&(name.to_vec(), place));
         self.uncompared.contains_key(&place) || (!self.entries.is_empty() && queued())
+    }
+
+    /// All copies at this backend may be older than what the log has.
+    fn doubt_all(&mut self, place: BackendId) {
+        self.addresses += 1;
+        self.uncompared.insert(place, self.addresses);
     }
 }
 
@@ -114,8 +125,10 @@ pub struct Unstored {
     pub version: u64,
     /// All entries.
     pub entries: Vec<Listed>,
-    /// The backends that were not compared since their address changed.
+    /// The backends that were not compared since their address or their directory changed.
     pub uncompared: Vec<BackendId>,
+    /// Which directory has the files of each backend.
+    pub directories: Vec<(BackendId, Place)>,
 }
 
 /// The entries of one backend.
@@ -330,11 +343,30 @@ impl Repairs {
     /// Notes that a backend has got another address.
     pub fn readdressed(&self, place: BackendId) {
         let mut queue = lock(&self.queue);
-        queue.addresses += 1;
-        let number = queue.addresses;
-        queue.uncompared.insert(place, number);
+        queue.doubt_all(place);
         queue.version += 1;
         self.changed.notify_one();
+    }
+
+    /// Notes which directory had the files of a backend at the end of the last run.
+    pub fn was_in(&self, place: BackendId, directory: Place) {
+        lock(&self.queue).directories.insert(place, directory);
+    }
+
+    /// Notes which directory has the files of a backend now. Returns whether it was another one
+    /// before. Then the copies there may be older than what the log has.
+    pub fn found_in(&self, place: BackendId, directory: Place) -> bool {
+        let mut queue = lock(&self.queue);
+        let before = queue.directories.insert(place, directory);
+        if before == Some(directory) {
+            return false;
+        }
+        if before.is_some() {
+            queue.doubt_all(place);
+        }
+        queue.version += 1;
+        self.changed.notify_one();
+        before.is_some()
     }
 
     /// Returns how often a backend has got another address.
@@ -434,6 +466,11 @@ impl Repairs {
             version: queue.version,
             entries: all.collect(),
             uncompared: queue.uncompared.keys().copied().collect(),
+            directories: queue
+                .directories
+                .iter()
+                .map(|(at, is)| (*at, *is))
+                .collect(),
         })
     }
 
@@ -540,6 +577,28 @@ mod tests {
         assert_eq!(unstored(), None);
         repairs.compared(repairs.addresses());
         assert_eq!((doubtful(), unstored()), (vec![3], Some(vec![])));
+    }
+
+    #[test]
+    fn a_backend_with_another_directory_is_doubted_and_one_that_is_new_is_not() {
+        let repairs = Repairs::default();
+        let unstored = || {
+            let found = repairs.unstored()?;
+            repairs.stored(found.version);
+            Some((found.uncompared, found.directories))
+        };
+        repairs.was_in(1, (7, 8));
+        assert_eq!(unstored(), None);
+        assert!(!repairs.found_in(1, (7, 8)) && unstored().is_none());
+        assert!(!repairs.found_in(2, (7, 9)));
+        let known = vec![(1, (7, 8)), (2, (7, 9))];
+        assert_eq!(unstored(), Some((vec![], known)));
+        assert!(repairs.found_in(1, (7, 10)) && repairs.is_uncompared(1));
+        let known = vec![(1, (7, 10)), (2, (7, 9))];
+        assert_eq!(unstored(), Some((vec![1], known.clone())));
+        assert!(!repairs.found_in(1, (7, 10)));
+        repairs.compared(repairs.addresses());
+        assert_eq!(unstored(), Some((vec![], known)));
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl Report {
         let shared = self.router.shared();
         // before the layout is held: it must not be asked for twice, as a change may wait between
         let move_goes_on = self.mover.wanted().is_some();
+        let check = self.mover.check_status();
         let layout = shared.layout();
         let settled = layout.settled();
         let is_up = |node: usize| {
@@ -94,7 +95,7 @@ impl Report {
             clients: shared.tally.read(),
             moving,
             move_goes_on,
-            check: self.mover.check_status(),
+            check,
             pair: shared.options.pair.as_ref().map(|pair| pair.status()),
         }
     }

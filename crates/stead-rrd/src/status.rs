@@ -334,6 +334,9 @@ pub struct CheckStatus {
     pub waits: Option<String>,
     /// The last whole pass.
     pub last: Option<Pass>,
+    /// The last pass that has ended, if it has not compared everything.
+    #[serde(default)]
+    pub incomplete: Option<Pass>,
     /// The check that somebody has asked for, while it runs.
     pub asked: Option<Progress>,
     /// How many files were compared since the router started.

@@ -1,12 +1,15 @@
 //! Finds out whether a backend's files can be reached, and in which directory they are.
 //!
 //! Nobody notices an agent that does not run until files are compared, repaired or moved, so the
-//! router looks beforehand. Another directory than before means that a disk was mounted, taken away
-//! or restored.
+//! router looks beforehand. Another directory than before means that a disk was mounted, taken
+//! away or restored, and that the copies on it may be older than what the log has. The repair
+//! queue keeps which directory it was, so this is noticed also if it happens while the router is
+//! down.
 
 use std::time::Duration;
 
 use super::server::Backend;
+use crate::dirs::Place;
 
 impl Backend {
     /// Asks the agent, or looks at the directory, for as long as `patience`. Says when it has gone
@@ -21,7 +24,9 @@ impl Backend {
             Err(_) => Err(format!("{files}: no answer for {} s", patience.as_secs())),
         };
         let name = self.name();
-        if reached.as_ref().is_ok_and(|place| self.files_in(*place)) {
+        let repairs = &self.shared.repairs;
+        let is_other = |place: &Place| repairs.found_in(self.id, *place);
+        if reached.as_ref().is_ok_and(is_other) {
             tracing::warn!(
                 backend = name,
                 "the files of {name} are in another directory or on another disk than before, \

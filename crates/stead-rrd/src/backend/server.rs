@@ -12,7 +12,7 @@ use super::standing::{Access, OwnJournal, Standing, BATCH_LINES};
 use super::turns::Turns;
 use super::work::Work;
 use crate::connection::Connection;
-use crate::files::{Files, Place};
+use crate::files::Files;
 use crate::health::Health;
 use crate::layout::BackendId;
 use crate::lock::lock;
@@ -123,18 +123,6 @@ impl Backend {
         let news = standing.files_error.is_some() != error.is_some();
         standing.files_error = error;
         news
-    }
-
-    /// Records which directory has the backend's files. Returns whether it was another one before:
-    /// a disk was mounted there, or taken away. Then its copies may be older than what the log has.
-    pub fn files_in(&self, place: Place) -> bool {
-        let mut standing = self.standing();
-        let before = standing.place.replace(place);
-        let is_other = before.is_some_and(|before| before != place);
-        if is_other {
-            self.shared.repairs.readdressed(self.id);
-        }
-        is_other
     }
 
     /// Returns the backend's counters.

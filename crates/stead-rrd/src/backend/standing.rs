@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use super::work::Work;
 use crate::connection::Address;
-use crate::files::{Files, Place};
+use crate::files::Files;
 use crate::health::Health;
 use crate::key::Key;
 use crate::settling::Settling;
@@ -73,8 +73,6 @@ pub(super) struct Standing {
     pub own_journal: OwnJournal,
     /// why its files cannot be reached, when somebody last looked
     pub files_error: Option<String>,
-    /// Which directory has the files, as it was last seen.
-    pub place: Option<Place>,
 }
 
 impl Standing {
@@ -102,7 +100,6 @@ impl Standing {
             stuck: 0,
             own_journal: OwnJournal::Unknown,
             files_error: None,
-            place: None,
         }
     }
 

@@ -29,5 +29,5 @@ pub use below::MOST_BYTES;
 pub use copy::{Copied, Files};
 pub use paging::{in_order, Page};
 pub use rate::Rate;
-pub use tree::{Listed, Place};
+pub use tree::Listed;
 pub use wire::HELLO;

@@ -13,7 +13,6 @@ use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags};
@@ -24,6 +23,7 @@ use super::below::{
     sum_of, Sum, DEPTH, MOST_BYTES, TEMPORARY,
 };
 use super::writing::Writing;
+use crate::dirs::{place_of, Place};
 use crate::image::Digest;
 
 /// How often the place for a new file is looked up again when somebody removes the empty directory
@@ -32,10 +32,6 @@ const TRIES: usize = 100;
 
 /// How many bytes of a file are read at once.
 const PART: usize = 1 << 20;
-
-/// What a directory is, whatever its name: the device, and its number there. It changes when a disk
-/// is mounted there or taken away, and when another directory gets its name.
-pub type Place = (u64, u64);
 
 /// The result of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,8 +167,7 @@ impl Tree {
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
-        let found = File::from(directory).metadata()?;
-        Ok((found.dev(), found.ino()))
+        Ok(place_of(&File::from(directory).metadata()?))
     }
 
     /// Returns the size and the checksum of a file, or `None` if it does not exist.

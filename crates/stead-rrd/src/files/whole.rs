@@ -7,8 +7,8 @@ use twox_hash::XxHash3_128;
 use super::below::{named, Sum};
 use super::copy::{blocking, checked, Files, Kind};
 use super::paging::Page;
-use super::tree::Place;
 use super::wire::CHUNK;
+use crate::dirs::Place;
 use crate::image::Digest;
 
 impl Files {

@@ -36,8 +36,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use super::below::{Sum, NAME_BYTES};
-use super::tree::Place;
 use crate::connection::Stream;
+use crate::dirs::Place;
 use crate::image::Digest;
 use crate::tls::ALERT;
 
@@ -207,8 +207,8 @@ pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
 }
 
 /// Encodes which directory it is for the wire.
-pub(crate) fn place_bytes((device, inode): Place) -> [u8; 16] {
-    (u128::from(inode) << 64 | u128::from(device)).to_le_bytes()
+pub(crate) fn place_bytes((device, number): Place) -> [u8; 16] {
+    (u128::from(number) << 64 | u128::from(device)).to_le_bytes()
 }
 
 /// Decodes which directory it is from the wire.

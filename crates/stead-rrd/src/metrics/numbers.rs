@@ -11,6 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::families::Families;
 use crate::health::Health;
+use crate::passes::Pass;
 use crate::role::Role;
 use crate::status::{BackendStatus, Status};
 use crate::tally::BOUNDS;
@@ -231,6 +232,13 @@ impl Numbers {
         families.plain_counter("check_compared_files", help, check.compared)?;
         let help = "Files whose copies were found to differ since the start";
         families.plain_counter("check_differing_files", help, check.differing)?;
+        let left = |of: fn(&Pass) -> u64| check.incomplete.as_ref().map_or(0, of);
+        #[rustfmt::skip]
+        let gauges = [
+            ("check_uncompared_files", "Files that the check which has ended last could not compare", left(|pass| pass.skipped)),
+            ("check_unlisted_backends", "Backends whose files that check could not list", left(|pass| pass.unlisted)),
+        ];
+        families.plain(gauges)?;
         let Some(last) = &check.last else {
             return Ok(());
         };
@@ -251,7 +259,6 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passes::Pass;
     use crate::sample::sample;
     use crate::status::Progress;
 
@@ -273,6 +280,11 @@ mod tests {
         status.check.last = Some(Pass {
             ended: 1_700_000_100,
             misplaced: 6,
+            ..Pass::default()
+        });
+        status.check.incomplete = Some(Pass {
+            skipped: 8,
+            unlisted: 1,
             ..Pass::default()
         });
         let text = encode(status).unwrap();
@@ -304,6 +316,8 @@ mod tests {
             "stead_rrd_check_differing_files_total 5",
             "stead_rrd_check_last_end_timestamp_seconds 1700000100",
             "stead_rrd_check_last_misplaced_files 6",
+            "stead_rrd_check_uncompared_files 8",
+            "stead_rrd_check_unlisted_backends 1",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

@@ -138,11 +138,12 @@ impl Mover {
                     }
                 });
             }
+            *lock(&self.checks.waits) = None;
             let waits = self.pass(&course).await.err();
             if waits.is_none() {
                 self.compared(&course, seen);
             }
-            *lock(&self.checks.waits) = waits;
+            *lock(&self.checks.waits) = waits.filter(|_| self.must_wait().is_none());
         }
     }
 

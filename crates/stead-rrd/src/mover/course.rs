@@ -26,7 +26,7 @@ pub(super) struct Checks {
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
     /// how many seconds after the beginning of a pass the next one begins; 0: never
     pub(super) every: AtomicU64,
-    /// why the check in the background waits
+    /// why the check in the background waits, unless it waits for other work of the router
     pub(super) waits: Mutex<Option<String>>,
     /// how many files were compared since the start
     pub(super) compared: AtomicU64,

@@ -46,11 +46,16 @@ impl Mover {
             .as_ref()
             .map(|tell| tell.sender.borrow().clone())
             .filter(|asked| !asked.ended);
+        let waits = passes.slow.as_ref().and_then(|_| {
+            let other = || lock(&self.checks.waits).clone();
+            self.must_wait().or_else(other)
+        });
         CheckStatus {
             every: self.checks.every.load(Relaxed),
             slow: passes.slow,
-            waits: lock(&self.checks.waits).clone(),
+            waits,
             last: passes.last,
+            incomplete: passes.incomplete,
             asked,
             compared: self.checks.compared.load(Relaxed),
             differing: self.checks.differing.load(Relaxed),
@@ -68,7 +73,9 @@ impl Mover {
             pass.files += 1;
             pass.differing += u64::from(differs);
             pass.misplaced += u64::from(compared.misplaced);
-            pass.skipped += u64::from(skipped);
+            if let Some(reason) = &compared.skipped {
+                pass.skip(|| format!("{file}: {reason}"));
+            }
             pass.strays += strays;
             pass.needed += needed.len() as u64;
             pass.bytes += compared.bytes;
@@ -152,8 +159,10 @@ impl Mover {
             "the copies of {files} files were compared: {differing} differed, {skipped} could not \
             be compared"
         );
+        let is_whole = skipped == 0 && unlisted == 0;
+        passes.incomplete = Some(pass.clone()).filter(|_| !is_whole);
         // one that has not seen everything does not spare the next one
-        if !asked || (skipped == 0 && pass.unlisted == 0) {
+        if !asked || is_whole {
             passes.last = Some(pass);
         }
         drop(passes);

@@ -71,7 +71,7 @@ impl Mover {
     fn tell_hidden(&self, course: &Course, walk: &Walk) {
         for (backend, count, example) in walk.hidden() {
             let reason = hidden_on(backend.name(), count, example);
-            self.change_pass(course, |pass| pass.unlisted += 1);
+            self.change_pass(course, |pass| pass.leave_out_backend(&reason));
             match &course.tell {
                 Some(tell) => tell.failed(0, reason),
                 None => tracing::warn!("{reason}, so they were not compared"),
@@ -102,6 +102,11 @@ impl Mover {
             Some(_) => Err("files are being moved; check them when they have moved".to_owned()),
             None => Ok(()),
         }
+    }
+
+    /// Returns why the check in the background has to wait now, for what else the router does.
+    pub(super) fn must_wait(&self) -> Option<String> {
+        self.files_rest().and_then(|()| self.may_disturb()).err()
     }
 
     /// Returns why the check in the background has to wait.
@@ -150,12 +155,10 @@ impl Mover {
             *tries = 0;
             for gap in gaps {
                 walk.leave_out(gap);
-                self.change_pass(course, |pass| pass.unlisted += 1);
                 course.is_unsure.store(true, Relaxed);
-                tell.failed(
-                    0,
-                    format!("{}; files that only it has are not seen", gap.reason),
-                );
+                let reason = format!("{}; files that only it has are not seen", gap.reason);
+                self.change_pass(course, |pass| pass.leave_out_backend(&reason));
+                tell.failed(0, reason);
             }
         }
         Ok(())

@@ -101,6 +101,61 @@ async fn a_check_that_somebody_has_asked_for_compares_what_has_another_address()
     assert!(uncompared(&router).is_empty());
 }
 
+/// What the check in the background waited for has ended: the status says so at once.
+#[tokio::test(start_paused = true)]
+async fn a_check_waits_for_a_move_no_longer_than_it_lasts() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let (router, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    mover.load_checks(Duration::from_secs(604_800)).unwrap();
+    let moving = working(&mover, None);
+    router.shared().repairs.readdressed(0);
+    router.store_repairs(&mover.state).unwrap();
+    let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
+    let waits = || mover.check_status().waits;
+    let looked = tokio::time::timeout(Duration::from_secs(10), async {
+        while waits().is_none() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+    assert_eq!(
+        waits().as_deref(),
+        Some("files are being moved or repaired")
+    );
+    moving.change(|progress| progress.ended = true);
+    assert_eq!(waits().as_deref(), Some("backend a is not up"));
+    checks.abort();
+}
+
+#[tokio::test]
+async fn a_check_that_has_not_compared_all_leaves_a_trace_until_one_has() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    std::fs::write(files.join("a.rrd"), b"RRD\x000003\0").unwrap();
+    let (_, mover) = mover_of(place.path(), &format!(", files = '{}'", files.display()));
+    mover.load_checks(Duration::ZERO).unwrap();
+    let checked = || async {
+        let mut check = mover.start_check(None, true).unwrap();
+        check.wait_for(|check| check.ended).await.unwrap();
+    };
+    checked().await;
+    // also by the next run of the router
+    mover.load_checks(Duration::ZERO).unwrap();
+    let left = mover.check_status().incomplete.unwrap();
+    assert_eq!((left.skipped, left.unlisted), (1, 0));
+    let reason = left.reason.unwrap_or_default();
+    assert!(
+        reason.starts_with("a.rrd: ") && reason.contains("not up"),
+        "{reason}"
+    );
+    std::fs::remove_file(files.join("a.rrd")).unwrap();
+    checked().await;
+    assert_eq!(mover.check_status().incomplete, None);
+}
+
 /// Notes what the standby is told.
 #[derive(Default)]
 struct Told(std::sync::Mutex<Vec<Change>>);
@@ -160,6 +215,42 @@ async fn an_address_that_has_changed_is_not_forgotten_when_the_router_starts_aga
     }
     let (router, _) = again();
     assert!(uncompared(&router).is_empty());
+}
+
+/// Starts a router that looks at the directory of the files, and ends it when that is on disk.
+/// Returns which backends have to be compared.
+async fn looked(place: &std::path::Path, files: &std::path::Path) -> Vec<u16> {
+    let (router, mover) = mover_of(place, &format!(", files = '{}'", files.display()));
+    router.load_repairs(&mover.state).unwrap();
+    let backend = router.backends.get(0);
+    backend.look_at_files(Duration::from_secs(60)).await;
+    router.store_repairs(&mover.state).unwrap();
+    uncompared(&router)
+}
+
+#[tokio::test]
+async fn another_directory_than_that_of_the_last_run_is_noticed_and_not_forgotten() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    for _ in 0..2 {
+        assert!(looked(place.path(), &files).await.is_empty());
+    }
+    std::fs::rename(&files, place.path().join("old")).unwrap();
+    std::fs::create_dir(&files).unwrap();
+    for _ in 0..2 {
+        assert_eq!(looked(place.path(), &files).await, [0]);
+    }
+    // what nobody can read counts as another directory
+    let repairs = place.path().join("repairs");
+    std::fs::write(&repairs, "a\tdirectory\t?\nb\tdirectory\t1:2\n").unwrap();
+    assert_eq!(looked(place.path(), &files).await, [0]);
+    // of a backend that is in no map, nothing is kept
+    let kept = std::fs::read_to_string(&repairs).unwrap();
+    assert!(
+        kept.starts_with("a\tdirectory\t") && !kept.contains("b\t"),
+        "{kept}"
+    );
 }
 
 /// Refuses this many changes, as if the standby were away, and takes all later ones.

@@ -318,6 +318,24 @@ impl Status {
             }
             None => {}
         }
+        if let Some(pass) = &check.incomplete {
+            let mut left = Vec::new();
+            if pass.skipped > 0 {
+                left.push(format!("{} not compared", many(pass.skipped, "file")));
+            }
+            if pass.unlisted > 0 {
+                left.push(format!("{} not listed", many(pass.unlisted, "backend")));
+            }
+            let reason = pass.reason.as_deref().map_or(String::new(), |reason| {
+                format!("; the first: {}", printable(reason))
+            });
+            let _ = writeln!(
+                page,
+                "{CHECK:<LABEL$}{} by the one that ended {} ago{reason}",
+                left.join(", "),
+                ago(self.now, pass.ended)
+            );
+        }
     }
 }
 

@@ -373,6 +373,27 @@ fn checks_are_shown_with_what_they_have_found() {
         last_line(&status),
         "check       the last one ended 60 seconds ago: 1,998 files compared, 3 differ, 2 not compared"
     );
+    let mut incomplete = Pass {
+        ended: status.now - 60,
+        files: 2000,
+        skipped: 2,
+        reason: Some("web1/cpu.rrd: b1 is not up".to_owned()),
+        ..Pass::default()
+    };
+    status.check.incomplete = Some(incomplete.clone());
+    assert_eq!(
+        last_line(&status),
+        "check       2 files not compared by the one that ended 60 seconds ago; the first: \
+         web1/cpu.rrd: b1 is not up"
+    );
+    (incomplete.skipped, incomplete.unlisted) = (0, 1);
+    incomplete.reason = Some("b1: no answer".to_owned());
+    status.check.incomplete = Some(incomplete);
+    assert_eq!(
+        last_line(&status),
+        "check       1 backend not listed by the one that ended 60 seconds ago; the first: b1: no \
+         answer"
+    );
     // what was found is in the repair queue, so it is no problem by itself
     assert!(first_line(&status).starts_with("all is well"));
     status

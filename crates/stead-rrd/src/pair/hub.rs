@@ -12,7 +12,7 @@ use super::again::start_again;
 use super::exchange::Serves;
 use super::frame::broken;
 use super::repeats::Repeats;
-use super::saved::Saved;
+use super::saved::{not_stored, Saved};
 use crate::clock::now;
 use crate::connection::Address;
 use crate::lock::lock;
@@ -404,7 +404,10 @@ impl Pair {
             next.alone = Some(self.published_by(&link));
         }
         let stored = next.store(self.state.dir());
-        stored.map_err(|error| error.to_string())?;
+        stored.map_err(|error| {
+            let why = not_stored(&error);
+            format!("this router does not go on alone, since it cannot record that: {why}")
+        })?;
         *saved = next;
         Ok(format!(
             "forced: this router goes on alone in {}; if the other one has been promoted, there \

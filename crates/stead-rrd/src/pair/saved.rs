@@ -122,3 +122,12 @@ impl Saved {
         }
     }
 }
+
+/// Returns why a promotion could not be stored, and what to do.
+pub(super) fn not_stored(error: &io::Error) -> String {
+    let todo = match error.kind() {
+        io::ErrorKind::StorageFull => "make room on that disk",
+        _ => "see to that disk",
+    };
+    format!("{error}; {todo}, and promote it again")
+}

@@ -11,7 +11,7 @@ use super::again::start_again;
 use super::exchange::Serves;
 use super::hub::LEASE;
 use super::repeats::Repeats;
-use super::saved::Saved;
+use super::saved::{not_stored, Saved};
 use crate::clock::now;
 use crate::connection::Address;
 use crate::control::Operable;
@@ -184,9 +184,7 @@ impl Standby {
         let mut next = saved.clone();
         next.promote(appended);
         if let Err(error) = next.store(self.state.dir()) {
-            // it is not known what the disk says, so only a new start can find out
-            tracing::error!(%error, "cannot record that this router is the primary: {error}");
-            std::process::exit(IO.into());
+            return Err(self.not_recorded(&saved, &error));
         }
         *saved = next;
         // another command may have failed meanwhile
@@ -198,6 +196,21 @@ impl Standby {
             }
             None => format!("promoted: this router is the primary in {term}"),
         })
+    }
+
+    /// Returns why this router stays a standby after the disk did not take that it is the primary.
+    /// If the disk does not say what it said before, only a new start can find out what counts.
+    fn not_recorded(&self, saved: &Saved, error: &io::Error) -> String {
+        tracing::error!(%error, "cannot record that this router is the primary: {error}");
+        match Saved::load(self.state.dir()) {
+            Ok(Some(found)) if found == *saved => {}
+            _ => std::process::exit(IO.into()),
+        }
+        lock(&self.primary).promoted = false;
+        format!(
+            "this standby does not become the primary, since it cannot record that: {}",
+            not_stored(error)
+        )
     }
 
     fn pair(&self) -> PairStatus {

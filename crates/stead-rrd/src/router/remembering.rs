@@ -4,12 +4,16 @@
 use std::io;
 
 use super::hub::Router;
+use crate::dirs::Place;
 use crate::repairs::Need;
 use crate::state::StateDir;
 
-/// The word of a backend whose copies were not compared since its address changed. That is about
-/// all of its files, so the name behind it is empty.
+/// The word of a backend whose copies were not compared since its address or its directory
+/// changed. That is about all of its files, so the name behind it is empty.
 const UNCOMPARED: &[u8] = b"uncompared";
+
+/// The word of a backend before the directory that its files are in, as `device:number`.
+const DIRECTORY: &[u8] = b"directory";
 
 impl Router {
     /// Takes up the repair queue of the last run.
@@ -25,6 +29,12 @@ impl Router {
             };
             if need == UNCOMPARED {
                 repairs.readdressed(backend.id());
+            } else if need == DIRECTORY {
+                match directory(&file) {
+                    Some(directory) => repairs.was_in(backend.id(), directory),
+                    // somebody has changed the file, so nobody knows which one it was
+                    None => repairs.readdressed(backend.id()),
+                }
             } else if let Some(need) = Need::named(&need) {
                 repairs.add(&file, backend.id(), need);
             }
@@ -45,11 +55,25 @@ impl Router {
         let name = |place| self.backends.get(place).name().as_bytes().to_vec();
         let uncompared = queue.uncompared.into_iter();
         let uncompared = uncompared.map(|place| (name(place), UNCOMPARED.to_vec(), Vec::new()));
+        // a backend that is in no map any more may come back with any disk
+        let all = self.shared().layout().all();
+        let mut directories = queue.directories;
+        directories.retain(|(place, _)| all.contains(place));
+        let directories = directories.into_iter().map(|(place, (device, number))| {
+            let directory = format!("{device}:{number}").into_bytes();
+            (name(place), DIRECTORY.to_vec(), directory)
+        });
         let entries = queue.entries.into_iter();
         let entries =
             entries.map(|(file, place, need)| (name(place), need.word().as_bytes().to_vec(), file));
-        state.store_repairs(uncompared.chain(entries))?;
+        state.store_repairs(directories.chain(uncompared).chain(entries))?;
         repairs.stored(queue.version);
         Ok(())
     }
+}
+
+/// Reads a directory as it is stored.
+fn directory(text: &[u8]) -> Option<Place> {
+    let (device, number) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    Some((device.parse().ok()?, number.parse().ok()?))
 }

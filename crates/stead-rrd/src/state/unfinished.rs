@@ -7,8 +7,8 @@ use super::change::Change;
 use super::directory::{StateDir, CHECKS, MOVING, REPAIRS};
 use crate::dirs::put;
 
-/// An entry of the repair queue: the backend's name, the word of the need, and the file's name. The
-/// name is empty if the entry is about all files of the backend.
+/// An entry of the repair queue: the backend's name, the word of the need, and the file's name. If
+/// the entry is about all files of the backend, there is no name, or their directory in its place.
 pub type Repair = (Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// A move that goes on by itself until it is done or stopped.
