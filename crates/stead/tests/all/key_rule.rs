@@ -178,6 +178,15 @@ fn another_rule_than_the_maps_is_refused() {
             && error.to_string().contains("hash keys in different ways"),
         "{error}"
     );
+    let other = SECRET.replace("0001", "1001");
+    assert!(Plan::between(&map(SECRET), &map(SECRET)).is_ok());
+    let error = Plan::between(&map(SECRET), &map(&other)).err().unwrap();
+    assert!(
+        error
+            .to_string()
+            .contains("under different secrets (docs/security.md"),
+        "{error}"
+    );
     // the map of a ring hashes the whole key, as the original program does
     let ring = Map::open_uncached(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map"),
