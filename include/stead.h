@@ -970,7 +970,8 @@ int32_t stead_pair_reads(const stead_pair *pair,
                          stead_error *error);
 
 // Finds the nodes to write a key to, or to delete it from, in this order. The write is done when
-// all of them have it. nodes, capacity, count: as in stead_pair_reads.
+// all of them have it, also those for which `nodes` had no room: while a carry is open, there are
+// up to twice as many as the copies of the key. nodes, capacity, count: as in stead_pair_reads.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_pair_writes(const stead_pair *pair,
                           const void *key,
