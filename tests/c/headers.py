@@ -322,7 +322,7 @@ int main(int count, char **words) {
 def page(part, scratch, libraries):
     """Runs every block of C of docs/c-api.md."""
     blocks = re.findall(
-        r"^```c\n(.*?)^```", read(ROOT, "docs", "c-api.md"), re.M | re.DOTALL
+        r"^```c\n(.*?)^```", read(ROOT, "docs", "c-api.md"), re.MULTILINE | re.DOTALL
     )
     place = new_directory(scratch, "page")
     source = write(PAGE % tuple(blocks), place, "page.c")
