@@ -239,7 +239,8 @@ fn of_domains(report: &Report, all: bool) -> Vec<String> {
     let mut worst: BTreeMap<usize, (&DomainReport, usize)> = BTreeMap::new();
     let cost = |domain: &DomainReport| {
         let points: u128 = domain.loss.points.parse().unwrap_or(0);
-        (domain.loss.copies, points)
+        let of = domain.loss.of.max(report.replicas as usize);
+        (std::cmp::Reverse(of - domain.loss.copies.min(of)), points)
     };
     for domain in &report.domains {
         let (found, domains) = worst.entry(domain.path.len()).or_insert((domain, 0));
@@ -274,12 +275,10 @@ fn keys(domain: &DomainReport) -> String {
 
 /// Says how many copies of a key go with a domain: `1 of 3 copies`, `every copy`.
 pub fn copies(domain: &DomainReport, replicas: u32) -> String {
+    let of = domain.loss.of.max(replicas as usize);
     match domain.loss.copies {
-        all if all >= replicas as usize && domain.loss.last_points != "0" => {
-            "every copy".to_owned()
-        }
-        1 => format!("1 of {replicas} copies"),
-        n => format!("{n} of {replicas} copies"),
+        all if all >= of && domain.loss.last_points != "0" => "every copy".to_owned(),
+        n => format!("{n} of {of} copies"),
     }
 }
 

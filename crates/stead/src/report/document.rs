@@ -696,6 +696,33 @@ mod tests {
     }
 
     #[test]
+    fn a_pin_with_more_copies_does_not_hide_what_a_loss_costs() {
+        let nodes: String = ["a1", "a2", "b1", "b2", "c1", "c2"]
+            .map(|name| {
+                format!(
+                    "[[node]]\nname = '{name}'\nlabels = {{ z = '{}' }}\n",
+                    &name[..1]
+                )
+            })
+            .concat();
+        let pin = |nodes: &str| format!("[[pin]]\nkey = 'k'\nnodes = [{nodes}]\n");
+        let losses = |pins: &str| {
+            let text = format!("name = 'm'\nreplicas = 2\nspread = ['z']\n{nodes}{pins}");
+            let map = build(&Fleet::parse(&text, "f").unwrap(), None).unwrap();
+            let report = Report::of(None, &map, false).unwrap();
+            let domains = report.domains.iter();
+            domains
+                .map(|d| (d.loss.copies, d.loss.of))
+                .collect::<Vec<_>>()
+        };
+        // the pin keeps a copy, as all others do, and is a small part of the keys
+        assert_eq!(losses(&pin("'c1', 'b1', 'b2'")), [(1, 2); 3]);
+        // what keeps no copy is the worst
+        let all = losses(&pin("'b1', 'b2'").replace("nodes", "short = true\nnodes"));
+        assert_eq!(all[1], (2, 2), "{all:?}");
+    }
+
+    #[test]
     fn the_moves_of_dead_nodes_come_from_those_that_have_the_copies() {
         let old = build(&zoned(2, &THREE), None).unwrap();
         let after = zoned(2, &THREE[1..]);

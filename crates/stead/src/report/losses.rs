@@ -1,5 +1,6 @@
 //! Fault domains: which are new, which are gone, and what losing one costs.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
@@ -20,13 +21,16 @@ pub struct DomainName<'a> {
     pub nodes: usize,
 }
 
-/// What it costs to lose a domain: how many copies of one point at most, and of how many points.
-/// Counted over the final slices, pins included.
+/// What it costs to lose a domain, for the points of which the fewest copies are left: how many
+/// copies of how many. Counted over the final slices, pins included. A pin with fewer copies than
+/// other keys counts in `last_points` only, since somebody has asked for that.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Loss {
-    /// The largest number of copies of one point that the domain holds.
+    /// The number of copies of one such point that the domain holds.
     pub copies: usize,
-    /// The points of which it holds that many copies.
+    /// The number of copies that such a point has: of a pin, it may be more than of other keys.
+    pub of: usize,
+    /// The number of these points.
     pub points: String,
     /// The points of which it holds every copy: losing the domain loses them.
     pub last_points: String,
@@ -51,10 +55,11 @@ pub(super) fn homes(map: &Map, verdict: &Verdict) -> Vec<usize> {
     map.nodes().map(home).collect()
 }
 
-/// What one domain holds of the points, by the number of copies.
+/// What one domain holds of the points.
 #[derive(Clone, Default)]
 struct Held {
-    points_of: BTreeMap<usize, u128>,
+    /// by the number of copies that the points have, and how many of these are here
+    points_of: BTreeMap<(usize, usize), u128>,
     last_points: u128,
 }
 
@@ -98,18 +103,24 @@ fn of_slices(
         for same in around.chunk_by(|a, b| a == b) {
             let copies = same.len();
             if let Some(held) = same.first().and_then(|number| held.get_mut(*number)) {
-                *held.points_of.entry(copies).or_default() += points;
+                *held.points_of.entry((nodes.len(), copies)).or_default() += points;
                 held.last_points += if copies == nodes.len() { points } else { 0 };
             }
         }
     }
     let loss = |held: Held| {
-        let (copies, points) = held
+        let usual = held.points_of.keys().map(|(of, _)| *of).max();
+        let usual = usual.unwrap_or(0).min(map.replicas() as usize);
+        let full = held
             .points_of
-            .last_key_value()
-            .map_or((0, 0), |(c, p)| (*c, *p));
+            .into_iter()
+            .filter(|((of, _), _)| *of >= usual);
+        let left = |(of, copies): &(usize, usize)| of - copies;
+        let worst = full.min_by_key(|(copies, points)| (left(copies), Reverse(*points)));
+        let ((of, copies), points) = worst.unwrap_or_default();
         Loss {
             copies,
+            of,
             points: points.to_string(),
             last_points: held.last_points.to_string(),
         }
