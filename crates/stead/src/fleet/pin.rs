@@ -96,6 +96,11 @@ impl Fleet {
                     (Pinned::Key(_), KeyRule::First(_)) => {
                         format!(" (of a key only the {key_rule} are hashed)")
                     }
+                    (Pinned::Key(_), KeyRule::Whole) if cells != Cells::FINEST => format!(
+                        " (all keys in one of the {} cells of the map have one {word}: name one \
+                         of them)",
+                        cells.count()
+                    ),
                     _ => String::new(),
                 };
                 return Err(wrong(pin, overlap(word, line, &why)));
@@ -114,6 +119,7 @@ pub(super) fn overlap(word: &str, line: usize, why: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::Affixes;
 
     fn read(pins: &str) -> Result<Fleet> {
         Fleet::parse(
@@ -184,6 +190,22 @@ mod tests {
             error.to_string(),
             "f:3: the range covers none of the 10 cells; widen it, or pin a key"
         );
+    }
+
+    #[test]
+    fn two_keys_in_one_wide_cell_are_told_as_such() {
+        let fleet = fleet(&(key("13") + &key("25") + &key("26")));
+        let lay = |count| {
+            let cells = Cells::from_stored(count);
+            let hash = Hash::from_stored(24 | 256, [0; 16], Affixes::default()).unwrap();
+            fleet.lay_pins(&hash, KeyRule::Whole, cells)
+        };
+        assert_eq!(
+            lay(12).unwrap_err().to_string(),
+            "f:6: pin covers points of the pin in line 3 (all keys in one of the 12 cells of the map \
+             have one pin: name one of them); pins must not overlap"
+        );
+        assert!(lay(11).is_ok());
     }
 
     #[test]
