@@ -25,6 +25,46 @@ def installed(host):
     return [int(n) for n in re.findall(r"installed epoch (\d+)", host.said())]
 
 
+def test_the_only_copy_is_not_removed_after_states_that_were_passed_by_hand(
+    programs, place
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "old").returncode == 0
+        # somebody who does not see the journal takes the steps, and nobody copies
+        away = carry.file.with_name("away.carry")
+        carry.anna.map.with_name("members.map.carry").rename(away)
+        step(carry, "next", "next", "next")
+        top = f"journal = '{away}'"
+        carry.write_file(top=top)
+        before = carry.copies()
+        lacking = [key for key in KEYS if carry.home(key) not in before[key]]
+        assert len(lacking) > 10
+        for _ in range(2):
+            done = carry.run()
+            assert (done.returncode, carry.state()) == (69, "new"), done
+            assert (
+                "this journal does not know that they were ever copied" in done.stderr
+            )
+            assert carry.copies() == before
+        # they are copied now, but for one that an application has deleted meanwhile
+        deleted, *others = lacking
+        carry.ledger.values[deleted] = None
+        for key in others:
+            [old] = before[key]
+            path = carry.path(carry.home(key), key)
+            path.parent.mkdir(exist_ok=True)
+            shutil.copy2(carry.path(old, key), path)
+        done = carry.run()
+        assert done.returncode == 69 and f"{deleted} of node" in done.stderr, done
+        carry.write_file(top=top, limits="deleted = 1")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        carry.judge()
+
+
 def test_hosts_see_each_state_of_a_carry_that_was_stepped_by_hand(site):
     carry = Carry(site, KEYS)
     hosts = [site.host(f"web{n}") for n in (1, 2)]

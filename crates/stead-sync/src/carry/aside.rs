@@ -10,6 +10,7 @@ use super::refusals::{
     lacking, lacking_at_the_end, lacking_since, replaced_meanwhile, too_many_differ, too_many_newer,
 };
 use super::replaced::replaced;
+use super::settings::DELETED;
 use super::tally::told_place;
 use crate::exit::Result;
 
@@ -89,8 +90,13 @@ impl Pass<'_> {
                     .collect::<Vec<_>>();
                 Err(lacking_since(&names.join(", "), node, item))
             }
-            Task::Remove { .. } if count > self.limits.deleted => {
-                Err(lacking_at_the_end(count, node, item))
+            Task::Remove { reverse } => {
+                let is_compared = reverse || journal.has_compared();
+                let usual = if is_compared { DELETED } else { 0 };
+                match count > self.limits.deleted.unwrap_or(usual) {
+                    true => Err(lacking_at_the_end(count, node, item, is_compared)),
+                    false => Ok(()),
+                }
             }
             _ => Ok(()),
         }

@@ -279,6 +279,13 @@ impl Journal {
         self.lock().story.passed.contains(&passed)
     }
 
+    /// Returns whether this carry has compared what it brings to the new places, at least once.
+    /// It has not where the states were passed by hand, or by another carrier.
+    pub fn has_compared(&self) -> bool {
+        let passed = &self.lock().story.passed;
+        passed.iter().any(|(pass, _)| COMPARING.contains(&&**pass))
+    }
+
     /// Notes what is about to be copied; durable when it returns. Returns its number.
     pub fn take_off(&self, node: &str, items: &[&Item]) -> Result<u64> {
         let mut inner = self.lock();

@@ -73,14 +73,25 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// The new place lacks `count` items of a node, whose old copies would be removed now.
-pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item) -> Failure {
+/// The new place lacks `count` items of a node, whose old copies would be removed now. `is_compared`
+/// tells whether this carry has seen the items there before.
+pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: bool) -> Failure {
+    let why = match is_compared {
+        true => {
+            "look whether the new node has lost data; if applications have deleted that many, raise \
+             limits.deleted and run the carry again"
+        }
+        false => {
+            "this journal does not know that they were ever copied, as when states were passed by \
+             hand: copy what is right to the new places; if applications have deleted the others, \
+             write so many as limits.deleted into the file of the carry; then run it again"
+        }
+    };
     Failure::new(
         REFUSED,
         format_args!(
             "the new place lacks {count} items of node {}, such as {}: these old copies were not \
-             removed; look whether the new node has lost data; if applications have deleted that \
-             many, raise limits.deleted and run the carry again",
+             removed; {why}",
             node.name,
             item.told()
         ),

@@ -75,14 +75,18 @@ pub struct Limits {
     /// How many items that only the new place has are removed there by a pass that verifies.
     pub only_new: u64,
     /// How many old copies of a node are removed in the state `new` although the new place lacks
-    /// the item: applications have deleted it there.
-    pub deleted: u64,
+    /// the item: applications have deleted it there. By default [`DELETED`], and none where the
+    /// journal does not know that everything was compared.
+    pub deleted: Option<u64>,
     /// How many nodes may have no items although they have so many keys that this is no chance.
     pub empty: u64,
     /// The percentage of the counted items that may be at nodes where no map places them, and the
     /// percentage of the paths that may not fit the pattern.
     pub overlooked: u64,
 }
+
+/// The usual limit of what applications have deleted at the new places.
+pub const DELETED: u64 = 1000;
 
 impl Default for Limits {
     fn default() -> Limits {
@@ -96,7 +100,7 @@ impl Default for Limits {
             absent: 0,
             different: None,
             only_new: 0,
-            deleted: 1000,
+            deleted: None,
             empty: 0,
             overlooked: 10,
         }
@@ -144,7 +148,10 @@ impl Settings {
                 (limits.different.unwrap_or_default(), 0, u64::MAX),
             ),
             ("only_new", (limits.only_new, 0, u64::MAX)),
-            ("deleted", (limits.deleted, 0, 1_000_000)),
+            (
+                "deleted",
+                (limits.deleted.unwrap_or_default(), 0, 1_000_000),
+            ),
             ("empty", (limits.empty, 0, 65_536)),
             ("overlooked", (limits.overlooked, 0, 100)),
         ]);

@@ -35,6 +35,9 @@ pub struct Hosts {
     pub names: BTreeSet<String>,
 }
 
+/// The passes that compare all items at their places.
+pub const COMPARING: [&str; 3] = ["verify", "check", "look"];
+
 /// What a journal knows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Story {
@@ -121,7 +124,7 @@ impl Story {
             }
             "passed" => {
                 let pass = text(0)?;
-                if ["verify", "check", "look"].contains(&&*pass) {
+                if COMPARING.contains(&&*pass) {
                     self.doubted.clear();
                 }
                 self.passed.insert((pass, number(1)?));
