@@ -40,6 +40,7 @@ use super::about::{begins_again, About};
 use super::kind::{Holding, Item, Moment, OF_PROCESS};
 use super::story::{
     about_line, doubt_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side, Story,
+    COMPARING,
 };
 use super::word::escaped;
 use crate::exit::{Failure, Result, CONFLICT, DATA, USAGE};
