@@ -76,6 +76,10 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
 /// The new place lacks `count` items of a node, whose old copies would be removed now. `is_compared`
 /// tells whether this carry has seen the items there before.
 pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: bool) -> Failure {
+    let items = match count {
+        1 => "1 item".to_owned(),
+        count => format!("{count} items"),
+    };
     let why = match is_compared {
         true => {
             "look whether the new node has lost data; if applications have deleted that many, raise \
@@ -90,8 +94,8 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: boo
     Failure::new(
         REFUSED,
         format_args!(
-            "the new place lacks {count} items of node {}, such as {}: these old copies were not \
-             removed; {why}",
+            "the new place lacks {} of node {}, such as {}: these old copies were not removed; {why}",
+            items,
             node.name,
             item.told()
         ),
