@@ -505,6 +505,8 @@ fn what_production_does_is_compared_and_its_ring_found() {
     let said = String::from_utf8(ran.out).unwrap();
     assert!(
         said.contains("\nno rule that stead knows has put the keys there: the nearest, ")
+            && said
+                .contains("\ndocs/adopt.md has the usual causes, and docs/rings.md the ways for a")
             && !said.contains("ring of these nodes")
             && !said.contains("multiple"),
         "{said}"

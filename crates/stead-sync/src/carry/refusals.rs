@@ -88,7 +88,7 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: boo
         false => {
             "this journal does not know that they were ever copied, as when states were passed by \
              hand: copy what is right to the new places; if applications have deleted the others, \
-             write so many as limits.deleted into the file of the carry; then run it again"
+             set limits.deleted to their number; then run the carry again"
         }
     };
     Failure::new(
