@@ -56,6 +56,7 @@ struct Node<'a> {
 struct Key<'a> {
     key: Option<KeyJson<'a>>,
     accesses: u64,
+    own: u64,
 }
 
 /// Writes a number without a fraction as an integer.
@@ -96,6 +97,7 @@ impl<'a> Loaded<'a> {
                 .map(|hot| Key {
                     key: hot.key.map(KeyJson::of),
                     accesses: hot.accesses,
+                    own: hot.own,
                 })
                 .collect(),
             proposal,
@@ -216,14 +218,23 @@ impl<'a> Loaded<'a> {
     fn keys(&self, out: &mut Out) -> Result {
         out.line("")?;
         let map = self.tally.map();
-        let hottest = match proposed::things(self.tally.map()) {
-            "cell" => "hottest cells, by a key",
-            _ => "hottest keys",
+        let are_cells = proposed::things(self.tally.map()) == "cell";
+        let mut table = match are_cells {
+            true => {
+                let heads = [
+                    "hottest cells, by a key",
+                    "accesses",
+                    "the key's",
+                    "part",
+                    "nodes",
+                ];
+                Table::new(&heads, &[1, 2, 3])
+            }
+            false => Table::new(&["hottest keys", "accesses", "part", "nodes"], &[1, 2]),
         };
-        let mut table = Table::new(&[hottest, "accesses", "part", "nodes"], &[1, 2]);
         let hottest = self.tally.hottest(HOTTEST);
         for hot in &hottest {
-            table.row([
+            let mut row = vec![
                 hot.key.map_or(format!("point {}", hot.point), short),
                 match hot.missed {
                     0 => grouped(hot.accesses),
@@ -235,7 +246,11 @@ impl<'a> Loaded<'a> {
                 },
                 part(hot.accesses as f64, self.tally.accesses()),
                 joined(map, map.policy_of(hot.point)),
-            ]);
+            ];
+            if are_cells {
+                row.insert(2, grouped(hot.own));
+            }
+            table.row(row);
         }
         table.write(out)?;
         match self.tally.error() {

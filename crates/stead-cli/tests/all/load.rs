@@ -215,7 +215,11 @@ fn keys_that_share_a_bucket_are_counted_and_moved_as_one() {
     let said = place.good(&["load", "m.map", "log", "--within", "15%", "-o", "new.toml"]);
     assert!(said.contains(" accesses of 60 of 60 cells; "), "{said}");
     assert!(said.contains("hottest cells, by a key "), "{said}");
+    // it comes last, and has most of the accesses of its cell
+    let hot = said.lines().find(|line| line.starts_with("\"hot\" "));
+    assert!(hot.is_some_and(|line| line.contains("  8")), "{said}");
     let pins = std::fs::read_to_string(place.file("new.toml")).unwrap();
+    assert!(pins.contains("key = \"hot\""), "{pins}");
     let pins = pins.matches("[[pin]]").count();
     let cells = format!("{pins} cells, {:.2} %", pins as f64 * 100.0 / 60.0);
     assert!(pins > 1 && said.contains(&cells), "{cells}\n{said}");

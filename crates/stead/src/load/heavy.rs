@@ -8,6 +8,10 @@
 //! came; a key that was there from the beginning has lost nothing, and its count is exact.
 //!
 //! Keys are told apart by their points, because keys of one point live together whatever happens.
+//! Of the keys of a point, the one is kept that has most of its accesses, by a vote of the accesses
+//! (Boyer and Moore, 1981): each access of another key takes one off its lead, and who comes when
+//! nothing is left of that takes its place. A key with more than half of the accesses is always
+//! found.
 
 use hashbrown::hash_table::Entry;
 use hashbrown::HashTable;
@@ -28,8 +32,25 @@ struct Counter {
     halves: [u64; 2],
     /// the most that the point can have had before
     missed: u64,
-    /// the place of the key's bytes in `keys`, if they are kept
-    key: Option<(usize, u8)>,
+    key: Place,
+    /// how many accesses of this key are left when each of the others has taken one off
+    lead: u64,
+}
+
+/// Where the bytes of a key are.
+#[derive(Clone, Copy)]
+struct Place {
+    start: usize,
+    /// `None` for a key that is too long to be kept
+    length: Option<u8>,
+    /// how many bytes there are for it
+    room: u8,
+}
+
+impl Place {
+    fn of<'k>(&self, keys: &'k [u8]) -> Option<&'k [u8]> {
+        keys.get(self.start..self.start + usize::from(self.length?))
+    }
 }
 
 impl Counter {
@@ -40,6 +61,8 @@ impl Counter {
 
 /// The counters.
 pub(super) struct Heavy {
+    /// whether a point may have several keys
+    several: bool,
     counters: HashTable<Counter>,
     keys: Vec<u8>,
     /// all that was taken off a counter that has been there from the beginning
@@ -53,13 +76,17 @@ pub(super) struct Counted<'a> {
     pub key: Option<&'a [u8]>,
     /// the accesses that were counted in each half of the log
     pub halves: [u64; 2],
+    /// how many of these are certainly of the key
+    pub own: u64,
     /// the most that it can have had besides
     pub missed: u64,
 }
 
 impl Heavy {
-    pub(super) fn new() -> Heavy {
+    /// `several` says whether a point may have several keys.
+    pub(super) fn new(several: bool) -> Heavy {
         Heavy {
+            several,
             counters: HashTable::new(),
             keys: Vec::new(),
             taken: 0,
@@ -75,21 +102,32 @@ impl Heavy {
             .entry(hash, is_same, |counter| mixed(counter.point.0));
         match counter {
             Entry::Occupied(mut counter) => {
-                let [first, second] = &mut counter.get_mut().halves;
+                let counter = counter.get_mut();
+                let [first, second] = &mut counter.halves;
                 *first += halves[0];
                 *second += halves[1];
+                let count = halves[0] + halves[1];
+                // keys that are not kept are taken for one
+                let is_it = || match counter.key.of(&self.keys) {
+                    Some(kept) => kept == key,
+                    None => key.len() > KEY_MAX,
+                };
+                if !self.several || is_it() {
+                    counter.lead += count;
+                } else if counter.lead >= count {
+                    counter.lead -= count;
+                } else {
+                    counter.lead = count - counter.lead;
+                    counter.key = keep(&mut self.keys, key, Some(counter.key));
+                }
             }
             Entry::Vacant(place) => {
-                let start = self.keys.len();
-                let key = (key.len() <= KEY_MAX).then(|| {
-                    self.keys.extend_from_slice(key);
-                    (start, key.len() as u8)
-                });
                 place.insert(Counter {
                     point,
                     halves,
                     missed: self.taken,
-                    key,
+                    key: keep(&mut self.keys, key, None),
+                    lead: halves[0] + halves[1],
                 });
                 if self.counters.len() >= 2 * COUNTERS {
                     self.purge();
@@ -110,11 +148,10 @@ impl Heavy {
         self.counters.retain(|counter| left(counter) > median);
         let mut keys = Vec::new();
         for counter in self.counters.iter_mut() {
-            if let Some((start, length)) = &mut counter.key {
-                let bytes = self.keys.get(*start..*start + usize::from(*length));
-                *start = keys.len();
-                keys.extend_from_slice(bytes.unwrap_or_default());
-            }
+            let bytes = counter.key.of(&self.keys).unwrap_or_default();
+            counter.key.start = keys.len();
+            counter.key.room = counter.key.length.unwrap_or(0);
+            keys.extend_from_slice(bytes);
         }
         self.keys = keys;
     }
@@ -143,14 +180,37 @@ impl Heavy {
         all.sort_unstable_by(order);
         let counted = |counter: &Counter| Counted {
             point: counter.point,
-            key: counter
-                .key
-                .and_then(|(start, length)| self.keys.get(start..start + usize::from(length))),
+            key: counter.key.of(&self.keys),
             halves: counter.halves,
+            own: counter.lead,
             missed: counter.missed,
         };
         all.into_iter().map(counted).collect()
     }
+}
+
+/// Writes a key to `keys`, at `old` if there is room for it, and returns where it is. One that comes
+/// in place of a shorter one gets room for any other, so `keys` does not grow with the log.
+fn keep(keys: &mut Vec<u8>, key: &[u8], old: Option<Place>) -> Place {
+    let length = u8::try_from(key.len()).ok();
+    let needed = length.unwrap_or(0);
+    let place = match old {
+        Some(place) if place.room >= needed => Place { length, ..place },
+        _ => Place {
+            start: keys.len(),
+            length,
+            room: old.map_or(needed, |_| u8::MAX),
+        },
+    };
+    let end = place.start + usize::from(place.room);
+    if keys.len() < end {
+        keys.resize(end, 0);
+    }
+    let to = keys.get_mut(place.start..place.start + usize::from(needed));
+    if let (Some(to), Some(_)) = (to, length) {
+        to.copy_from_slice(key);
+    }
+    place
 }
 
 #[cfg(test)]
@@ -161,7 +221,7 @@ mod tests {
     fn counts_are_lower_bounds_and_miss_no_more_than_they_say() {
         // 600,000 points of which each is seen once, and among them ten hot ones, two of which come
         // late; so counters are purged many times
-        let mut heavy = Heavy::new();
+        let mut heavy = Heavy::new(false);
         let mut add = |point: u64| {
             let key = point.to_string();
             heavy.add(Point(point), mixed(point), key.as_bytes(), [1, 0]);
@@ -189,5 +249,40 @@ mod tests {
         let points: Vec<u64> = hottest.iter().map(|counted| counted.point.0).collect();
         assert_eq!(points, (0..10).collect::<Vec<_>>());
         assert!(heavy.len() < 2 * COUNTERS);
+    }
+
+    #[test]
+    fn the_key_of_a_point_is_the_one_with_most_accesses() {
+        let mut heavy = Heavy::new(true);
+        let mut size = 0;
+        for i in 0..20_000u64 {
+            // the first one to come is not the one that is hot, and others are longer and shorter
+            let other = "x".repeat(i as usize % 300);
+            heavy.add(Point(5), mixed(5), other.as_bytes(), [1, 0]);
+            if i % 3 > 0 || i > 15_000 {
+                heavy.add(Point(5), mixed(5), b"hot", [1, 1]);
+            }
+            if i == 1000 {
+                size = heavy.keys.len();
+            }
+        }
+        let [found] = heavy.hottest(1)[..] else {
+            panic!("one point")
+        };
+        let hot = (0..20_000u64).filter(|i| i % 3 > 0 || *i > 15_000).count() as u64 * 2;
+        assert_eq!(found.key, Some(&b"hot"[..]));
+        assert_eq!(found.halves.iter().sum::<u64>(), hot + 20_000);
+        assert!(
+            found.own <= hot && found.own >= hot - 20_000,
+            "{}",
+            found.own
+        );
+        assert_eq!(heavy.keys.len(), size);
+        // where nobody has half of them, some key is told, and how little is sure of it
+        for i in 0..10u64 {
+            heavy.add(Point(6), mixed(6), i.to_string().as_bytes(), [1, 0]);
+        }
+        let all = heavy.hottest(2);
+        assert!(all[1].own <= 1 && all[1].halves == [10, 0]);
     }
 }

@@ -12,6 +12,7 @@ use super::distinct::Distinct;
 use super::heavy::Heavy;
 use super::mixed::mixed;
 use super::pieces::{Piece, Pieces};
+use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::kernel::{Keys, BLOCK};
 use crate::map::Map;
@@ -35,10 +36,12 @@ pub struct Hot<'a> {
     /// The point of the key.
     pub point: Point,
     /// The part of the key that is hashed; `None` if it is longer than 255 bytes. If several keys
-    /// have this point, it is the first one that came.
+    /// have this point, it is the one with more than half of the accesses, or any if there is none.
     pub key: Option<&'a [u8]>,
-    /// The accesses that were counted: the key has no fewer.
+    /// The accesses of the point that were counted: it has no fewer.
     pub accesses: u64,
+    /// How many of these are certainly of this key: all where no other key has this point.
+    pub own: u64,
     /// The most accesses that it can have had besides: 0 for a key that came early.
     pub missed: u64,
 }
@@ -53,7 +56,7 @@ impl<'a> Tally<'a> {
             pieces,
             lines: 0,
             accesses: 0,
-            heavy: Heavy::new(),
+            heavy: Heavy::new(map.cells() != Cells::FINEST),
             distinct: Distinct::new(),
         }
     }
@@ -142,6 +145,7 @@ impl<'a> Tally<'a> {
                     point: counted.point,
                     key: counted.key,
                     accesses,
+                    own: counted.own,
                     missed: counted.missed.min(self.accesses - accesses),
                 }
             })
