@@ -227,6 +227,10 @@ class Carry:
         found = reference.read_map(self.anna.bytes()).carry
         return found and found.state
 
+    def all_see(self, state):
+        """Whether the applications have seen this state of the carry."""
+        return all(app.pair and app.pair[2] == state for app in self.apps)
+
     def homes(self, key):
         """The nodes where the operator's map places a key."""
         now = reference.read_map(self.anna.bytes())
