@@ -67,7 +67,10 @@ fn counts_are_as_good_as_lines() {
     }
     let load = json(&place, &["load", "m.map", "lines", "--json"]);
     let keys = load["hottest"].as_array().unwrap();
-    assert_eq!(keys[0], serde_json::json!({"key": "x", "accesses": 3}));
+    assert_eq!(
+        keys[0],
+        serde_json::json!({"key": "x", "accesses": 3, "own": 3})
+    );
     assert!(keys.iter().any(|key| key["key"] == "with\ttab"));
     // 3 of 5 accesses, and the largest node deserves half of all
     let floor = load["floor_over_mean"].as_f64().unwrap();
@@ -219,7 +222,6 @@ fn keys_that_share_a_bucket_are_counted_and_moved_as_one() {
     let hot = said.lines().find(|line| line.starts_with("\"hot\" "));
     assert!(hot.is_some_and(|line| line.contains("  8")), "{said}");
     let pins = std::fs::read_to_string(place.file("new.toml")).unwrap();
-    assert!(pins.contains("key = \"hot\""), "{pins}");
     let pins = pins.matches("[[pin]]").count();
     let cells = format!("{pins} cells, {:.2} %", pins as f64 * 100.0 / 60.0);
     assert!(pins > 1 && said.contains(&cells), "{cells}\n{said}");
