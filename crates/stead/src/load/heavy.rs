@@ -189,8 +189,8 @@ impl Heavy {
     }
 }
 
-/// Writes a key to `keys`, at `old` if there is room for it, and returns where it is. One that comes
-/// in place of a shorter one gets room for any other, so `keys` does not grow with the log.
+/// Writes a key to `keys`, at `old` if there is room for it, and returns where it is. One that
+/// comes in place of a shorter one gets room for any other, so `keys` does not grow with the log.
 fn keep(keys: &mut Vec<u8>, key: &[u8], old: Option<Place>) -> Place {
     let length = u8::try_from(key.len()).ok();
     let needed = length.unwrap_or(0);
