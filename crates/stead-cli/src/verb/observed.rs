@@ -335,7 +335,7 @@ impl Observed {
     }
 }
 
-/// Writes a sentence in lines of the usual width.
+/// Writes a sentence, broken into lines of at most 80 columns.
 fn write_wrapped(told: &str, out: &mut Out) -> Result {
     wrapped(told, "", "")
         .iter()

@@ -26,8 +26,8 @@ const REST: Duration = Duration::from_millis(10);
 /// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long a connection waits at its beginning for the answer of the backend's agent. An agent may
-/// also be started later.
+/// How long a new connection waits for the backend's agent to answer. Then it goes on without the
+/// answer, since the agent may also be started later.
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Backend {

@@ -67,6 +67,16 @@ async fn a_stop_is_for_the_work_that_is_running() {
     assert_eq!(*lock(&mover.intended), None);
 }
 
+/// Waits until the check in the background says why it waits. It looks for addresses once a second.
+async fn until_it_waits(mover: &Mover) {
+    let looked = tokio::time::timeout(Duration::from_secs(10), async {
+        while mover.check_status().waits.is_none() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+}
+
 /// A router that goes on with a move to a map with another address knows of it before the checks
 /// begin.
 #[tokio::test(start_paused = true)]
@@ -76,13 +86,8 @@ async fn an_address_that_has_changed_before_the_checks_begin_is_not_missed() {
     mover.load_checks(Duration::from_secs(604_800)).unwrap();
     router.shared().repairs.readdressed(0);
     let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
-    // the address is looked for once a second, and the first check waits for a minute
-    let looked = tokio::time::timeout(Duration::from_secs(10), async {
-        while mover.check_status().waits.is_none() {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    });
-    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+    // the first check waits for a minute
+    until_it_waits(&mover).await;
     // this backend has no agent, so nothing was compared
     assert_eq!(uncompared(&router), [0]);
     checks.abort();
@@ -114,12 +119,7 @@ async fn a_check_waits_for_a_move_no_longer_than_it_lasts() {
     router.store_repairs(&mover.state).unwrap();
     let checks = tokio::spawn(Arc::clone(&mover).keep_checked(1 << 20));
     let waits = || mover.check_status().waits;
-    let looked = tokio::time::timeout(Duration::from_secs(10), async {
-        while waits().is_none() {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    });
-    assert!(looked.await.is_ok(), "{:?}", mover.check_status());
+    until_it_waits(&mover).await;
     assert_eq!(
         waits().as_deref(),
         Some("files are being moved or repaired")

@@ -198,8 +198,8 @@ impl Standby {
         })
     }
 
-    /// Returns why this router stays a standby after the disk did not take that it is the primary.
-    /// If the disk does not say what it said before, only a new start can find out what counts.
+    /// Returns why this router stays a standby: its disk did not record the promotion. If the
+    /// record has changed nevertheless, the router ends, and its next start reads what counts.
     fn not_recorded(&self, saved: &Saved, error: &io::Error) -> String {
         tracing::error!(%error, "cannot record that this router is the primary: {error}");
         match Saved::load(self.state.dir()) {

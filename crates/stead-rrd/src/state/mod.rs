@@ -8,7 +8,7 @@
 //! DIR/moving        the move that goes on by itself: the epoch of its target, and its rate or -
 //! DIR/repairs       the repair queue: backend, need and name of each copy, one a line; each
 //!                   backend that was not compared since its address or its directory changed;
-//!                   and which directory had the files of each when it was last seen
+//!                   and the directory in which each backend's files were last seen
 //! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
 //! DIR/pair          which of two routers this one is, and in which term

@@ -74,7 +74,7 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
 }
 
 /// The new place lacks `count` items of a node, whose old copies would be removed now.
-/// `is_compared` tells whether this carry has seen the items there before.
+/// `is_compared` says whether this carry has compared all items at both places before.
 pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: bool) -> Failure {
     let items = match count {
         1 => "1 item".to_owned(),

@@ -355,7 +355,7 @@ impl Show {
                     false => "?".to_owned(),
                 };
                 line += &format!("{all} of about {total} items ({percent} %), {rate:.0} a second");
-                // more items than were counted, or some of them once more: nobody knows how long
+                // beyond the items that were counted, nobody knows how long it takes
                 if left > 0 {
                     line += &format!(", {seconds} left");
                 }

@@ -8,10 +8,10 @@
 //! came; a key that was there from the beginning has lost nothing, and its count is exact.
 //!
 //! Keys are told apart by their points, because keys of one point live together whatever happens.
-//! Of the keys of a point, the one is kept that has most of its accesses, by a vote of the accesses
-//! (Boyer and Moore, 1981): each access of another key takes one off its lead, and who comes when
-//! nothing is left of that takes its place. A key with more than half of the accesses is always
-//! found.
+//! Where a point has several keys, its counter keeps the bytes of one of them, and finds the key
+//! with more than half of the accesses if there is one (Boyer and Moore, 1981): each access of the
+//! kept key adds one to its lead, and each access of another key takes one off. When nothing is
+//! left, the next other key takes its place.
 
 use hashbrown::hash_table::Entry;
 use hashbrown::HashTable;
@@ -33,7 +33,7 @@ struct Counter {
     /// the most that the point can have had before
     missed: u64,
     key: Place,
-    /// how many accesses of this key are left when each of the others has taken one off
+    /// the accesses of this key less those of others since it was kept; it has had no fewer
     lead: u64,
 }
 

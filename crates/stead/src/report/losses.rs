@@ -28,7 +28,7 @@ pub struct DomainName<'a> {
 pub struct Loss {
     /// The number of copies of one such point that the domain holds.
     pub copies: usize,
-    /// The number of copies that such a point has: of a pin, it may be more than of other keys.
+    /// How many copies such a point has in all. A pin may have more copies than other keys.
     pub of: usize,
     /// The number of these points.
     pub points: String,
@@ -58,7 +58,7 @@ pub(super) fn homes(map: &Map, verdict: &Verdict) -> Vec<usize> {
 /// What one domain holds of the points.
 #[derive(Clone, Default)]
 struct Held {
-    /// by the number of copies that the points have, and how many of these are here
+    /// by the number of copies of such a point in all, and the number of them that are here
     points_of: BTreeMap<(usize, usize), u128>,
     last_points: u128,
 }
