@@ -571,6 +571,35 @@ fn by_hand(old: &Map, new: &Map, same: &Same) -> Result<u128> {
     Ok(sum)
 }
 
+/// Returns how many of the keys that either map pins get other nodes, and how many these keys are.
+/// Another order of the same nodes does not count.
+///
+/// Cost: O(n log n) for n pins, and a lookup in each map for each of them.
+pub(crate) fn pinned_keys(old: &Map, new: &Map) -> Result<(usize, usize)> {
+    let _room = memory::room(need(old, new))?;
+    let same = Same::of(old, new)?;
+    let by_key = |map: &Map| map.pins().filter(|pin| pin.key.is_some()).count();
+    let mut keys: Vec<(Point, &[u8])> = memory::empty(by_key(old) + by_key(new))?;
+    for pin in old.pins().chain(new.pins()) {
+        keys.extend(pin.key.map(|key| (pin.slice.first, key)));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let mut known: HashMap<(PolicyId, PolicyId), bool> = HashMap::new();
+    let mut moved = 0;
+    for (point, _) in &keys {
+        let (before, after) = (old.policy_of(*point), new.policy_of(*point));
+        moved += usize::from(match known.entry((before, after)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(unknown) => {
+                let pairs = pairs(old, new, &same, before, after)?;
+                *unknown.insert(!pairs.is_empty())
+            }
+        });
+    }
+    Ok((moved, keys.len()))
+}
+
 type Pair = (Option<NodeId>, Option<NodeId>);
 
 /// Lists the moves of two maps of one cluster when these nodes of the old map are dead. A copy that

@@ -4,6 +4,9 @@ use stead::report::{part, Amount, Report};
 
 use crate::text::count;
 
+/// The part of all copies that is too small for two decimals of a percentage.
+const SMALL: f64 = 0.000_05;
+
 /// Returns the headline in one sentence. `needed` says whether there is anything to do, and `step`
 /// which step of a gradual change it is.
 pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
@@ -30,8 +33,14 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     if copies.dropped.count() > 0 {
         parts.push(format!("drops {}", of(&copies.dropped)));
     }
-    if copies.pinned.count() > 0 {
-        parts.push(format!("by hand {}", of(&copies.pinned)));
+    let keys = report.pinned_keys.as_ref().map_or(0, |keys| keys.moved);
+    // a key is one point, so a small amount says little of many of them
+    let is_told = copies.pinned.count() > 0 && (keys == 0 || copies.pinned.fraction >= SMALL);
+    let amount = is_told.then(|| of(&copies.pinned));
+    let keys = (keys > 0).then(|| count(keys, "pinned key"));
+    let by_hand: Vec<String> = amount.into_iter().chain(keys).collect();
+    if !by_hand.is_empty() {
+        parts.push(format!("by hand {}", by_hand.join(", ")));
     }
     parts.join(", ") + &to_come
 }

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use stead::report::{part, size, Amount, DomainName, DomainReport, Edit, Group, Lost, Report};
+use stead::report::{
+    part, size, Amount, DomainName, DomainReport, Edit, Group, Lost, PinnedKeys, Report,
+};
 
 use crate::caps;
 use crate::exit::Result;
@@ -24,6 +26,8 @@ const DOMAINS: usize = 8;
 const GROWTH: usize = 10;
 /// The number of slices that a step adds at least to be told of; fewer are some KiB of a file.
 const NOTICED_SLICES: usize = 100;
+/// The number of cells from which on a cell has hardly more than one key.
+const MANY_CELLS: u64 = 1 << 32;
 
 /// Returns the facts by their labels, in their order; `all` says whether long lists are in full.
 pub fn facts(report: &Report, all: bool) -> Vec<(&'static str, Vec<String>)> {
@@ -35,6 +39,7 @@ pub fn facts(report: &Report, all: bool) -> Vec<(&'static str, Vec<String>)> {
         parts.push(("fleet", of_fleet(edits, all)));
     }
     parts.push(("copies", of_copies(report)));
+    parts.push(("pins", of_pins(report)));
     parts.push(("domains", of_domains(report, all)));
     parts.push(("capacity", of_capacity(report)));
     parts.push(("map", of_map(report)));
@@ -197,6 +202,37 @@ fn of_copies(report: &Report) -> Vec<String> {
         (most, _) => format!("of all {most} copies"),
     };
     vec![format!("{} ({whole})", parts.join(", "))]
+}
+
+/// How many pinned keys get other nodes, and what else a pin of a key covers.
+fn of_pins(report: &Report) -> Vec<String> {
+    let Some(PinnedKeys { moved, of, one_in }) = &report.pinned_keys else {
+        return Vec::new();
+    };
+    let cells = one_in
+        .as_ref()
+        .filter(|cells| cells.parse::<u64>().is_ok_and(|cells| cells < MANY_CELLS));
+    let mut edits = report.changes.iter().flatten();
+    let line = match (moved, cells) {
+        (0, Some(cells)) if edits.any(|edit| edit.what == "pin") => {
+            format!("a pinned key stands for 1/{cells} of all keys")
+        }
+        (0, _) => return Vec::new(),
+        (_, cells) => {
+            let (gets, each) = match moved {
+                1 => ("gets", ""),
+                _ => ("get", " each"),
+            };
+            let keys = count(*moved, "pinned key");
+            let size = match (cells, one_in) {
+                (Some(cells), _) => format!(" (1/{cells} of all keys{each})"),
+                (None, None) => format!(" (1 point{each})"),
+                (None, Some(_)) => String::new(),
+            };
+            format!("{keys} of {of} {gets} other nodes{size}: diff --keys")
+        }
+    };
+    vec![line]
 }
 
 /// The domains that are new or gone, and what losing the worst domain of each level costs.

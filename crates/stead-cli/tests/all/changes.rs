@@ -81,7 +81,8 @@ fn check_report(report: &Value, more: &str) {
     };
     let more = more.replace("moves", "moves flows");
     let carried = report.get("to_be_carried").map_or("", |_| "to_be_carried");
-    let more = format!("{more} {carried}");
+    let pinned = report.get("pinned_keys").map_or("", |_| "pinned_keys");
+    let more = format!("{more} {carried} {pinned}");
     has_fields(report, &format!("{REPORT} {change} {more}"));
     if let Some(copies) = report.get("copies") {
         has_fields(
@@ -438,7 +439,7 @@ fn moves_name_points_nodes_and_cause_and_add_up() {
     assert_eq!(sum.to_string(), report["moved"]["points"].as_str().unwrap());
     let text = place.good(&["diff", "m.map.history/1", "m.map", "--moves=each"]);
     assert!(
-        text.contains(", by hand 1 point\n")
+        text.contains(", by hand 1 pinned key\n")
             && text.contains("\nfleet     + node n4 weight 1\n          + pin \"frank\" -> n3\n")
             && text.contains("26253c50741faa9c  26253c50741faa9c  1 point  n1    n3  pin\n"),
         "{text}"

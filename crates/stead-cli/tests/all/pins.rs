@@ -288,3 +288,123 @@ fn show_and_diff_tell_a_map_with_too_few_weighted_nodes() {
         assert_eq!(points(&json["nodes"][1]["points"]), 1 << 64);
     }
 }
+
+/// Returns a fleet of these nodes, with a pin of each of these keys.
+fn pinned(nodes: &[&str], pins: &[(&str, &str)]) -> String {
+    let pins = pins.iter();
+    let pins = pins.map(|(key, node)| format!("[[pin]]\nkey = \"{key}\"\nnodes = [\"{node}\"]\n"));
+    crate::program::fleet(nodes) + &pins.collect::<String>()
+}
+
+#[test]
+fn a_change_counts_the_pinned_keys_that_get_other_nodes() {
+    let keys: Vec<String> = (0..300).map(|number| format!("k{number}")).collect();
+    let all = |node| -> Vec<(&str, &str)> { keys.iter().map(|key| (key.as_str(), node)).collect() };
+    let dir = applied(&pinned(&["a", "b"], &all("a")));
+    // the keys that the rule alone would place at `b`
+    dir.write("none.toml", pinned(&["a", "b"], &[]));
+    dir.write("keys", keys.join("\n"));
+    dir.run(&["plan", "none.toml", "m.map", "-o", "none.plan"])
+        .ok();
+    let moved = dir.feed(&["diff", "m.map", "none.plan", "--keys"], &dir.read("keys"));
+    let moved = moved.ok().text().lines().count();
+    assert!(100 < moved && moved < 200, "{moved}");
+    let counted = |fleet: &str| {
+        dir.write("next.toml", fleet);
+        let plan = dir.run(&["plan", "next.toml", "m.map"]).ok();
+        let json = dir.run(&["plan", "next.toml", "m.map", "--json"]).json();
+        (plan.text().to_owned(), json["pinned_keys"].clone())
+    };
+    let (text, json) = counted(&pinned(&["a", "b"], &[]));
+    assert_eq!(json, serde_json::json!({"moved": moved, "of": 300}));
+    assert!(
+        text.starts_with(&format!(
+            "members: epoch 1 -> 2, moves nothing, by hand {moved} pinned keys\n"
+        )),
+        "{text}"
+    );
+    let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        format!("pins {moved} pinned keys of 300 get other nodes (1 point each): diff --keys");
+    assert!(told.contains(&expected), "{text}");
+
+    // a key that is pinned elsewhere, one that is pinned anew, and a name that is another
+    let mut pins = all("a");
+    pins[7].1 = "b";
+    pins.push(("anew", "a"));
+    let (text, json) = counted(&pinned(&["a", "b"], &pins));
+    let fresh = dir.run(&["locate", "m.map", "anew"]).ok().text() == "anew\tb\n";
+    let moved = 1 + usize::from(fresh);
+    assert_eq!(
+        json,
+        serde_json::json!({"moved": moved, "of": 301}),
+        "{text}"
+    );
+    let renamed = pinned(&["c", "b"], &all("c"))
+        .replace("name = \"c\"\n", "name = \"c\"\nformerly = \"a\"\n");
+    let (text, json) = counted(&renamed);
+    assert_eq!(json, serde_json::json!({"moved": 0, "of": 300}), "{text}");
+    assert!(!text.contains("pinned key"), "{text}");
+    // apply and its reverse tell the same, and a map without pins has no such member
+    let report = dir.run(&["apply", "none.toml", "m.map", "--json"]).json();
+    let back = dir
+        .run(&["diff", "m.map", "m.map.history/1", "--json"])
+        .json();
+    assert_eq!(report["pinned_keys"], back["pinned_keys"]);
+    let same = dir.run(&["apply", "none.toml", "m.map", "--json"]).json();
+    assert!(!fields(&same).contains(&"pinned_keys"));
+}
+
+#[test]
+fn other_nodes_of_a_policy_move_the_keys_that_are_pinned_to_it() {
+    let fleet = |nodes: &str| {
+        format!(
+            "{}[[policy]]\nname = \"p\"\nnodes = [{nodes}]\n[[pin]]\nkey = \"k\"\npolicy = \"p\"\n",
+            crate::program::fleet(&["a", "b"])
+        )
+    };
+    let dir = applied(&fleet("\"a\""));
+    let moved = |nodes: &str| {
+        dir.write("next.toml", fleet(nodes));
+        let plan = dir.run(&["plan", "next.toml", "m.map", "--json"]).json();
+        plan["pinned_keys"]["moved"].clone()
+    };
+    assert_eq!([moved("\"b\""), moved("\"a\", \"b\"")], [1, 1]);
+}
+
+#[test]
+fn a_pin_of_a_bucket_says_which_part_of_the_keys_it_covers() {
+    let dir = Dir::new();
+    let list: String = (0..60)
+        .map(|bucket| format!("{bucket} n{}\n", bucket % 3))
+        .collect();
+    dir.write("list", list);
+    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
+    let files = ["-o", "m.map", "--fleet", "f.toml"];
+    dir.run(&[&ring[..], &files].concat()).ok();
+    let fleet = String::from_utf8(dir.read("f.toml")).unwrap();
+    let at = dir.run(&["locate", "m.map", "k"]).ok().text().to_owned();
+    let [same, other] = match at.as_str() {
+        "k\tn0\n" => ["n0", "n1"],
+        _ => [at.trim().split_once('\t').unwrap().1, "n0"],
+    };
+    let plan = |node: &str| {
+        let pin = format!("\n[[pin]]\nkey = \"k\"\nnodes = [\"{node}\"]\n");
+        dir.write("next.toml", fleet.clone() + &pin);
+        let plan = dir.run(&["plan", "next.toml", "m.map"]).ok();
+        plan.text().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = plan(other);
+    let part = "pins 1 pinned key of 1 gets other nodes (1/60 of all keys): diff --keys";
+    assert!(text.contains(part), "{text}");
+    let text = plan(same);
+    assert!(
+        text.contains("pins a pinned key stands for 1/60 of all keys"),
+        "{text}"
+    );
+    let json = dir.run(&["plan", "next.toml", "m.map", "--json"]).json();
+    assert_eq!(
+        json["pinned_keys"],
+        serde_json::json!({"moved": 0, "of": 1, "one_in": "60"})
+    );
+}

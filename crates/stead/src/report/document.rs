@@ -12,6 +12,8 @@ use super::losses::{
     base_losses, gone_domains, homes, losses, most_copies, new_domains, DomainName, Loss,
 };
 use super::moves::{flows, named, Flow, MoveReport};
+use super::need::need;
+use super::pinned::PinnedKeys;
 use super::turnover::Turnover;
 use super::warnings::{warnings, Facts, Warning};
 use crate::error::{Error, Result};
@@ -27,9 +29,6 @@ use crate::verdict::Verdict;
 
 /// How many violations and warnings the verdict of a report lists. The list is for people.
 const LISTED: usize = 20;
-
-/// What a move of the list takes, with its part of the sums.
-const MOVE: u64 = 400;
 
 /// What a report has to contain beyond the usual. `true` and `false` say only whether it lists the
 /// moves.
@@ -113,6 +112,10 @@ pub struct Report<'a> {
     /// What happens to the copies; `None` without an old map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<Turnover>,
+    /// How many of the keys that either map pins get other nodes; `None` without an old map, and
+    /// where neither map pins a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned_keys: Option<PinnedKeys>,
     /// The amount that rebalancing moves.
     pub moved: Amount,
     /// The least amount that any way to the new shares moves.
@@ -309,6 +312,9 @@ impl<'a> Report<'a> {
             ];
             Turnover::of(counts, most)
         });
+        let pinned_keys = before
+            .as_ref()
+            .and_then(|before| before.pinned_keys.clone());
         let was = old.map(|old| Verdict::of(old, 0));
         let left = before.as_ref().zip(was.as_ref()).map(|(before, was)| {
             compare(
@@ -357,6 +363,7 @@ impl<'a> Report<'a> {
             bytes: new.bytes().len(),
             old_bytes: old.map(|old| old.bytes().len()),
             copies,
+            pinned_keys: pinned_keys,
             moved: amount(amounts.moved.0),
             lower_bound: amount(amounts.lower_bound.0),
             optimum: None,
@@ -388,42 +395,6 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The most bytes that a report takes; `moves` is how many moves it lists. tests/memory.rs compares
-/// this with the memory that is really used.
-fn need(old: Option<&Map>, new: &Map, moves: usize) -> u64 {
-    let maps = || old.into_iter().chain([new]);
-    // the slices of one map are looked at after those of the other
-    let slices = |map: &Map| {
-        let slices = map.base_count() + map.slice_count();
-        96 * slices as u64 + 200 * map.policies().len() as u64
-    };
-    let stated = maps().map(need_of).sum::<u64>();
-    maps().map(slices).max().unwrap_or(0) + stated + MOVE * moves as u64 + (1 << 16)
-}
-
-/// The most bytes that what a report says of the nodes, domains, pins and policies of a map takes.
-/// Every domain is named with its whole path, so a label counts once for each domain inside it.
-fn need_of(map: &Map) -> u64 {
-    let spread: Vec<&str> = map.spread().collect();
-    let paths = map.nodes().map(|node| {
-        let (mut path, mut all) = (0, node.name().len());
-        for label in &spread {
-            path += node.label(label).map_or(0, str::len) + 16;
-            all += path;
-        }
-        all as u64
-    });
-    let by_hand = map.pins().len() + map.firsts().len();
-    let attributes: usize = map.nodes().map(|node| node.attributes().count()).sum();
-    let named = map.policies().filter(|policy| policy.name().is_some());
-    let listed = named.map(|policy| policy.members().len()).sum::<usize>();
-    8 * paths.sum::<u64>()
-        + (map.nodes().len() * (1 + spread.len())) as u64 * 1024
-        + 900 * by_hand as u64
-        + 80 * listed as u64
-        + 80 * attributes as u64
-}
-
 /// Checks that this stead knows all features of the maps: a report judges both.
 fn understood(old: Option<&Map>, new: &Map) -> Result<()> {
     old.map_or(Ok(()), Map::understood)?;
@@ -441,6 +412,7 @@ struct Before<'a> {
     amounts: Amounts,
     dropped: u128,
     reordered_by_hand: u128,
+    pinned_keys: Option<PinnedKeys>,
     moves: Option<Vec<Move>>,
 }
 
@@ -452,6 +424,7 @@ impl<'a> Before<'a> {
             amounts,
             dropped: dropped(old, new),
             reordered_by_hand: reordered_by_hand(old, new)?,
+            pinned_keys: PinnedKeys::between(old, new)?,
             moves: None,
         })
     }

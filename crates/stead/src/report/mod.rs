@@ -6,10 +6,11 @@
 //! numbers: they are the only floating-point numbers here, and nothing is decided by them.
 //!
 //! [`Report`] is the whole. Its parts have a module each: `edits` (what changed in the fleet),
-//! `turnover` (what happens to the copies), `holders` (shares), `losses` (fault domains, and what
-//! losing one costs), `capacity` (how much of the disks can be used), `moves`, `alike` (labels that
-//! look alike), `slips` (of the hand, in attributes and weights), and `warnings`, which gathers
-//! what a person has to know first, in the words of `texts`.
+//! `turnover` (what happens to the copies), `pinned` (what to the keys of pins), `holders` (shares),
+//! `losses` (fault domains, and what losing one costs), `capacity` (how much of the disks can be
+//! used), `moves`, `alike` (labels that look alike), `slips` (of the hand, in attributes and
+//! weights), and `warnings`, which gathers what a person has to know first, in the words of
+//! `texts`. `need` says how much memory all of it may take.
 
 mod alike;
 mod amount;
@@ -19,6 +20,8 @@ mod edits;
 mod holders;
 mod losses;
 mod moves;
+mod need;
+mod pinned;
 mod slips;
 mod texts;
 mod turnover;
@@ -31,5 +34,6 @@ pub use edits::{Detail, Edit};
 pub use holders::{DomainReport, HolderReport, Left};
 pub use losses::{DomainName, Loss};
 pub use moves::{Flow, MoveReport};
+pub use pinned::PinnedKeys;
 pub use turnover::Turnover;
 pub use warnings::Warning;
