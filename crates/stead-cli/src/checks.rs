@@ -6,6 +6,7 @@ use stead::store::Progress;
 use stead::verdict::{Rule, Verdict};
 use stead::Map;
 
+use crate::asked::nearness;
 use crate::input::hex;
 use crate::text::{count, step_of};
 
@@ -85,7 +86,10 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
             )
         }
         (Rule::Balance, _) => match verdict.tolerance {
-            None => "every share is its target, to the point".to_owned(),
+            None => match nearness(map, verdict) {
+                Some(near) => format!("every share is {near}"),
+                None => "every share is its target, to the point".to_owned(),
+            },
             Some(tolerance) => format!(
                 "every share is within {tolerance} of its target, at most {} off",
                 off(verdict)

@@ -17,11 +17,12 @@
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled following text | caps checks epochs explain guards loss | change | back page | verb | usage
+//! exit picture progress lines edit asked | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled following text | caps checks epochs explain guards loss | change | back page | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod asked;
 mod back;
 mod band;
 mod caps;

@@ -43,6 +43,11 @@ impl Scale {
         Scale { copies, decimals }
     }
 
+    /// Returns of how many copies of the space shares are parts.
+    pub fn copies(self) -> u32 {
+        self.copies
+    }
+
     /// Returns the number of decimals.
     pub fn decimals(self) -> usize {
         self.decimals

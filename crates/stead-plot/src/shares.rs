@@ -11,6 +11,9 @@ use crate::figures::{count, percent};
 use crate::groups::natural;
 use crate::options::Options;
 
+/// The number of cells from which on a cell has hardly more than one key.
+const MANY_CELLS: u128 = 1 << 32;
+
 /// A node or a policy with a weight, and what it has.
 struct Share {
     name: String,
@@ -51,6 +54,9 @@ pub fn shares(map: &Map, before: Option<&Map>, options: &Options) -> String {
         .iter()
         .all(|share| (share.now - share.target).abs() <= 1e-9);
     let balance = match exact {
+        true if map.cells().count() < MANY_CELLS => {
+            "Every node is as near to its target as whole cells allow.".to_owned()
+        }
         true => "Every node has exactly its target.".to_owned(),
         false => format!(
             "The fullest node has {fullest:.2} times its target, the emptiest {:.2} times.",

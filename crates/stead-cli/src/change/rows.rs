@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use stead::report::{HolderReport, Left, Report};
 
+use crate::asked::{asked, differs};
 use crate::exit::Result;
 use crate::output::Out;
 use crate::picture::Glyphs;
@@ -173,9 +174,13 @@ fn number(text: &str) -> u128 {
 
 fn rows(report: &Report) -> Vec<Row> {
     let left = |what: &'static str| report.left.iter().flatten().filter(move |l| l.what == what);
-    let nodes = report.nodes.iter().map(|node| row(node, ""));
+    let asked = asked(&report.verdict, report.replicas);
+    let (of_nodes, of_policies) = asked.split_at(report.nodes.len().min(asked.len()));
+    let nodes = report.nodes.iter().zip(of_nodes);
+    let nodes = nodes.map(|(node, asked)| row(node, *asked, ""));
     let gone = left("node").map(|node| row_of_left(node, ""));
-    let policies = report.policies.iter().map(|policy| row(policy, "policy "));
+    let policies = report.policies.iter().zip(of_policies);
+    let policies = policies.map(|(policy, asked)| row(policy, *asked, "policy "));
     let gone_policies = left("policy").map(|policy| row_of_left(policy, "policy "));
     nodes
         .chain(gone)
@@ -184,7 +189,7 @@ fn rows(report: &Report) -> Vec<Row> {
         .collect()
 }
 
-fn row(holder: &HolderReport, kind: &str) -> Row {
+fn row(holder: &HolderReport, asked: u128, kind: &str) -> Row {
     let name = holder.name;
     let label = match (holder.was, holder.leaving) {
         (Some(was), _) => format!("{kind}{name} (was {was})"),
@@ -206,7 +211,7 @@ fn row(holder: &HolderReport, kind: &str) -> Row {
             Some(old) => format!("{old} -> {}", holder.weight),
             None => holder.weight.clone(),
         },
-        wanted: number(&holder.wanted_points),
+        wanted: asked,
         share: number(&holder.points),
         pinned: number(&holder.pinned_points),
         change,
@@ -250,12 +255,15 @@ fn bar_width(rows: &[Row], columns: [bool; 3], decimals: usize) -> usize {
 fn table(rows: &[Row], scale: Scale, largest: u128, has_old: bool) -> Table {
     let glyphs = Glyphs::of_stdout();
     let of = |points: u128| scale.part(points);
-    // a share that differs from what the weight asks for by less than it shows does not differ
-    let wanted = |row: &Row| match of(row.wanted) {
-        same if same == of(row.share) => String::new(),
-        wanted => wanted,
+    let is_off = |row: &Row| differs(row.share, row.wanted, scale.copies());
+    // if a difference can be read in one row, every row says what its weight asks for that lacks it
+    let has_wanted = rows
+        .iter()
+        .any(|row| is_off(row) && of(row.wanted) != of(row.share));
+    let wanted = |row: &Row| match is_off(row) {
+        true => of(row.wanted),
+        false => String::new(),
     };
-    let has_wanted = rows.iter().any(|row| !wanted(row).is_empty());
     let has_pinned = rows.iter().any(|row| row.pinned > 0);
     let largest = largest.max(1);
     let bar = bar_width(rows, [has_wanted, has_pinned, has_old], scale.decimals());

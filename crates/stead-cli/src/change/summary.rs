@@ -7,6 +7,7 @@ use stead::report::{
     part, size, Amount, DomainName, DomainReport, Edit, Group, Lost, PinnedKeys, Report,
 };
 
+use crate::asked::MANY_CELLS;
 use crate::caps;
 use crate::exit::Result;
 use crate::output::{Out, HEADING};
@@ -26,8 +27,6 @@ const DOMAINS: usize = 8;
 const GROWTH: usize = 10;
 /// The number of slices that a step adds at least to be told of; fewer are some KiB of a file.
 const NOTICED_SLICES: usize = 100;
-/// The number of cells from which on a cell has hardly more than one key.
-const MANY_CELLS: u64 = 1 << 32;
 
 /// Returns the facts by their labels, in their order; `all` says whether long lists are in full.
 pub fn facts(report: &Report, all: bool) -> Vec<(&'static str, Vec<String>)> {
@@ -211,7 +210,7 @@ fn of_pins(report: &Report) -> Vec<String> {
     };
     let cells = one_in
         .as_ref()
-        .filter(|cells| cells.parse::<u64>().is_ok_and(|cells| cells < MANY_CELLS));
+        .filter(|cells| cells.parse::<u128>().is_ok_and(|cells| cells < MANY_CELLS));
     let mut edits = report.changes.iter().flatten();
     let line = match (moved, cells) {
         (0, Some(cells)) if edits.any(|edit| edit.what == "pin") => {

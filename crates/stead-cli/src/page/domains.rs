@@ -9,6 +9,7 @@ use stead::Map;
 use super::html::{element, section, Html};
 use super::sheet::{bar, bars, number, text, word, Cell, Sheet};
 use super::tiles::remark;
+use crate::asked::nearness;
 use crate::change::copies_lost;
 use crate::loss::Loss;
 use crate::picture::part;
@@ -224,12 +225,15 @@ fn nodes(map: &Map, report: &Report) -> Vec<Failing> {
 }
 
 /// Formats the largest difference between a share and its target.
-pub fn largest_error(report: &Report) -> (String, String) {
+pub fn largest_error(map: &Map, report: &Report) -> (String, String) {
     match report.max_share_error_points.as_str() {
-        "0" => (
-            "exact".to_owned(),
-            "every share is its target, to the point".to_owned(),
-        ),
+        "0" => match nearness(map, &report.verdict) {
+            Some(near) => ("none".to_owned(), format!("every share is {near}")),
+            None => (
+                "exact".to_owned(),
+                "every share is its target, to the point".to_owned(),
+            ),
+        },
         off => (
             percent(points(off), report.replicas),
             format!("the largest difference from a target: {off} points"),

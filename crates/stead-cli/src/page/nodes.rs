@@ -11,6 +11,7 @@ use stead::Map;
 use super::html::{element, opened, Html};
 use super::sheet::{bar, bars, number, text, Cell, Column, Sheet};
 use super::tiles::remark;
+use crate::asked::whole_cells;
 use crate::text::{count, over, Scale};
 
 /// How many nodes are listed: a page of more is slow, and nobody reads it.
@@ -125,7 +126,7 @@ pub fn of_map(map: &Map, report: &Report, loads: Option<&Loads>) -> Html {
         };
         let has = points(&holder.points);
         let primary = points(&holder.primary_points);
-        let hint = format!("{} points{}", holder.points, exact(holder));
+        let hint = format!("{} points{}", holder.points, exact(map, holder));
         let mut row: Vec<Cell> = vec![
             Cell::from(named(holder, node.leaving())),
             Cell::of(holder.weight.as_str(), &holder.weight),
@@ -157,9 +158,12 @@ pub fn of_map(map: &Map, report: &Report, loads: Option<&Loads>) -> Html {
 }
 
 /// Says how far a share is from its target.
-fn exact(holder: &HolderReport) -> String {
+fn exact(map: &Map, holder: &HolderReport) -> String {
     match &holder.target_points {
-        Some(target) if *target == holder.points => ", exactly its target".to_owned(),
+        Some(target) if *target == holder.points => match whole_cells(map) {
+            Some(cells) => format!(", its target in {cells}"),
+            None => ", exactly its target".to_owned(),
+        },
         Some(target) => format!(" of a target of {target}"),
         None => String::new(),
     }
@@ -239,7 +243,7 @@ pub fn of_change(new: &Map, report: &Report) -> Html {
                 Cell::of(scale.part(has), has).with_hint(format!(
                     "{} points{}",
                     holder.points,
-                    exact(holder)
+                    exact(new, holder)
                 )),
                 drawn(has),
                 Cell::of(signed(scale, change), change),

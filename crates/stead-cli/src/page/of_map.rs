@@ -140,7 +140,7 @@ fn figures(facts: &Facts) -> Html {
         .filter(|node| node.weight().millionths() == 0)
         .count();
     let spread: Vec<&str> = map.spread().collect();
-    let (error, meaning) = largest_error(report);
+    let (error, meaning) = largest_error(map, report);
     let by_hand = [(map.firsts().len(), "first"), (map.pins().len(), "pin")];
     let by_hand: Vec<String> = by_hand
         .into_iter()

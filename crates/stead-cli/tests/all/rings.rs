@@ -410,6 +410,52 @@ fn a_rule_with_fewer_cells_than_nodes_is_said() {
 }
 
 #[test]
+fn shares_of_whole_buckets_are_told_as_such() {
+    let dir = Dir::new();
+    let list: String = (0..60)
+        .map(|bucket| format!("{bucket} n{}\n", bucket % 3))
+        .collect();
+    dir.write("list", list);
+    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
+    let files = ["-o", "m.map", "--fleet", "f.toml"];
+    dir.run(&[&ring[..], &files].concat()).ok();
+    let balance = || {
+        let check = dir.run(&["check", "m.map", "--json"]).json();
+        let checks = check["checks"].as_array().unwrap().clone();
+        let found = checks.iter().find(|check| check["check"] == "balance");
+        found.unwrap()["found"].as_str().unwrap().to_owned()
+    };
+    // 60 buckets for three nodes are 20 each, and for seven they are 8 or 9
+    assert_eq!(balance(), "every share is its target, to the point");
+    let names = ["n3", "n4", "n5", "n6"];
+    for name in names {
+        dir.run(&["fleet", "add-node", "f.toml", name]).ok();
+    }
+    let plan = dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let rows: Vec<Vec<&str>> = plan
+        .text()
+        .lines()
+        .filter(|line| line.starts_with('n') && !line.starts_with("node"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows.len(), 7, "{}", plan.text());
+    for row in rows {
+        let shares = [["14.29", "%", "13.33", "%"], ["14.29", "%", "15.00", "%"]];
+        assert!(shares.iter().any(|share| row[2..6] == *share), "{row:?}");
+    }
+    assert_eq!(
+        balance(),
+        "every share is as near to its target as whole buckets of 1/60 of all keys allow (at most \
+         9524 keys of a million off)"
+    );
+    dir.run(&["report", "m.map", "-o", "m.html"]).ok();
+    let page = String::from_utf8(dir.read("m.html")).unwrap();
+    assert!(!page.contains("exactly its target"));
+    assert!(page.contains("as near to its target as whole buckets of 1/60 of all keys allow"));
+    assert!(page.contains(", its target in whole buckets of 1/60 of all keys"));
+}
+
+#[test]
 fn what_production_does_is_compared_and_its_ring_found() {
     let dir = drawn();
     let right = seen(&dir);

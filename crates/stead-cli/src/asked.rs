@@ -1,0 +1,63 @@
+//! What weights ask for, and how near to it shares can be where a map has few cells, such as the
+//! buckets of `hash % n`. A cell is never divided, so a target is a number of whole cells. Whether
+//! a share is its target says nothing then of how far it is from what the weight asks for.
+
+use stead::point::SPACE;
+use stead::verdict::{Holder, Verdict};
+use stead::Map;
+
+/// The number of cells from which on a cell has hardly more than one key.
+pub const MANY_CELLS: u128 = 1 << 32;
+/// A part of all copies below which a difference is none: it is far less than a key.
+const NONE: u128 = 1_000_000_000;
+
+/// Names the cells of a map, if they are so few that each has many keys: `whole buckets of 1/60 of
+/// all keys`.
+pub fn whole_cells(map: &Map) -> Option<String> {
+    let cells = map.cells().count();
+    let what = match map.hash().is_modulo() {
+        true => "buckets",
+        false => "cells",
+    };
+    (cells < MANY_CELLS).then(|| format!("whole {what} of 1/{cells} of all keys"))
+}
+
+/// Returns the points that the weight of each node and then of each policy asks for, whatever the
+/// cells of the map are.
+pub fn asked(verdict: &Verdict, replicas: u32) -> Vec<u128> {
+    let holders = || verdict.nodes.iter().chain(&verdict.policies);
+    let weight = |holder: &Holder| u128::from(holder.weight.millionths());
+    let all: u128 = holders().map(weight).sum();
+    // a weight is below 2^40, and all copies are below 2^72: the product fits
+    let points = u128::from(replicas) * SPACE;
+    holders()
+        .map(|holder| points * weight(holder) / all.max(1))
+        .collect()
+}
+
+/// Whether a share differs from what is asked for by as much as anybody could notice.
+pub fn differs(share: u128, asked: u128, copies: u32) -> bool {
+    share.abs_diff(asked) > u128::from(copies) * SPACE / NONE
+}
+
+/// Says how near the shares of a map are to what the weights ask for, where its cells are few and
+/// every share is its target: `as near to its target as whole buckets of 1/60 of all keys allow (at
+/// most 9524 keys of a million off)`. `None` where each has what its weight asks for. Under caps, a
+/// target is another one, and no number is said.
+pub fn nearness(map: &Map, verdict: &Verdict) -> Option<String> {
+    let cells = whole_cells(map)?;
+    let holders = || verdict.nodes.iter().chain(&verdict.policies);
+    let off = holders()
+        .zip(asked(verdict, map.replicas()))
+        .map(|(holder, asked)| verdict.in_points(holder.then.cells).abs_diff(asked))
+        .max()
+        .filter(|off| differs(*off, 0, map.replicas()))?;
+    let off = match holders().any(|holder| holder.target != Some(holder.wanted)) {
+        true => String::new(),
+        false => format!(
+            " (at most {} keys of a million off)",
+            (off * 1_000_000).div_ceil(SPACE)
+        ),
+    };
+    Some(format!("as near to its target as {cells} allow{off}"))
+}
