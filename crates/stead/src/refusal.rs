@@ -1,5 +1,5 @@
-//! What to add to an error of the operating system: where a missing file was looked for, or whose
-//! the file is that this process may not use.
+//! What to add to an error of the operating system: where a missing file was looked for, whose the
+//! file is that this process may not use, or how long a name may be.
 //!
 //! The names of users and groups come from /etc/passwd and /etc/group. Where these do not have
 //! them, their numbers are shown. Who this process is comes from /proc, so that no unsafe code is
@@ -15,6 +15,9 @@ use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
 
+/// The most bytes of a name in a directory on the file systems in use.
+const LONGEST_NAME: usize = 255;
+
 /// Returns the end of the message for a failed action on a file: empty, or a text that begins with
 /// "; ".
 pub(crate) fn advice(file: &Path, error: &io::Error) -> String {
@@ -22,7 +25,34 @@ pub(crate) fn advice(file: &Path, error: &io::Error) -> String {
         io::ErrorKind::NotFound => missing(file),
         io::ErrorKind::NotADirectory => through(file),
         io::ErrorKind::PermissionDenied => denied(file),
+        _ if is_too_long(error) => too_long(file),
         _ => String::new(),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_too_long(_error: &io::Error) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENAMETOOLONG)
+}
+
+fn too_long(file: &Path) -> String {
+    let bytes = |name: &std::ffi::OsStr| name.as_encoded_bytes().len();
+    let longest = file.iter().map(bytes).max().unwrap_or(0);
+    match longest > LONGEST_NAME {
+        true => format!(
+            "; a name between slashes has {longest} bytes, and at most {LONGEST_NAME} are \
+             possible: correct the path"
+        ),
+        false => format!(
+            "; the path has {} bytes, and the system takes fewer: use a shorter one, such as from \
+             the working directory on",
+            bytes(file.as_os_str())
+        ),
     }
 }
 
@@ -153,6 +183,24 @@ mod tests {
                 io::ErrorKind::NotADirectory
             ),
             "; /etc/passwd is a file, no directory: correct the path"
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_name_that_is_too_long_says_how_long_it_may_be() {
+        let of = |file: String| {
+            let error = fs::File::open(&file).unwrap_err();
+            advice(Path::new(&file), &error)
+        };
+        assert_eq!(
+            of(format!("/tmp/{}.map", "a".repeat(296))),
+            "; a name between slashes has 300 bytes, and at most 255 are possible: correct the path"
+        );
+        assert_eq!(
+            of("/tmp/..".repeat(1000)),
+            "; the path has 7000 bytes, and the system takes fewer: use a shorter one, such as from \
+             the working directory on"
         );
     }
 

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::journal::Journal;
+use super::owner::who;
 use crate::exit::{Failure, Result, CONFLICT};
 use crate::hub::Shared;
 use crate::report::Report;
@@ -45,7 +46,8 @@ pub fn refuse_beside(shared: &dyn Shared, url: &str, own: &Report) -> Result<Opt
             )));
         }
         Ok(true) => format!(
-            "another process of this machine carries by the journal {file}; wait for it, or end it"
+            "{} of this machine carries by the journal {file}; wait for it, or end it",
+            who(theirs)
         ),
         Err(Failure { line, .. }) => format!(
             "another process of this machine may carry by another journal, and this user cannot \
@@ -92,7 +94,9 @@ mod tests {
         let failure = ask(&second).unwrap_err();
         assert_eq!(failure.code, CONFLICT);
         let told = format!(
-            "another process of this machine carries by the journal {}/one; wait for it, or end it",
+            "another process ({}) of this machine carries by the journal {}/one; wait for it, or \
+             end it",
+            std::process::id(),
             fs::canonicalize(dir.path()).unwrap().display()
         );
         assert_eq!(failure.line, told);

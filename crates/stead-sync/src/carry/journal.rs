@@ -38,6 +38,7 @@ use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
 use super::kind::{Holding, Item, Moment, OF_PROCESS};
+use super::owner::{closed, who};
 use super::story::{
     about_line, doubt_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side, Story,
     COMPARING,
@@ -83,7 +84,7 @@ impl Journal {
             .create(true)
             .truncate(false)
             .open(path)
-            .map_err(failed)?;
+            .map_err(|e| closed("open", path, e))?;
         refuse_odd(&file, path)?;
         let end = Instant::now() + PATIENCE;
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -91,8 +92,9 @@ impl Journal {
                 return Err(Failure::new(
                     CONFLICT,
                     format_args!(
-                        "{}: another process carries by this journal; wait for it, or end it",
-                        path.display()
+                        "{}: {} carries by this journal; wait for it, or end it",
+                        path.display(),
+                        who(path)
                     ),
                 ));
             }
@@ -127,7 +129,7 @@ impl Journal {
         let failed = |e: io::Error| Failure::io(format_args!("{}", path.display()), &e);
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(failed)?,
+            file => file.map_err(|e| closed("open", path, e))?,
         };
         refuse_odd(&file, path)?;
         let mut bytes = Vec::new();
@@ -141,7 +143,7 @@ impl Journal {
             // it is free again when the file is closed, at the end of this call
             Ok(file) => Ok(flock(&file, FlockOperation::NonBlockingLockShared).is_err()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Failure::io(format_args!("{}", path.display()), &error)),
+            Err(error) => Err(closed("open", path, error)),
         }
     }
 
@@ -149,7 +151,7 @@ impl Journal {
     pub fn remove(path: &Path) -> Result {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::io(format_args!("{}", path.display()), &error))
+                Err(closed("remove", path, error))
             }
             _ => Ok(()),
         }
@@ -711,7 +713,10 @@ mod tests {
         assert!(story.flights.len() == 1 && story.failed.len() == 1);
         assert!(story.aside.len() == 1 && story.newer.len() == 1);
         assert_eq!((story.done, story.total), (2, Some(900)));
-        assert!(Journal::open(&path, "id digest").is_err_and(|f| f.code == CONFLICT));
+        let failure = Journal::open(&path, "id digest").err().unwrap();
+        assert_eq!(failure.code, CONFLICT);
+        let who = format!(": another process ({}) carries by this", std::process::id());
+        assert!(failure.line.contains(&who), "{}", failure.line);
         assert_eq!(Journal::peek(&path).unwrap(), Some(story.clone()));
         assert!(Journal::is_open(&path).unwrap());
         let text = story.lines().iter().map(|l| framed(l)).collect::<String>();

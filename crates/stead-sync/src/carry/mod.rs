@@ -34,6 +34,7 @@ mod mending;
 mod model;
 pub mod names;
 pub mod outcome;
+mod owner;
 pub mod pass;
 mod pattern;
 pub mod pool;
