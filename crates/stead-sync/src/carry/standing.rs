@@ -1,5 +1,6 @@
 //! Where a carry is: its state, what of its work is done, and which hosts it waits for.
 
+use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,6 +10,7 @@ use stead::Map;
 use super::journal::Journal;
 use super::pass::Task;
 use super::settings::Settings;
+use super::tally::told_time;
 use crate::confirm::lacking;
 use crate::exit::Result;
 use crate::hub::Hub;
@@ -39,10 +41,21 @@ pub struct Standing {
     pub done: u64,
     /// How many there are to do, where that was counted.
     pub total: Option<u64>,
+    /// How many items of it the journal has under way. Of these, some may be done: `done` counts
+    /// them when all that were begun together are.
+    pub under_way: usize,
+    /// How many seconds ago the journal was written; null where no pass is under way.
+    pub noted_ago: Option<u64>,
     /// How many items of it failed.
     pub failed: usize,
     /// Whether `stead-sync carry run` is working on it now, on this machine.
     pub running: bool,
+}
+
+/// How many seconds ago a file was written; `None` where nobody can say.
+fn age(file: &Path) -> Option<u64> {
+    let written = fs::metadata(file).and_then(|meta| meta.modified()).ok()?;
+    written.elapsed().ok().map(|age| age.as_secs())
 }
 
 impl Standing {
@@ -60,6 +73,8 @@ impl Standing {
         let pass = story.pass.filter(|(_, epoch)| *epoch == map.epoch());
         let pass = pass.map(|(pass, _)| pass);
         let is_verified = pass.as_deref() == Some(Task::Verify.word());
+        let is_copied = pass.as_deref() == Some(Task::Copy.word());
+        let flights = story.flights.values().filter(|_| is_copied);
         Ok(Standing {
             name: map.name().to_owned(),
             epoch: map.epoch(),
@@ -71,8 +86,10 @@ impl Standing {
                 .iter()
                 .map(|host| host.report.host.clone())
                 .collect(),
+            noted_ago: pass.as_ref().and_then(|_| age(&settings.journal())),
             pass,
             done: story.done,
+            under_way: flights.map(|(_, items)| items.len()).sum(),
             total: match is_verified {
                 true => Task::Verify.total(story.total),
                 false => story.total,
@@ -188,6 +205,13 @@ impl Standing {
             if self.failed > 0 {
                 text += &format!(", {} failed", self.failed);
             }
+            if self.under_way > 0 {
+                text += &format!(", {} under way", self.under_way);
+                text += &match self.noted_ago.filter(|_| !self.running) {
+                    Some(ago) => format!(" when it stopped, {} ago", told_time(ago)),
+                    None => String::new(),
+                };
+            }
             text.push('\n');
         }
         text += match self.running {
@@ -195,5 +219,44 @@ impl Standing {
             false => "no run is at work on this machine; stead-sync carry run continues it\n",
         };
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_killed_says_how_far_it_was_and_when() {
+        let mut standing = Standing {
+            name: "m".to_owned(),
+            epoch: 3,
+            hub: Some(3),
+            state: Some("both_old_first"),
+            direction: Some("forward"),
+            from_epoch: Some(1),
+            waits_for: Vec::new(),
+            pass: Some("copy".to_owned()),
+            done: 512,
+            total: Some(900),
+            under_way: 256,
+            noted_ago: Some(185),
+            failed: 0,
+            running: false,
+        };
+        let text = standing.text();
+        assert!(
+            text.contains(
+                "\npass copy: 512 of about 900 items done, 256 under way when it stopped, 3 min 5 \
+                 s ago\nno run is at work"
+            ),
+            "{text}"
+        );
+        standing.running = true;
+        let text = standing.text();
+        assert!(
+            text.contains("items done, 256 under way\na run is at work"),
+            "{text}"
+        );
     }
 }
