@@ -1,0 +1,90 @@
+"""The program of docs/carry-servers.md that reads and writes rows by both maps, run as it is
+printed, in each state of a carry in real PostgreSQL.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from carry_sql import ALL, SqlCarry, needed
+from carry_site import local
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "carry-servers.md"
+# the Python that has psycopg2
+PYTHON = "/usr/bin/python3"
+KEYS = [f"key{n:03}" for n in range(40)]
+STATES = ("old", "both_old_first", "both_new_first", "new", None)
+
+# writes and deletes by a name of the state, and says what is read before and afterwards
+WORK = """
+import json, sys
+state, keys = sys.argv[1], sys.argv[2:]
+before = {key: read(key) for key in keys}
+for number, key in enumerate(keys):
+    if number % 4 == 1:
+        delete(key)
+    elif number % 4 > 1:
+        change(key, f"{key} {state}")
+print(json.dumps([before, {key: read(key) for key in keys}]))
+"""
+
+
+def printed():
+    """Returns the program."""
+    section = PAGE.read_text().split("\n#### Rows in Python\n")[1]
+    return re.search(r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[1]
+
+
+@pytest.fixture
+def python(place):
+    """Returns the environment in which the system's Python finds stead."""
+    have = [PYTHON, "-c", "import psycopg2"]
+    if subprocess.run(have, capture_output=True, check=False).returncode:
+        pytest.skip("the system's Python has no psycopg2")
+    (place / "python").mkdir()
+    module = importlib.util.find_spec("stead").submodule_search_locations[0]
+    (place / "python" / "stead").symlink_to(module)
+    return dict(os.environ, PYTHONPATH=str(place / "python"))
+
+
+def test_the_program_of_the_page_misses_no_row_in_any_state(programs, place, python):
+    needed("postgresql")
+    dsn = f"host={place}/nodes/{{}} user=owner dbname=postgres"
+    lines = lambda node: f"attributes = {{ dsn = '{dsn.format(node)}' }}\n"
+    program = place / "program.py"
+    program.write_text(printed() + WORK)
+    with (
+        local(programs, place) as site,
+        SqlCarry(site, "postgresql", KEYS, ("a", "b"), attributes=lines) as carry,
+    ):
+        carry.fill()
+        carry.begin(*ALL)
+        carry.file_with([("members", "member")])
+        due = {key: [f"{key} first"] for key in KEYS}
+        for state in STATES:
+            done = carry.run("--until", state) if state else carry.run()
+            assert done.returncode == 0, done.stderr
+            assert carry.state() == state
+            worked = subprocess.run(
+                [PYTHON, program, str(state), *KEYS],
+                cwd=carry.anna.map.parent,
+                env=python,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert worked.returncode == 0, worked.stderr
+            before, after = json.loads(worked.stdout)
+            assert before == due, state
+            for number, key in enumerate(KEYS):
+                if number % 4:
+                    due[key] = None if number % 4 == 1 else [f"{key} {state}"]
+            assert after == due, state
+        there = {key: list(nodes) for key, nodes in carry.copies().items()}
+        rows = {key for key, row in due.items() if row}
+        assert there == {key: [carry.home(key)] for key in rows}
+        assert {node for nodes in there.values() for node in nodes} == set(ALL)
