@@ -335,6 +335,28 @@ def test_values_that_differ_end_the_carry_before_anything_is_removed(programs, p
             assert carry.copies()[key] == {olds[key]: value}
 
 
+def test_status_says_how_far_a_killed_run_was(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        carry.write_file(limits="items_per_second = 20")
+        running = carry.start_run()
+        status = lambda *more: site.sync("carry", "status", carry.file, *more)
+        standing = lambda: json.loads(status("--json").stdout)
+        wait_for(lambda: standing()["under_way"], "items under way")
+        at_work = standing()
+        assert at_work["running"] and at_work["pass"] == "copy", at_work
+        assert kill(running)
+        killed = standing()
+        assert not killed["running"] and killed["under_way"], killed
+        told = rf"\npass copy: .* {killed['under_way']} under way when it stopped, \d+ s ago\n"
+        assert re.search(told, status().stdout), status().stdout
+        carry.write_file()
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 def test_a_run_until_a_state_that_is_past_does_nothing(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS[:20])
