@@ -189,7 +189,7 @@ def test_reversed_while_it_copies_and_too_late_in_the_last_state(programs, place
         carry.write_file()
         assert carry.run("--until", "new").returncode == 0
         late = site.sync("carry", "reverse", carry.file)
-        assert late.returncode == 64 and "too late" in late.stderr, late.stderr
+        assert late.returncode == 69 and "too late" in late.stderr, late.stderr
         assert carry.run().returncode == 0
         carry.stop()
         carry.judge()

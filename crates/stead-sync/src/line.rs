@@ -382,11 +382,12 @@ pub struct CarryStatus {
 #[command(after_help = "\
 Exit codes:
   0   done, or the carry is being reversed already
-  64  wrong usage, no carry is open, or it is too late
+  64  wrong usage, or no carry is open
   65  a map is damaged, or the hub has another map
   66  a file is missing
   68  the hub cannot be reached; run it again
-  69  the hub has no map, or a host cannot read the map
+  69  it is too late, in the state new; the hub has no map, or a host cannot
+      read the map
   75  another process or operator was first
   77  permission denied")]
 pub struct CarryReverse {
@@ -408,9 +409,10 @@ pub struct CarryReverse {
 Exit codes:
   0   nothing is ahead
   1   some items are
-  64  wrong usage, no carry is open, or it is in the state new
+  64  wrong usage, or no carry is open
   65  a map is damaged
   66  a file is missing, or a node cannot be used
+  69  the carry is in the state new
   74  reading or writing failed, so the list is not whole
   77  permission denied")]
 pub struct CarryAhead {

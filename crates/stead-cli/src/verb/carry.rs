@@ -6,12 +6,12 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use stead::carry::{self, State, Step};
 use stead::store::KEEP;
-use stead::{Map, Store};
+use stead::{Error, Map, Store};
 
 use super::apply::Why;
 use crate::carrying::{in_words, meaning, state, CarryJson};
 use crate::change::understood;
-use crate::exit::{Failure, Result, USAGE};
+use crate::exit::{Failure, Result, REFUSED, USAGE};
 use crate::journaled;
 use crate::output::Out;
 use crate::text::wrapped;
@@ -41,13 +41,12 @@ Example: add a node, and copy the data before it is read there
 
 Exit codes:
   0   done
-  64  no carry is open, the step cannot follow, or --confirmed is missing or
-      says another epoch
+  64  no carry is open, or --confirmed is missing or says another epoch
   65  the map is damaged or not the newest of its history, or the history lacks
       the map where the data was
   66  the map is missing
-  69  a run of stead-sync carry has not done the work of the present state;
-      nothing was written
+  69  the step cannot follow on the state, or a run of stead-sync carry has not
+      done the work of the state; nothing was written
   74  writing failed; the old map is in place
   75  another process changed the map first; nothing was written, run it again
   76  the new map is in place, but writing its report or syncing the disk failed
@@ -110,7 +109,12 @@ impl Carry {
             self.confirm(before.epoch())?;
             journaled::refuse_unfinished(&before, &self.map)?;
         }
-        let after = self.why.on(store)?.carry(&before, step.step())?;
+        let after = self.why.on(store)?.carry(&before, step.step());
+        let after = after.map_err(|error| match error {
+            // the words are right, and the state forbids it
+            Error::Invalid { .. } if before.carry().is_some() => Failure::new(REFUSED, error),
+            error => error.into(),
+        })?;
         let written = self
             .report(Some(&before), &after, out)
             .and_then(|()| out.flush());

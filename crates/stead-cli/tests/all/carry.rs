@@ -355,7 +355,7 @@ fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
     }
     place
         .run(&["carry", "m.map", "close", "--confirmed", "2"])
-        .bad(64, &["in the state old", "can be closed"]);
+        .bad(69, &["in the state old", "can be closed"]);
     place.run(&["carry", "m.map", "back"]).bad(64, &["back"]);
     place.run(&["carry", "none.map"]).bad(66, &["none.map"]);
     assert!(

@@ -43,7 +43,7 @@ use super::story::Story;
 use super::survey::{checked_routes, look_for_only_new, name_of, none_open};
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
-use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, USAGE};
+use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, REFUSED, USAGE};
 use crate::hub::{hex, Hub, Shared};
 use crate::instance;
 use crate::open::shared;
@@ -629,7 +629,7 @@ pub fn reverse(settings: &Settings, hub: &dyn Hub) -> Result<Map> {
         Some(carry) if carry.reverse => before,
         Some(carry) if carry.state == State::New => {
             return Err(Failure::new(
-                USAGE,
+                REFUSED,
                 format_args!(
                     "{}: it is too late: the carry is in its last state, new, where hosts write the new places \
                      only; finish it with `stead-sync carry run`, and carry the data back by another \

@@ -24,7 +24,7 @@ use super::route::Routes;
 use super::settings::Settings;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
-use crate::exit::{Failure, Result, IO, NO_INPUT, USAGE};
+use crate::exit::{Failure, Result, IO, NO_INPUT, REFUSED, USAGE};
 use crate::hub::hex;
 
 /// Names a carry in its journal.
@@ -92,7 +92,7 @@ pub fn ahead(settings: &Settings, tell: &Tell) -> Result<Counted> {
     };
     if carry.state == State::New {
         return Err(Failure::new(
-            USAGE,
+            REFUSED,
             format_args!(
                 "{}: the carry is in its last state, new, where hosts write the new places only, \
                  so what is written is only there: that is as it should be",

@@ -313,7 +313,9 @@ impl Store {
         let Some(base) = base else {
             return match new.carry() {
                 Some(_) => Err(self.wrong_base(
-                    "a first map has no carry, since its data was nowhere before".to_owned(),
+                    "a first map has no carry, since its data was nowhere before; publish the map \
+                     that it was built on first, or install it with the epochs before it"
+                        .to_owned(),
                 )),
                 None => Ok(()),
             };

@@ -251,8 +251,18 @@ fn the_map_where_the_data_was_stays_in_the_history_while_the_carry_is_open() {
         .carrying(true)
         .apply(&fleet(THREE), None)
         .unwrap();
-    take(&store, Step::Next).unwrap();
+    let open = take(&store, Step::Next).unwrap();
     assert_eq!(store.history().unwrap(), [1, 3]);
+    // at a place without a map it is no first map
+    let (_elsewhere, fresh) = place();
+    let error = Store::new(&fresh, 1).publish(None, &open).unwrap_err();
+    assert!(
+        error.to_string().ends_with(
+            ": a first map has no carry, since its data was nowhere before; publish the map that \
+             it was built on first, or install it with the epochs before it"
+        ),
+        "{error}"
+    );
     assert_eq!(
         Pair::open(&path).unwrap().old_map().unwrap().digest(),
         old.digest()

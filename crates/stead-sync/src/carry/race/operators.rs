@@ -22,7 +22,7 @@ use crate::carry::machine::{reverse, Machine};
 use crate::carry::settings::Settings;
 use crate::confirm::{followers, lacking};
 use crate::directory::Directory;
-use crate::exit::{Failure, Result, CONFLICT, USAGE};
+use crate::exit::{Failure, Result, CONFLICT, REFUSED, USAGE};
 use crate::hub::Shared;
 use crate::pull::pull;
 use crate::push::{push, Allowed};
@@ -312,6 +312,9 @@ fn carry(
 }
 
 fn refused(failure: &Failure, counts: &mut Counts) {
-    assert!([CONFLICT, USAGE].contains(&failure.code), "{failure:?}");
+    assert!(
+        [CONFLICT, REFUSED, USAGE].contains(&failure.code),
+        "{failure:?}"
+    );
     *counts.entry("refused").or_default() += 1;
 }
