@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from carry_sql import ALL, SqlCarry, needed
 from carry_site import local
+from carry_sql import ALL, SqlCarry, needed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "carry-servers.md"
 # the Python that has psycopg2

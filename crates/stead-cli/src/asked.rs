@@ -41,9 +41,9 @@ pub fn differs(share: u128, asked: u128, copies: u32) -> bool {
 }
 
 /// Says how near the shares of a map are to what the weights ask for, where its cells are few and
-/// every share is its target: `as near to its target as whole buckets of 1/60 of all keys allow (at
-/// most 9524 keys of a million off)`. `None` where each has what its weight asks for. Under caps, a
-/// target is another one, and no number is said.
+/// every share is its target: `as near to its target as whole buckets of 1/60 of all keys allow
+/// (at most 9524 keys of a million off)`. `None` where each has what its weight asks for. Under
+/// caps, a target is another one, and no number is said.
 pub fn nearness(map: &Map, verdict: &Verdict) -> Option<String> {
     let cells = whole_cells(map)?;
     let holders = || verdict.nodes.iter().chain(&verdict.policies);

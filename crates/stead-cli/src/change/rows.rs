@@ -256,7 +256,7 @@ fn table(rows: &[Row], scale: Scale, largest: u128, has_old: bool) -> Table {
     let glyphs = Glyphs::of_stdout();
     let of = |points: u128| scale.part(points);
     let is_off = |row: &Row| differs(row.share, row.wanted, scale.copies());
-    // if a difference can be read in one row, every row says what its weight asks for that lacks it
+    // if a difference can be read in one row, every row that has one says what its weight asks for
     let has_wanted = rows
         .iter()
         .any(|row| is_off(row) && of(row.wanted) != of(row.share));

@@ -1,5 +1,5 @@
-//! Whose a journal is, for messages: the user who owns it, and the process that has its lock, as the
-//! kernel lists it. The lock itself decides who may go on.
+//! Whose a journal is, for messages: the user who owns it, and the process that has its lock, as
+//! the kernel lists it. The lock itself decides who may go on.
 
 use std::fs::{self, File};
 use std::io;

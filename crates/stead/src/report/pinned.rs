@@ -1,5 +1,5 @@
-//! The keys that are pinned: how many of them a change brings to other nodes. Amounts count points,
-//! and a key that is pinned is one point of 2^64, however much data it has.
+//! The keys that are pinned: how many of them a change brings to other nodes. Amounts count
+//! points, and a key that is pinned is one point of 2^64, however much data it has.
 
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ pub struct PinnedKeys {
     pub moved: usize,
     /// How many they are.
     pub of: usize,
-    /// N, where a pin of a key covers one of the N cells of the map, with all keys in it; `None` if
-    /// it covers one point.
+    /// N, where a pin of a key covers one of the N cells of the map, with all keys in it; `None`
+    /// if it covers one point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_in: Option<String>,
 }
