@@ -363,7 +363,7 @@ impl<'a> Report<'a> {
             bytes: new.bytes().len(),
             old_bytes: old.map(|old| old.bytes().len()),
             copies,
-            pinned_keys: pinned_keys,
+            pinned_keys,
             moved: amount(amounts.moved.0),
             lower_bound: amount(amounts.lower_bound.0),
             optimum: None,
