@@ -15,11 +15,15 @@ const NONE: u128 = 1_000_000_000;
 /// all keys`.
 pub fn whole_cells(map: &Map) -> Option<String> {
     let cells = map.cells().count();
-    let what = match map.hash().is_modulo() {
-        true => "buckets",
-        false => "cells",
-    };
-    (cells < MANY_CELLS).then(|| format!("whole {what} of 1/{cells} of all keys"))
+    (cells < MANY_CELLS).then(|| format!("{} of 1/{cells} of all keys", in_whole(map)))
+}
+
+/// Says in what the shares of a map with few cells are counted.
+pub fn in_whole(map: &Map) -> &'static str {
+    match map.hash().is_modulo() {
+        true => "whole buckets",
+        false => "whole cells",
+    }
 }
 
 /// Returns the points that the weight of each node and then of each policy asks for, whatever the
@@ -42,22 +46,21 @@ pub fn differs(share: u128, asked: u128, copies: u32) -> bool {
 
 /// Says how near the shares of a map are to what the weights ask for, where its cells are few and
 /// every share is its target: `as near to its target as whole buckets of 1/60 of all keys allow
-/// (at most 9524 keys of a million off)`. `None` where each has what its weight asks for. Under
-/// caps, a target is another one, and no number is said.
+/// (at most 9524 keys of a million off)`. `None` where each has what its weight asks for, and under
+/// caps, where something else asks.
 pub fn nearness(map: &Map, verdict: &Verdict) -> Option<String> {
     let cells = whole_cells(map)?;
     let holders = || verdict.nodes.iter().chain(&verdict.policies);
+    if holders().any(|holder| holder.target != Some(holder.wanted)) {
+        return None;
+    }
     let off = holders()
         .zip(asked(verdict, map.replicas()))
         .map(|(holder, asked)| verdict.in_points(holder.then.cells).abs_diff(asked))
         .max()
         .filter(|off| differs(*off, 0, map.replicas()))?;
-    let off = match holders().any(|holder| holder.target != Some(holder.wanted)) {
-        true => String::new(),
-        false => format!(
-            " (at most {} keys of a million off)",
-            (off * 1_000_000).div_ceil(SPACE)
-        ),
-    };
-    Some(format!("as near to its target as {cells} allow{off}"))
+    let off = (off * 1_000_000).div_ceil(SPACE);
+    Some(format!(
+        "as near to its target as {cells} allow (at most {off} keys of a million off)"
+    ))
 }

@@ -9,7 +9,7 @@ use stead::Map;
 use super::html::{element, section, Html};
 use super::sheet::{bar, bars, number, text, word, Cell, Sheet};
 use super::tiles::remark;
-use crate::asked::nearness;
+use crate::asked::{in_whole, nearness};
 use crate::change::copies_lost;
 use crate::loss::Loss;
 use crate::picture::part;
@@ -228,7 +228,7 @@ fn nodes(map: &Map, report: &Report) -> Vec<Failing> {
 pub fn largest_error(map: &Map, report: &Report) -> (String, String) {
     match report.max_share_error_points.as_str() {
         "0" => match nearness(map, &report.verdict) {
-            Some(near) => ("none".to_owned(), format!("every share is {near}")),
+            Some(near) => (in_whole(map).to_owned(), format!("every share is {near}")),
             None => (
                 "exact".to_owned(),
                 "every share is its target, to the point".to_owned(),

@@ -452,6 +452,7 @@ fn shares_of_whole_buckets_are_told_as_such() {
     let page = String::from_utf8(dir.read("m.html")).unwrap();
     assert!(!page.contains("exactly its target"));
     assert!(page.contains("as near to its target as whole buckets of 1/60 of all keys allow"));
+    assert!(page.contains(">whole buckets<"));
     assert!(page.contains(", its target in whole buckets of 1/60 of all keys"));
 }
 
