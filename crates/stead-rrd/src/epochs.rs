@@ -15,7 +15,7 @@ use crate::adopting::{meaning, Meaning};
 use crate::exit::{Failure, DATA, FLEET, IO};
 use crate::layout::Placement;
 use crate::lock::lock;
-use crate::mapfile::{MapFile, LOOK};
+use crate::mapfile::{put_back_from, MapFile, LOOK};
 use crate::router::Router;
 use crate::state::StateDir;
 
@@ -175,13 +175,27 @@ impl Epochs {
                         file.forget(); // try again
                     }
                 }
-                Err(error) => *lock(&self.refused) = Some(error.to_string()),
+                Err(error) => *lock(&self.refused) = Some(self.unreadable(&error)),
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 () = self.again.notified() => file.forget(),
             }
         }
+    }
+
+    /// Returns why nobody can look at the file, and what to do if it is gone.
+    fn unreadable(&self, error: &io::Error) -> String {
+        let layout = self.router.shared().layout();
+        let newest = layout.target().unwrap_or(layout.settled());
+        let todo = match error.kind() {
+            io::ErrorKind::NotFound => {
+                let is_target = layout.target().is_some();
+                put_back_from(self.state.dir(), is_target, newest.map().epoch())
+            }
+            _ => String::new(),
+        };
+        format!("{}: {error}{todo}", self.path.display())
     }
 
     /// Takes up the map that is at the path now.
