@@ -527,7 +527,9 @@ def test_a_map_that_is_not_taken_up_is_told(cluster, place):
     twin, cluster.map = cluster.map.read_bytes(), ours
     words = "it is another map than the epoch 2 by which the router serves, so two of"
     told(put(twin), words)
-    told(cluster.map.unlink, "No such file")
+    kept = cluster.state / "settled.map"
+    gone = "No such file or directory (os error 2); put it back from another host that has it, or"
+    told(cluster.map.unlink, f"{cluster.map}: {gone} from {kept}, which is epoch 2")
     told(put(newest[:-1]), str(cluster.map))
     put(newest)()
     status_once(cluster, lambda code, _: code == 0, "all to be well")

@@ -4,6 +4,7 @@
 //! the target: from then on the router serves by both maps, until `stead-rrd move` has carried the
 //! files over. A third map waits until then.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -202,6 +203,7 @@ impl Epochs {
     pub async fn look(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
+            fs::metadata(&this.path).map_err(|error| this.unreadable(&error))?;
             let map = Map::open_uncached(&this.path).map_err(|error| error.to_string())?;
             let epoch = map.epoch();
             this.adopt(map).map(|adopted| (adopted, epoch))
