@@ -49,9 +49,9 @@ def small_disk(place):
 
 
 def filled(directory):
-    """Fills the rest of a file system, and returns the file that does it."""
+    """Fills the rest of a file system, and returns the file that does it. May be called again."""
     path = directory / "filler"
-    with open(path, "wb", buffering=0) as file:
+    with open(path, "ab", buffering=0) as file:
         for size in (1 << 20, 1 << 12, 1):
             try:
                 while True:

@@ -321,6 +321,31 @@ def test_metrics_are_what_prometheus_reads(cluster):
     assert scrape(url)[0]["stead_rrd_backend_up", (("backend", "a1"),)] == 0
 
 
+def test_the_rules_alert_on_what_the_table_says():
+    """Those of the page, and those that it links to."""
+    page = (ROOT / "docs" / "rrd-operations.md").read_text()
+    table = dict(
+        re.findall(r"^\| `(stead_rrd_\w+)`.*\| *(.*?) *\|$", page, re.MULTILINE)
+    )
+    increases = {
+        name for name, when in table.items() if when.startswith("any increase")
+    }
+    assert "stead_rrd_backend_late_errors_total" in increases
+    (block,) = re.findall("```yaml\ngroups:\n.*?```", page, re.DOTALL)
+    examples = (ROOT / "examples" / "alerts.yml").read_text()
+    for rules in (block, examples):
+        named = set(re.findall(r"stead_rrd_\w+", rules))
+        named = {re.sub("_bucket$", "", name) for name in named}
+        known = set(table) | {"stead_rrd_request_duration_seconds"}
+        assert named <= known, sorted(named - known)
+        rising = set(re.findall(r"increase\((stead_rrd_\w+)\[", rules))
+        assert rising == increases, sorted(rising ^ increases)
+        # a problem that comes and goes is one, too
+        assert re.findall(r"[^\s'(]*\(?stead_rrd_problems\S*", rules) == [
+            "max_over_time(stead_rrd_problems[10m])"
+        ], rules
+
+
 def test_metrics_are_for_this_machine_unless_told_otherwise(cluster, place):
     command = [
         "serve",
@@ -502,7 +527,9 @@ def test_a_map_that_is_not_taken_up_is_told(cluster, place):
     twin, cluster.map = cluster.map.read_bytes(), ours
     words = "it is another map than the epoch 2 by which the router serves, so two of"
     told(put(twin), words)
-    told(cluster.map.unlink, "No such file")
+    kept = cluster.state / "settled.map"
+    gone = "No such file or directory (os error 2); put it back from another host that has it, or"
+    told(cluster.map.unlink, f"{cluster.map}: {gone} from {kept}, which is epoch 2")
     told(put(newest[:-1]), str(cluster.map))
     put(newest)()
     status_once(cluster, lambda code, _: code == 0, "all to be well")

@@ -739,6 +739,59 @@ def test_a_standby_whose_disk_is_full_says_so_when_it_is_promoted(
         assert judged(pair, [load], record_property, fault) == (0, 0)
 
 
+def test_a_router_whose_disk_is_full_is_not_well_until_there_is_room(
+    programs,
+    place,
+    small_disk,  # noqa: F811
+):
+    """Both routers, although nothing is written to them meanwhile."""
+    pair = Pair(programs, place)
+    pair.options[-1] = "32"
+    for router in (pair.a, pair.b):
+        router.state = small_disk(place / f"small-{router.name}", 64)
+
+    def says(router, words):
+        """Waits until the page begins with the words, and returns it."""
+
+        def page():
+            done = subprocess.run(
+                [pair.programs["stead-rrd"], "status", router.state],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            return done.stdout if done.stdout.startswith(words) else None
+
+        return wait_for(page, f"{router.name} to say: {words}")
+
+    def fill_and_look(router):
+        # what the router has removed meanwhile is filled, too
+        filled(router.state)
+        return router.status().get("state_error")
+
+    with pair:
+        for router, lost in (
+            (pair.b, "this standby could not be promoted"),
+            (pair.a, "moves and repairs cannot be recorded"),
+        ):
+            says(router, "all is well")
+            found = wait_for(
+                lambda router=router: fill_and_look(router),
+                f"{router.name} to know that its disk is full",
+            )
+            assert found["full"] and "No space left on device" in found["reason"], found
+            said = says(router, "not well: the disk under --state is full: ")
+            assert f"until there is room, {lost}" in said, said
+            metrics = router.metrics()
+            assert "stead_rrd_state_writable 0\n" in metrics
+            assert "stead_rrd_problems 0\n" not in metrics
+            filled(router.state).unlink()
+            says(router, "all is well")
+            metrics = router.metrics()
+            assert "stead_rrd_state_writable 1\n" in metrics
+            assert "stead_rrd_problems 0\n" in metrics
+
+
 def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
     """The primary knew which directory the files were in, and dies together with a
     server.

@@ -36,7 +36,14 @@ pub fn meaning(settled: &Map, target: Option<&Map>, map: &Map) -> Result<Meaning
     if newest.digest() == map.digest() {
         return Ok(Meaning::Known);
     }
-    // of another cluster
+    if map.name() != settled.name() {
+        return Err(format!(
+            "it is a map of the fleet `{}`, and this router serves `{}`; put the map of `{1}` \
+             there (of two routers, copy that of the other one)",
+            map.name(),
+            settled.name()
+        ));
+    }
     let same = same_nodes(settled, map).map_err(|error| error.to_string())?;
     let now = newest.epoch();
     if map.epoch() == now {
@@ -149,7 +156,11 @@ mod tests {
         );
         for target in [None, Some(&second)] {
             let foreign = refused(&first, target, &other);
-            assert!(foreign.contains("other"), "{foreign}");
+            assert!(
+                foreign
+                    .starts_with("it is a map of the fleet `other`, and this router serves `rrd`;"),
+                "{foreign}"
+            );
         }
         let renamed = "name = 'rrd'\nnode = [{name = 'z', formerly = 'a'}, {name = 'b'}]";
         let renamed = stead::Fleet::parse(renamed, "t").unwrap();

@@ -4,6 +4,7 @@
 //! the target: from then on the router serves by both maps, until `stead-rrd move` has carried the
 //! files over. A third map waits until then.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,7 @@ use crate::adopting::{meaning, Meaning};
 use crate::exit::{Failure, DATA, FLEET, IO};
 use crate::layout::Placement;
 use crate::lock::lock;
-use crate::mapfile::{MapFile, LOOK};
+use crate::mapfile::{put_back_from, MapFile, LOOK};
 use crate::router::Router;
 use crate::state::StateDir;
 
@@ -175,7 +176,7 @@ impl Epochs {
                         file.forget(); // try again
                     }
                 }
-                Err(error) => *lock(&self.refused) = Some(error.to_string()),
+                Err(error) => *lock(&self.refused) = Some(self.unreadable(&error)),
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
@@ -184,10 +185,25 @@ impl Epochs {
         }
     }
 
+    /// Returns why nobody can look at the file, and what to do if it is gone.
+    fn unreadable(&self, error: &io::Error) -> String {
+        let layout = self.router.shared().layout();
+        let newest = layout.target().unwrap_or(layout.settled());
+        let todo = match error.kind() {
+            io::ErrorKind::NotFound => {
+                let is_target = layout.target().is_some();
+                put_back_from(self.state.dir(), is_target, newest.map().epoch())
+            }
+            _ => String::new(),
+        };
+        format!("{}: {error}{todo}", self.path.display())
+    }
+
     /// Takes up the map that is at the path now.
     pub async fn look(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
+            fs::metadata(&this.path).map_err(|error| this.unreadable(&error))?;
             let map = Map::open_uncached(&this.path).map_err(|error| error.to_string())?;
             let epoch = map.epoch();
             this.adopt(map).map(|adopted| (adopted, epoch))

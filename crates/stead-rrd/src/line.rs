@@ -203,7 +203,8 @@ pub struct Move {
     /// The router's --state directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// The most to copy in a second, in MiB; without it, as fast as the disks are
+    /// The most to copy in a second, in MiB, of all files together; a small file counts as no more
+    /// than its size; without it, as fast as the disks are
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub rate: Option<u64>,
 }
@@ -228,8 +229,8 @@ pub struct Check {
     /// The router's --state directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// The most to read in a second, in MiB, of all copies together; without it, as fast as the
-    /// disks are
+    /// The most to read in a second, in MiB, of all copies together; a small file counts as no more
+    /// than its size; without it, as fast as the disks are
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub rate: Option<u64>,
     /// Begin again, even if a check was stopped before its end

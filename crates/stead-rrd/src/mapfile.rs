@@ -10,6 +10,20 @@ use std::time::Duration;
 /// How often the file is looked at.
 pub const LOOK: Duration = Duration::from_secs(1);
 
+/// Says from where to put back a map that is gone. This state directory has the newest one that the
+/// router knows, which is of this epoch; `is_target` says whether files still move to its places.
+pub fn put_back_from(state: &Path, is_target: bool, epoch: u64) -> String {
+    let path = state.join(match is_target {
+        true => "target.map",
+        false => "settled.map",
+    });
+    format!(
+        "; put it back from another host that has it, or from {}, which is epoch {epoch}, the \
+        newest that this router knows",
+        path.display()
+    )
+}
+
 /// The file of a map, and how it was when it was looked at last.
 pub struct MapFile {
     path: PathBuf,

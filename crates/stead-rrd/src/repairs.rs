@@ -140,7 +140,7 @@ pub struct Counts {
     pub gone: (u64, Option<Vec<u8>>),
     /// How many of its copies may lack values.
     pub doubtful: u64,
-    /// Why an entry could not be done so far.
+    /// Why an entry could not be done so far, after the name of its file.
     pub reason: Option<String>,
 }
 
@@ -430,7 +430,11 @@ impl Repairs {
                 }
                 Need::Doubtful => counts.doubtful += 1,
             }
-            counts.reason = counts.reason.take().or_else(|| entry.reason.clone());
+            let reason = || {
+                let file = String::from_utf8_lossy(name);
+                Some(format!("{file}: {}", entry.reason.as_ref()?))
+            };
+            counts.reason = counts.reason.take().or_else(reason);
         }
         counts
     }
@@ -513,7 +517,7 @@ mod tests {
         }
         let counts = Counts {
             missing: 1,
-            reason: Some("full".to_owned()),
+            reason: Some("a: full".to_owned()),
             ..Counts::default()
         };
         assert_eq!(repairs.counts(), BTreeMap::from([(1, counts)]));

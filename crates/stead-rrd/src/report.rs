@@ -18,7 +18,7 @@ use crate::mover::Mover;
 use crate::pair::start_again;
 use crate::repairs::Counts;
 use crate::router::Router;
-use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
+use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, StateError, Status};
 
 /// A router, and the facts about it that the router itself does not know.
 pub struct Report {
@@ -66,6 +66,7 @@ impl Report {
             refuses: extent.refuses,
             failed: frontier.broken.as_deref().map(str::to_owned),
         };
+        let state_error = StateError::of(self.mover.unwritable(), extent.unsaved);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             now: now(),
@@ -92,6 +93,7 @@ impl Report {
                 })
                 .collect(),
             log: self.durable.then_some(log),
+            state_error,
             clients: shared.tally.read(),
             moving,
             move_goes_on,

@@ -71,6 +71,7 @@ pub(crate) fn sample() -> Status {
             refuses: false,
             failed: None,
         }),
+        state_error: None,
         clients: tally.read(),
         moving: None,
         move_goes_on: false,

@@ -4,6 +4,7 @@
 //! JSON, and the metrics have the same numbers.
 
 use std::future::Future;
+use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
 use stead::Map;
@@ -57,6 +58,9 @@ pub struct Status {
     pub backends: Vec<BackendStatus>,
     /// `None`: the router runs without a log.
     pub log: Option<LogStatus>,
+    /// Why something cannot be recorded in the directory of --state, if that is so.
+    #[serde(default)]
+    pub state_error: Option<StateError>,
     /// Clients and their requests.
     pub clients: Clients,
     /// The running move or repair, or the last one.
@@ -97,6 +101,7 @@ impl Status {
             exposed: Exposed::default(),
             backends: Vec::new(),
             log: None,
+            state_error: None,
             clients: Clients::default(),
             moving: None,
             move_goes_on: false,
@@ -269,6 +274,35 @@ pub struct LogStatus {
     pub refuses: bool,
     /// Why it takes no more records until the router is restarted.
     pub failed: Option<String>,
+}
+
+/// Why something cannot be recorded in the directory of --state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StateError {
+    /// Whether this is only about what the log has to store, which may be on a disk of its own.
+    pub log: bool,
+    /// Whether the disk is full.
+    pub full: bool,
+    /// What failed.
+    pub reason: String,
+}
+
+impl StateError {
+    /// Returns what cannot be recorded, if there is such: because of an error in the directory
+    /// itself, or in that of the log.
+    pub fn of(
+        state: Option<(ErrorKind, String)>,
+        log: Option<(ErrorKind, String)>,
+    ) -> Option<Self> {
+        let error = |log: bool| {
+            move |(kind, reason)| StateError {
+                log,
+                full: kind == ErrorKind::StorageFull,
+                reason,
+            }
+        };
+        state.map(error(false)).or(log.map(error(true)))
+    }
 }
 
 /// What a move, a repair or a check has done so far.

@@ -87,7 +87,7 @@ pub(super) struct Books {
     pub positions: Positions,
     /// Whether the positions differ from the stored ones, and why they could not be stored.
     pub unsaved: bool,
-    pub not_saved: Option<String>,
+    pub not_saved: Option<(io::ErrorKind, String)>,
     /// The chunks that wait for the writer.
     pub queue: Vec<Chunk>,
     /// The memory in which a record is made that is written at once.
@@ -235,7 +235,7 @@ impl Core {
             .iter()
             .min_by_key(|(_, position)| **position);
         let why = match (&books.not_saved, slowest) {
-            (Some(why), _) => format!("what was confirmed cannot be forgotten ({why})"),
+            (Some((_, why)), _) => format!("what was confirmed cannot be forgotten ({why})"),
             (None, Some((name, position))) => format!(
                 "{name} has confirmed only up to {position}; \
                 bring it back, or take it out of the map"

@@ -171,6 +171,7 @@ impl Log for Durable {
             oldest,
             short: short.map(|error| error.to_string()),
             refuses: books.refuses,
+            unsaved: books.not_saved.clone(),
         }
     }
 

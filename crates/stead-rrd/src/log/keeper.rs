@@ -42,7 +42,7 @@ pub(super) fn run(log: &Core) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 (due, again) = (true, None);
-                (books.no_spare, books.not_saved) = (None, None);
+                books.no_spare = None;
                 continue;
             }
             let waited = log.chores.wait_timeout(books, left);
@@ -106,7 +106,7 @@ pub(super) fn save(log: &Core) -> io::Result<()> {
     }
     let mut books = log.books();
     books.unsaved |= saved.is_err();
-    books.not_saved = saved.as_ref().err().map(ToString::to_string);
+    books.not_saved = saved.as_ref().err().map(Trouble::parts);
     log.ready.notify_all();
     log.chores.notify_all();
     saved.map_err(Trouble::error)

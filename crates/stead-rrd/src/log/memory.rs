@@ -64,6 +64,7 @@ impl Log for Memory {
             oldest,
             short: None,
             refuses: false,
+            unsaved: None,
         }
     }
 

@@ -50,13 +50,11 @@ impl Trouble {
             Trouble::Later(error) | Trouble::Final(error) => error,
         }
     }
-}
 
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Trouble::Later(error) | Trouble::Final(error) => error.fmt(f),
-        }
+    /// Returns the kind of the error, and its text.
+    pub fn parts(&self) -> (io::ErrorKind, String) {
+        let (Trouble::Later(error) | Trouble::Final(error)) = self;
+        (error.kind(), error.to_string())
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Extent {
     pub short: Option<String>,
     /// Whether it has refused a record for that reason, and has had no room since.
     pub refuses: bool,
+    /// Why it could not store what the backends have confirmed when it last tried.
+    pub unsaved: Option<(io::ErrorKind, String)>,
 }
 
 /// A durable log with a position for each backend. All methods may be called from any thread.

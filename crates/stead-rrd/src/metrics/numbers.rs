@@ -138,6 +138,9 @@ impl Numbers {
         let enabled = u64::from(self.0.log.is_some());
         let help = "1 when writes go into a durable log, else 0";
         families.plain([("log_enabled", help, enabled)])?;
+        let help = "0 when nothing can be recorded in the directory of --state, else 1";
+        let writable = u64::from(self.0.state_error.is_none());
+        families.plain([("state_writable", help, writable)])?;
         let Some(log) = &self.0.log else {
             return Ok(());
         };
@@ -260,7 +263,7 @@ impl Numbers {
 mod tests {
     use super::*;
     use crate::sample::sample;
-    use crate::status::Progress;
+    use crate::status::{Progress, StateError};
 
     /// The metrics have the numbers of the status. tests/rrd also lets a strict parser read the
     /// metrics of a real router.
@@ -277,6 +280,8 @@ mod tests {
             ..Progress::default()
         });
         status.check.differing = 5;
+        let full = (std::io::ErrorKind::StorageFull, "full".to_owned());
+        status.state_error = StateError::of(Some(full), None);
         status.check.last = Some(Pass {
             ended: 1_700_000_100,
             misplaced: 6,
@@ -298,6 +303,7 @@ mod tests {
             "stead_rrd_backend_up{backend=\"quote\\\" back\\\\ line\\n\"} 1",
             "stead_rrd_backend_info{backend=\"a1\",address=\"10.0.0.51:42217\",zone=\"a\"} 1",
             "# UNIT stead_rrd_log_size_bytes bytes",
+            "stead_rrd_state_writable 0",
             "stead_rrd_backend_lag_seconds{backend=\"a1\"} 0.008",
             "stead_rrd_log_size_bytes 12582912",
             "stead_rrd_clients_accepted_total 1",

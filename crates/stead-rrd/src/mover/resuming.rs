@@ -1,6 +1,7 @@
 //! A move that was started goes on by itself until it is done or somebody stops it: after the
 //! router or the program that started it has died, and when servers or agents were away.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -128,6 +129,11 @@ impl Mover {
     /// Returns why the map at --map is not taken up, if it is not.
     pub fn map_refused(&self) -> Option<String> {
         self.epochs.refused()
+    }
+
+    /// Returns why the state directory cannot be written, if it cannot.
+    pub fn unwritable(&self) -> Option<(io::ErrorKind, String)> {
+        self.state.unwritable()
     }
 
     /// Returns the epoch that waits until the files have moved.

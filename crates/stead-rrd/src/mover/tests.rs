@@ -345,3 +345,22 @@ async fn without_a_target_no_move_goes_on() {
         .unwrap_err()
         .contains("run stead-rrd move again"));
 }
+
+#[tokio::test]
+async fn a_map_that_is_gone_is_named_together_with_where_to_get_it() {
+    let place = tempfile::tempdir().unwrap();
+    let (_, mover) = mover(place.path());
+    // the first look is made before anything is waited for
+    let watch = Arc::clone(&mover.epochs).watch();
+    let _ = tokio::time::timeout(Duration::ZERO, watch).await;
+    let path = |name: &str| place.path().join(name).display().to_string();
+    assert_eq!(
+        mover.map_refused().unwrap(),
+        format!(
+            "{}: No such file or directory (os error 2); put it back from another host that has \
+             it, or from {}, which is epoch 1, the newest that this router knows",
+            path("no.map"),
+            path("settled.map")
+        )
+    );
+}

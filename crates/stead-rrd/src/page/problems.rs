@@ -33,13 +33,17 @@ impl Status {
                 percent(self.exposed.unreachable)
             ));
         }
+        let serves_nobody = self.pair.as_ref().is_some_and(|pair| !pair.serving);
+        if serves_nobody {
+            self.problem_of_the_state(&mut problems);
+        }
         let is_standby = |pair: &PairStatus| pair.role == Role::Standby;
         if self.pair.as_ref().is_some_and(is_standby) {
             // a log that takes nothing is why the connection is lost
             self.problems_of_the_log(&mut problems);
         }
         self.problems_of_the_pair(&mut problems);
-        if self.pair.as_ref().is_some_and(|pair| !pair.serving) {
+        if serves_nobody {
             if let Some(why) = &self.map_refused {
                 problems.push(format!(
                     "the map at --map could not be taken up if this router became the primary: {}",
@@ -52,6 +56,7 @@ impl Status {
         if let Some(cause) = cause {
             self.problems_of(cause, &mut problems);
         }
+        self.problem_of_the_state(&mut problems);
         self.problems_of_the_log(&mut problems);
         let is_cause = |backend: &&BackendStatus| cause.is_some_and(|it| it.name == backend.name);
         for backend in self.backends.iter().filter(|backend| !is_cause(backend)) {
@@ -275,6 +280,35 @@ impl Status {
         }
         let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
         slowest.filter(|backend| backend.state != Health::Up)
+    }
+
+    fn problem_of_the_state(&self, problems: &mut Vec<String>) {
+        let Some(error) = &self.state_error else {
+            return;
+        };
+        let is_standby = self
+            .pair
+            .as_ref()
+            .is_some_and(|pair| pair.role == Role::Standby);
+        let what = match (error.full, error.log) {
+            (true, true) => "the disk of the log is full",
+            (true, false) => "the disk under --state is full",
+            (false, true) => "the log cannot store what the servers have confirmed",
+            (false, false) => "nothing can be written under --state",
+        };
+        let until = match error.full {
+            true => "there is room",
+            false => "that is mended",
+        };
+        let lost = match (error.log, is_standby) {
+            (true, _) => "the log forgets nothing",
+            (false, true) => "this standby could not be promoted",
+            (false, false) => "moves and repairs cannot be recorded",
+        };
+        problems.push(format!(
+            "{what}: {}; until {until}, {lost}",
+            printable(&error.reason)
+        ));
     }
 
     fn problems_of_the_log(&self, problems: &mut Vec<String>) {

@@ -7,9 +7,14 @@ use crate::health::Health;
 use crate::passes::Pass;
 use crate::role::{Lost, Role};
 use crate::sample::sample;
-use crate::status::{Exposed, Findings, PairStatus, Progress, Status};
+use crate::status::{Exposed, Findings, PairStatus, Progress, StateError, Status};
 use crate::tally::Tally;
 use crate::verb::VERBS;
+
+fn state_error(full: bool, log: bool) -> Option<StateError> {
+    let reason = "cannot write x".to_owned();
+    Some(StateError { log, full, reason })
+}
 
 fn first_line(status: &Status) -> String {
     status.page().lines().next().unwrap_or_default().to_owned()
@@ -108,7 +113,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 20] = [
+    let changes: [(Change, &str); 22] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -158,6 +163,16 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
                 log.refuses = true;
             }),
             "not well: the log has no room and refuses writes: the log cannot grow: quota",
+        ),
+        (
+            |s| s.state_error = state_error(true, false),
+            "not well: the disk under --state is full: cannot write x; until there is room, moves \
+             and repairs cannot be recorded",
+        ),
+        (
+            |s| s.state_error = state_error(true, true),
+            "not well: the disk of the log is full: cannot write x; until there is room, the log \
+             forgets nothing",
         ),
         (
             |s| (s.backends[1].gone, s.backends[1].gone_example) = (2, Some("x/y.rrd".to_owned())),
@@ -275,6 +290,13 @@ fn the_cause_of_a_full_log_is_named_before_it() {
     let found = standby.problems();
     assert!(found[0].starts_with("the log has no room"), "{found:?}");
     assert!(found[1].starts_with("the primary "), "{found:?}");
+    standby.state_error = state_error(false, false);
+    assert_eq!(
+        standby.problems()[0],
+        "nothing can be written under --state: cannot write x; until that is mended, this standby \
+         could not be promoted"
+    );
+    assert!(standby.problems()[1].starts_with("the log has no room"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::standby::Standby;
 use crate::adopting::{meaning, Meaning};
 use crate::lock::lock;
-use crate::mapfile::{MapFile, LOOK};
+use crate::mapfile::{put_back_from, MapFile, LOOK};
 
 /// How often the map is compared with those of the primary although its file is the same.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -87,9 +87,15 @@ impl Standby {
     /// Returns the epoch of the map at this path if it would wait until files have moved. An error
     /// says why this router could not take it up if it became the primary now.
     pub(super) fn look_at(&self, path: &Path) -> Result<Option<u64>, String> {
-        let map = Map::open_uncached(path).map_err(|error| error.to_string())?;
         let settled = self.state.settled().map_err(|error| error.to_string())?;
         let target = self.state.target_map().map_err(|error| error.to_string())?;
+        let map = Map::open_uncached(path).map_err(|error| {
+            let newest = target.as_ref().or(settled.as_ref());
+            let newest = newest.filter(|_| error.status() == stead::Status::NotFound);
+            let dir = self.state.dir();
+            let todo = newest.map(|map| put_back_from(dir, target.is_some(), map.epoch()));
+            format!("{error}{}", todo.unwrap_or_default())
+        })?;
         let Some(settled) = settled else {
             return Ok(None); // the primary has not sent its state yet
         };

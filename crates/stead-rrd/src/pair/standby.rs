@@ -20,7 +20,7 @@ use crate::lock::lock;
 use crate::log::{Durable, Log, Size};
 use crate::role::{Lost, Role};
 use crate::state::StateDir;
-use crate::status::{LogStatus, PairStatus, Source, Status};
+use crate::status::{LogStatus, PairStatus, Source, StateError, Status};
 use crate::term::Term;
 
 /// A router that keeps a copy of the primary's log and state.
@@ -246,9 +246,11 @@ fn already(term: Term) -> String {
 impl Source for Standby {
     async fn status(&self) -> Status {
         let log = lock(&self.log).clone();
+        let mut unsaved = None;
         let log = log.map(|log| {
             let frontier = log.frontier().borrow().clone();
             let extent = log.extent();
+            unsaved = extent.unsaved;
             LogStatus {
                 bytes: extent.bytes,
                 bound: extent.bound,
@@ -271,6 +273,7 @@ impl Source for Standby {
             waiting_epoch: looked.as_ref().ok().copied().flatten(),
             map_refused: looked.err(),
             log: Some(log.unwrap_or_default()),
+            state_error: StateError::of(self.state.unwritable(), unsaved),
             pair: Some(self.pair()),
             ..Status::empty(self.started)
         }

@@ -459,3 +459,30 @@ async fn a_standby_keeps_the_reason_until_the_primary_is_joined_again() {
     assert_eq!(reason().as_deref(), Some("the primary has connected again"));
     assert!(!lock(&standby.primary).joined);
 }
+
+#[tokio::test]
+async fn a_standby_that_cannot_store_positions_is_not_well() {
+    let place = tempfile::tempdir().unwrap();
+    let standby = standby(place.path()).await;
+    let log = lock(&standby.log).clone().unwrap();
+    let of_state = || async {
+        let problems = standby.status().await.problems();
+        let of_state = |problem: &String| problem.contains("positions.tmp");
+        problems.into_iter().filter(of_state).collect::<Vec<_>>()
+    };
+    assert_eq!(of_state().await, Vec::<String>::new());
+    let in_the_way = place.path().join("state/log/positions.tmp");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| (name.to_string(), 1)).collect();
+    let error = log.take_positions(&names(&["a", "b"])).unwrap_err();
+    assert_eq!(
+        of_state().await,
+        [format!(
+            "the log cannot store what the servers have confirmed: {error}; until that is mended, \
+             the log forgets nothing"
+        )]
+    );
+    std::fs::remove_dir(&in_the_way).unwrap();
+    log.take_positions(&names(&["a"])).unwrap();
+    assert_eq!(of_state().await, Vec::<String>::new());
+}

@@ -14,7 +14,7 @@ use crate::connection::Stream;
 use crate::control::Operable;
 use crate::log::Log;
 use crate::socket::Socket;
-use crate::status::{LogStatus, PairStatus, Source, Status};
+use crate::status::{LogStatus, PairStatus, Source, StateError, Status};
 
 /// The most clients that are told why they are not served.
 const CLIENTS: usize = 256;
@@ -85,6 +85,7 @@ impl Waiting {
 impl Source for Waiting {
     async fn status(&self) -> Status {
         let extent = self.pair.extent();
+        let state_error = StateError::of(self.pair.state.unwritable(), extent.unsaved);
         Status {
             log: Some(LogStatus {
                 bytes: extent.bytes,
@@ -95,6 +96,7 @@ impl Source for Waiting {
                 refuses: extent.refuses,
                 failed: None,
             }),
+            state_error,
             // Clients are served after this has ended, even if the router may serve already.
             pair: Some(PairStatus {
                 serving: false,

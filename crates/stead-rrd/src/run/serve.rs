@@ -36,6 +36,7 @@ pub async fn serve(serve: Serve, given: &ArgMatches) -> Result<(), Failure> {
     let pair = pair.flat_map(|two| [("--standby", &two.peer), ("--pair", &two.own)]);
     certificates::load(&serve.tls, listen.chain(pair))?;
     let start = Start::new(serve)?;
+    tokio::spawn(Arc::clone(&start.state).keep_trying());
     let saved = Saved::load(start.state.dir()).map_err(|error| start.failed(error))?;
     match addresses {
         None if saved.is_some() => Err(Failure(

@@ -10,6 +10,7 @@ use crate::create::Templates;
 use crate::exit::{Failure, DATA, IO, NO_INPUT};
 use crate::line::Serve;
 use crate::log::{Durable, Size};
+use crate::mapfile::put_back_from;
 use crate::pair::Serves;
 use crate::path::Base;
 use crate::shared::{Backlog, Options};
@@ -80,18 +81,12 @@ impl Start {
 
 /// Says where the state directory has a map, if it has one.
 fn kept_map(serve: &Serve) -> String {
-    let kept = ["target.map", "settled.map"].iter().find_map(|name| {
-        let path = serve.state.join(name);
-        let epoch = stead::Map::open_uncached(&path).ok()?.epoch();
-        Some((path, epoch))
+    let kept = [("target.map", true), ("settled.map", false)];
+    let kept = kept.iter().find_map(|(name, is_target)| {
+        let map = stead::Map::open_uncached(serve.state.join(name)).ok()?;
+        Some(put_back_from(&serve.state, *is_target, map.epoch()))
     });
-    kept.map_or_else(String::new, |(path, epoch)| {
-        format!(
-            "; put it back from another host that has it, or from {}, which is epoch {epoch}, by \
-            which this router has served",
-            path.display()
-        )
-    })
+    kept.unwrap_or_default()
 }
 
 fn of_state(serve: &Serve, error: impl Display) -> Failure {

@@ -26,6 +26,8 @@ struct Inner {
     /// the list of the files that have moved, once a name was appended
     moved: Mutex<Option<File>>,
     mirror: OnceLock<Arc<dyn Mirror>>,
+    /// why it could not be written when that was last tried
+    unwritable: Mutex<Option<(io::ErrorKind, String)>>,
     _lock: File,
 }
 
@@ -38,12 +40,23 @@ impl StateDir {
             dir: dir.to_owned(),
             moved: Mutex::default(),
             mirror: OnceLock::new(),
+            unwritable: Mutex::default(),
         })))
     }
 
     /// Returns its path.
     pub fn dir(&self) -> &Path {
         &self.0.dir
+    }
+
+    /// Returns why the directory could not be written when that was last tried, if it could not.
+    pub fn unwritable(&self) -> Option<(io::ErrorKind, String)> {
+        lock(&self.0.unwritable).clone()
+    }
+
+    /// Records what the last try to write there has found.
+    pub(super) fn found_unwritable(&self, why: Option<(io::ErrorKind, String)>) {
+        *lock(&self.0.unwritable) = why;
     }
 
     /// Lets this copy have every change from now on.

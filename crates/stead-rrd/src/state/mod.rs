@@ -12,6 +12,7 @@
 //! DIR/checks        how far the checks of all copies have come
 //! DIR/log/          the durable log
 //! DIR/pair          which of two routers this one is, and in which term
+//! DIR/try.tmp       written and removed every few seconds, to know whether that is possible
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
 //! ```
@@ -19,13 +20,14 @@
 //! Each map is put in its place by renaming, and it is durable before the router acts on it.
 //!
 //! ```text
-//! change - directory - placing, unfinished, snapshot
+//! change - directory - placing, unfinished, snapshot, trying
 //! ```
 
 mod change;
 mod directory;
 mod placing;
 mod snapshot;
+mod trying;
 mod unfinished;
 
 pub use change::{Change, Mirror};
