@@ -660,6 +660,61 @@ def test_a_server_with_two_names_and_addresses_keeps_its_files(cluster):
     assert cluster.router_said("b2 and b9 are one server"), said
 
 
+def test_an_rrdcached_and_an_agent_of_two_directories_are_told(cluster, place):
+    """A server is replaced, and only one of its two addresses is corrected in the map."""
+    restart(cluster, "--flush-after", "1", "--sync-after", "0")
+    made = created(cluster, 20)
+
+    def update(second):
+        with Client(cluster.unix) as client:
+            for name in made:
+                said = client.ask(f"UPDATE {name} {START + 60 * second}:{second}")
+                assert said.startswith(b"0 "), said
+
+    def flushed():
+        return all(b["unflushed_files"] == 0 for b in status(cluster)["backends"])
+
+    update(1)
+    wait_for(flushed, "all to be on disk")
+    old = cluster.backends["b2"]
+    new = Rrdcached(place / "new", f"127.0.0.1:{free_port()}")
+    new.files = old.files
+    new.start()
+    cluster.backends["b2"] = new
+    try:
+        cluster.publish()
+        wait_for(lambda: status(cluster)["epoch"] == 2, "epoch 2")
+        update(2)
+        words = "are not the same ones: correct the attribute"
+        code, page, _ = status_once(
+            cluster, lambda _, page: words in page, "the two directories"
+        )
+        assert code == 1 and f"({new.address})" in page and str(old.files) in page
+        for verb, *more in (["check", "--restart"], ["repair", "b2"]):
+            code, out, said = stead_rrd(cluster.programs, verb, cluster.state, *more)
+            assert code != 0 and words in out + said, (code, out, said)
+            assert "all copies are equal" not in out, out
+        assert not list(new.base.rglob("*.rrd"))
+        new.files = new.base
+        cluster.publish()
+        wait_for(lambda: status(cluster)["epoch"] == 3, "epoch 3")
+        code, out, said = stead_rrd(cluster.programs, "repair", cluster.state, "b2")
+        assert code == 0, (code, out, said)
+        status_once(cluster, lambda code, _: code == 0, "all to be well")
+        places = cluster.located(made)
+        here = sorted(name for name in made if "b2" in places[name])
+        assert (
+            sorted(str(f.relative_to(new.base)) for f in new.base.rglob("*.rrd"))
+            == here
+        )
+        code, out, said = stead_rrd(
+            cluster.programs, "check", cluster.state, "--restart"
+        )
+        assert code == 0 and "all copies are equal" in out, (code, out, said)
+    finally:
+        old.stop(signal.SIGKILL)
+
+
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
     """At 1 MiB a second the files, of 0.8 MB each, take half a minute; the client is
     stopped long before.

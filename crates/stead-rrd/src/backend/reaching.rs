@@ -45,4 +45,48 @@ impl Backend {
             }
         }
     }
+
+    /// Returns a file of which the backend's rrdcached and its agent say different things, if there
+    /// is one.
+    pub fn proof(&self) -> Option<Vec<u8>> {
+        self.standing().two_directories.clone()
+    }
+
+    /// Records that rrdcached and the agent say different things of this file, or that they agree.
+    pub fn proven(&self, file: Option<&[u8]>) {
+        let is_news = {
+            let mut standing = self.standing();
+            let news = standing.two_directories.is_some() != file.is_some();
+            if news {
+                standing.two_directories = file.map(<[u8]>::to_vec);
+            }
+            news
+        };
+        let name = self.name();
+        match file {
+            Some(file) if is_news => {
+                let (file, error) = (String::from_utf8_lossy(file), self.two_directories());
+                tracing::error!(backend = name, file = &*file, "{error}");
+            }
+            None if is_news => tracing::info!(
+                backend = name,
+                "the rrdcached of {name} and its files are the same ones again"
+            ),
+            _ => {}
+        }
+    }
+
+    /// Says that rrdcached and the agent do not have the same directory, and what to do.
+    pub fn two_directories(&self) -> String {
+        let (name, access) = (self.name(), self.access());
+        let files = access
+            .files
+            .map_or_else(String::new, |files| files.to_string());
+        format!(
+            "the rrdcached of {name} ({}) and its files ({files}) are not the same ones: correct \
+            the attribute \"rrdcached\" or \"files\" of this node, or the directory of one of \
+            the two",
+            access.address
+        )
+    }
 }

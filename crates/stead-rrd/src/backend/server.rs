@@ -114,7 +114,8 @@ impl Backend {
 
     /// Returns why the backend's files cannot be reached, as it was when they were last looked at.
     pub fn files_error(&self) -> Option<String> {
-        self.standing().files_error.clone()
+        let error = self.standing().files_error.clone();
+        error.or_else(|| self.proof().map(|_| self.two_directories()))
     }
 
     /// Records whether the backend's files can be reached. Returns whether that is news.
@@ -148,6 +149,10 @@ impl Backend {
             standing.broken = Some("its address has changed".to_owned());
             self.shared.repairs.readdressed(self.id);
             self.wake.notify_one();
+        }
+        let files = |access: &Access| access.files.as_ref().map(Files::to_string);
+        if standing.access.address != access.address || files(&standing.access) != files(&access) {
+            standing.two_directories = None; // to be found out anew
         }
         standing.access = access;
     }

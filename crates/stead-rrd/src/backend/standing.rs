@@ -73,6 +73,8 @@ pub(super) struct Standing {
     pub own_journal: OwnJournal,
     /// why its files cannot be reached, when somebody last looked
     pub files_error: Option<String>,
+    /// a file of which rrdcached and the agent say different things, so they have two directories
+    pub two_directories: Option<Vec<u8>>,
 }
 
 impl Standing {
@@ -100,6 +102,7 @@ impl Standing {
             stuck: 0,
             own_journal: OwnJournal::Unknown,
             files_error: None,
+            two_directories: None,
         }
     }
 

@@ -112,7 +112,7 @@ impl Numbers {
             ("backend_gone_files", "Files that the backend has lost together with updates that it had taken; the log keeps these", |b| b.gone),
             ("backend_doubtful_files", "Files of which the backend's copy may lack values", |b| b.doubtful),
             ("backend_suspended", "1 when clients have suspended files there, or files could not be flushed", |b| u64::from(b.suspended.is_some() || b.stuck > 0)),
-            ("backend_files_reachable", "1 when the agent or the directory of the backend's files answers, or the map names none", |b| b.files_error.is_none().into()),
+            ("backend_files_reachable", "1 when the agent or the directory of the backend's files answers and has the files of its rrdcached, or the map names none", |b| b.files_error.is_none().into()),
             ("backend_journal", "1 when rrdcached keeps a journal of its own, which can lose updates in a crash", |b| b.journal.into()),
         ];
         for (name, help, number) in gauges {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{watch, Semaphore};
 use tokio::task::JoinSet;
 
+use super::agreeing::{copied, files_of, flush, waiting};
 use super::course::Checks;
 use super::telling::{Ends, Tell, REASONS};
 use crate::backend::Backend;
@@ -16,7 +17,7 @@ use crate::files::{Files, Rate};
 use crate::health::Health;
 use crate::layout::{BackendId, Copies};
 use crate::lock::lock;
-use crate::refusals::{has_no_file, is_missing};
+use crate::refusals::is_missing;
 use crate::router::Router;
 use crate::state::{Intended, StateDir};
 use crate::status::Progress;
@@ -207,18 +208,19 @@ impl Mover {
             for target in targets {
                 let target = self.router.backends.get(*target);
                 forget(&target, name).await?;
-                let copied = Files::copy(
+                let sent = Files::copy(
                     &files_of(&source)?,
                     &files_of(&target)?,
                     name,
                     &Rate::default(),
                 )
                 .await;
-                bytes += copied
+                bytes += sent
                     .map_err(|error| {
                         format!("from {} to {}: {error}", source.name(), target.name())
                     })?
                     .bytes;
+                copied(&source, &target, name).await?;
             }
             return Ok(bytes);
         }
@@ -280,35 +282,6 @@ pub(super) async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String
     }
 }
 
-/// Flushes a file. Returns whether it exists.
-pub(super) async fn flush(backend: &Backend, name: &[u8]) -> Result<bool, String> {
-    let reply = backend
-        .ask(&line_of(Verb::Flush, name), false)
-        .await
-        .map_err(|error| error.to_string())?;
-    match reply.is_error() {
-        false => Ok(true),
-        true if has_no_file(&reply.text) => Ok(false),
-        true => Err(String::from_utf8_lossy(&reply.text).into_owned()),
-    }
-}
-
-/// Checks that nothing waits for a file that was flushed.
-pub(super) async fn waiting(backend: &Backend, name: &[u8]) -> Result<(), String> {
-    let reply = backend
-        .ask(&line_of(Verb::Pending, name), false)
-        .await
-        .map_err(|error| error.to_string())?;
-    match reply.count {
-        1.. => Err(format!(
-            "{} values wait after a FLUSH: something else writes the file, or it is \
-            suspended there",
-            reply.count
-        )),
-        _ => Ok(()),
-    }
-}
-
 /// Removes a file from a backend where it does not live any more.
 pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String> {
     let forget = line_of(Verb::Forget, name);
@@ -325,16 +298,6 @@ pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String>
         .await
         .map(|_| ())
         .map_err(|error| error.to_string())
-}
-
-pub(super) fn files_of(backend: &Backend) -> Result<Files, String> {
-    let name = backend.name();
-    backend.files().ok_or_else(|| {
-        format!(
-            "node {name} has no attribute \"files\", so its files \
-        cannot be reached: give it one, /directory or host:port of its agent"
-        )
-    })
 }
 
 /// Returns an error while this move or repair is running.

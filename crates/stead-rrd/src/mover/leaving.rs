@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use super::carrying::{files_of, remove, Mover};
+use super::agreeing::files_of;
+use super::carrying::{remove, Mover};
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::files::MOST_BYTES;

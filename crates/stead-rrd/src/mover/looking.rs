@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::carrying::{files_of, flush, waiting, Mover};
+use super::agreeing::{agreed, files_of};
+use super::carrying::Mover;
 use super::judging::Content;
 use crate::files::MOST_BYTES;
 use crate::image::{is_foreign, Digest, Image};
@@ -27,7 +28,7 @@ pub(super) fn all_equal(seen: &[Option<Digest>]) -> bool {
 
 impl Mover {
     /// Returns the digest of each copy on disk after a FLUSH, or `None` for a copy that does not
-    /// exist. With `held`, the writes of the file are held, and nothing may wait after the FLUSH.
+    /// exist. With `held`, the writes of the file are held.
     pub(super) async fn seen(
         &self,
         name: &[u8],
@@ -38,18 +39,10 @@ impl Mover {
         for (at, id) in copies.iter().enumerate() {
             let (backend, name) = (self.router.backends.get(*id), name.to_vec());
             tasks.spawn(async move {
-                let look = async {
-                    let files = files_of(&backend)?;
-                    let exists = flush(&backend, &name).await?;
-                    if held && exists {
-                        waiting(&backend, &name).await?;
-                    }
-                    files.digest(&name).await.map_err(|error| error.to_string())
-                };
+                let look = agreed(&backend, &name, held).await;
                 (
                     at,
-                    look.await
-                        .map_err(|error| format!("{}: {error}", backend.name())),
+                    look.map_err(|error| format!("{}: {error}", backend.name())),
                 )
             });
         }

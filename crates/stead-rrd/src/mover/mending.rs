@@ -1,6 +1,7 @@
 //! Makes the copies of one file equal, so that no copy lacks a value that another one had.
 
-use super::carrying::{files_of, forget, Held, Mover};
+use super::agreeing::{arrived, files_of};
+use super::carrying::{forget, Held, Mover};
 use super::judging::{judge, to_replace, Content, Verdict};
 use super::looking::all_equal;
 use crate::health::Health;
@@ -110,6 +111,7 @@ impl Mover {
             forget(&backend, name).await?;
             let put = files_of(&backend)?.put(name, mode, &file).await;
             put.map_err(|error| format!("{}: {error}", backend.name()))?;
+            arrived(&backend, name).await?;
             copied.push((*id, file.len() as u64));
         }
         Ok(copied)

@@ -12,10 +12,11 @@
 //! A file uses only files to the left of the bar before it:
 //!
 //! ```text
-//! judging telling walking | course | carrying | leaving looking resuming | mending moving straying
-//! | comparing filling | noting returning watching | passing | checking repairing
+//! agreeing judging telling walking | course | carrying | leaving looking resuming | mending moving
+//! straying | comparing filling | noting returning watching | passing | checking repairing
 //! ```
 
+mod agreeing;
 mod carrying;
 mod checking;
 mod comparing;

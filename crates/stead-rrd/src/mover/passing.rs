@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::carrying::{files_of, hidden_on, Mover};
+use super::agreeing::files_of;
+use super::carrying::{hidden_on, Mover};
 use super::course::Course;
 use super::walking::{Gap, Walk};
 use crate::backend::Backend;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::carrying::{files_of, Mover};
+use super::agreeing::files_of;
+use super::carrying::Mover;
 use super::telling::Tell;
 use crate::backend::Backend;
 use crate::clock::now;

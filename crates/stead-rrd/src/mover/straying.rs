@@ -1,7 +1,8 @@
 //! Strays: copies of a file at backends where no map places it. One may be removed only if a right
 //! copy has all that it has, so its content is compared.
 
-use super::carrying::{files_of, Held, Mover};
+use super::agreeing::files_of;
+use super::carrying::{Held, Mover};
 use super::judging::only_in;
 use crate::health::Health;
 use crate::layout::{BackendId, Copies};

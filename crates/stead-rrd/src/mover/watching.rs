@@ -1,10 +1,11 @@
-//! Watches whether the files of each backend can be reached.
+//! Watches whether the files of each backend can be reached, and are those of its rrdcached.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::agreeing::agreed;
 use super::carrying::Mover;
 
 /// How often the agents are asked.
@@ -19,7 +20,14 @@ impl Mover {
         loop {
             let mut asked = JoinSet::new();
             for backend in self.router.backends.all() {
-                asked.spawn(async move { backend.look_at_files(PATIENCE).await });
+                asked.spawn(async move {
+                    backend.look_at_files(PATIENCE).await;
+                    if let Some(file) = backend.proof() {
+                        if agreed(&backend, &file, true).await.is_ok() {
+                            backend.proven(None);
+                        }
+                    }
+                });
             }
             while asked.join_next().await.is_some() {}
             tokio::time::sleep(EVERY).await;

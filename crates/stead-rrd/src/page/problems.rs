@@ -168,8 +168,7 @@ impl Status {
         }
         if let Some(why) = &backend.files_error {
             problems.push(format!(
-                "the files of {name} cannot be reached, so they are neither compared nor repaired: \
-                {}",
+                "the files of {name} can be neither compared nor repaired: {}",
                 printable(why)
             ));
         }

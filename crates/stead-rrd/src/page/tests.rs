@@ -182,8 +182,8 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (
             |s| s.backends[1].files_error = Some("h:1: cannot connect: refused".to_owned()),
-            "not well: the files of backend a2 (10.0.0.52:42217) cannot be reached, so they are \
-             neither compared nor repaired: h:1: cannot connect: refused",
+            "not well: the files of backend a2 (10.0.0.52:42217) can be neither compared nor \
+             repaired: h:1: cannot connect: refused",
         ),
         (
             |s| s.log.iter_mut().for_each(|log| log.short = Some("the log cannot grow: quota".to_owned())),
