@@ -123,6 +123,10 @@ impl Apply {
                 .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
             change.look_around(&store);
+            if let (Some(old), false) = (&change.old, change.needed) {
+                // publishing would find out; an old map that suits an old fleet is not well, too
+                store.check_history(old)?;
+            }
             if is_first {
                 self.begin
                     .refuse_first(&self.map, change.around.as_deref())?;

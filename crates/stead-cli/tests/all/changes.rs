@@ -364,6 +364,9 @@ fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
         "{}",
         nothing.error
     );
+    // who applies it wants it in force
+    let ran = place.run(&["apply", "fleet.toml", "m.map"]);
+    ran.bad(65, &["has epoch 2: an old map", "; copy "]);
     let listed = place.good(&["history", "m.map"]);
     assert!(listed.contains("an old map was put back"), "{listed}");
     let listed = place.json(&["history", "m.map", "--json"]);
