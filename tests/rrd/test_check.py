@@ -110,7 +110,7 @@ def test_a_check_without_agents_is_no_success(filled):
         return [
             name
             for name in filled.backends
-            if re.search(rf"the files of backend {name} .* cannot be reached, ", text)
+            if re.search(rf"the files of backend {name} .* can be neither ", text)
         ]
 
     wait_for(lambda: told() == list(filled.backends), "the status to name the agents")

@@ -123,9 +123,9 @@ impl Apply {
                 .map_err(|failure| failure.of_map(&self.map))?;
             change.progress = store.progress(&change.new);
             change.look_around(&store);
-            if let (Some(old), false) = (&change.old, change.needed) {
-                // publishing would find out; an old map that suits an old fleet is not well, too
-                store.check_history(old)?;
+            if !change.needed {
+                // publishing would find it out; an old map that suits the fleet is old, too
+                store.check_history(&change.new)?;
             }
             if is_first {
                 self.begin
