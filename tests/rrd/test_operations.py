@@ -340,7 +340,7 @@ def test_the_rules_alert_on_what_the_table_says():
         assert named <= known, sorted(named - known)
         rising = set(re.findall(r"increase\((stead_rrd_\w+)\[", rules))
         assert rising == increases, sorted(rising ^ increases)
-        # a problem that comes and goes is one, too
+        # a problem that comes and goes has to alert, too
         assert re.findall(r"[^\s'(]*\(?stead_rrd_problems\S*", rules) == [
             "max_over_time(stead_rrd_problems[10m])"
         ], rules

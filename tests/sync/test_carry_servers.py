@@ -77,7 +77,8 @@ def test_a_carry_of_servers_loses_nothing(programs, place, kind, record_property
                 time.sleep(rng.uniform(0.02, 0.5))
                 if turn == 1 and state == DOWN[kind]:
                     wait_for(lambda s=state: carry.state() == s, state)
-                    # while a server is away, a carrier pushes no state, so they would never ask it
+                    # a carrier pushes no state while a server is away, so the applications would
+                    # never ask the new server
                     wait_for(lambda s=state: carry.all_see(s), "applications")
                     lose_server(carry, "c")
                 states[carry.state()] += running.poll() is None

@@ -5,9 +5,8 @@
 use stead::point::SPACE;
 use stead::verdict::{Holder, Verdict};
 use stead::Map;
+pub use stead_plot::MANY_CELLS;
 
-/// The number of cells from which on a cell has hardly more than one key.
-pub const MANY_CELLS: u128 = 1 << 32;
 /// A part of all copies below which a difference is none: it is far less than a key.
 const NONE: u128 = 1_000_000_000;
 

@@ -69,4 +69,4 @@ pub use moves::moves;
 pub use options::{Options, Theme};
 pub use ring::ring;
 pub use runs::Run;
-pub use shares::shares;
+pub use shares::{shares, MANY_CELLS};

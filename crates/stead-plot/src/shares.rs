@@ -12,7 +12,7 @@ use crate::groups::natural;
 use crate::options::Options;
 
 /// The number of cells from which on a cell has hardly more than one key.
-const MANY_CELLS: u128 = 1 << 32;
+pub const MANY_CELLS: u128 = 1 << 32;
 
 /// A node or a policy with a weight, and what it has.
 struct Share {

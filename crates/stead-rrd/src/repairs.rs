@@ -140,7 +140,7 @@ pub struct Counts {
     pub gone: (u64, Option<Vec<u8>>),
     /// How many of its copies may lack values.
     pub doubtful: u64,
-    /// Why an entry could not be done so far, after the name of its file.
+    /// The name of a file whose entry could not be done so far, and the reason.
     pub reason: Option<String>,
 }
 

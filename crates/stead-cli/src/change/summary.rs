@@ -203,7 +203,7 @@ fn of_copies(report: &Report) -> Vec<String> {
     vec![format!("{} ({whole})", parts.join(", "))]
 }
 
-/// How many pinned keys get other nodes, and what else a pin of a key covers.
+/// Says how many pinned keys get other nodes, and which part of all keys a pin covers.
 fn of_pins(report: &Report) -> Vec<String> {
     let Some(PinnedKeys { moved, of, one_in }) = &report.pinned_keys else {
         return Vec::new();

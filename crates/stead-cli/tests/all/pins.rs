@@ -1,7 +1,7 @@
 //! Pins that are short of copies or exceed a cap, points that pins keep on a drained node, and maps
 //! that earlier versions judged wrongly or not at all.
 
-use crate::program::{fields, points, Dir};
+use crate::program::{fields, points, sixty_buckets, Dir};
 use serde_json::Value;
 use stead::format::encode;
 use stead::weight::Weight;
@@ -374,14 +374,7 @@ fn other_nodes_of_a_policy_move_the_keys_that_are_pinned_to_it() {
 
 #[test]
 fn a_pin_of_a_bucket_says_which_part_of_the_keys_it_covers() {
-    let dir = Dir::new();
-    let list: String = (0..60)
-        .map(|bucket| format!("{bucket} n{}\n", bucket % 3))
-        .collect();
-    dir.write("list", list);
-    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
-    let files = ["-o", "m.map", "--fleet", "f.toml"];
-    dir.run(&[&ring[..], &files].concat()).ok();
+    let dir = sixty_buckets();
     let fleet = String::from_utf8(dir.read("f.toml")).unwrap();
     let at = dir.run(&["locate", "m.map", "k"]).ok().text().to_owned();
     let [same, other] = match at.as_str() {

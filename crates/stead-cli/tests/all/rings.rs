@@ -1,7 +1,7 @@
 //! `stead ring` and `stead check --observed`: a ring becomes a map and a fleet, with which the
 //! other verbs work.
 
-use crate::program::{fields, points, Dir};
+use crate::program::{fields, points, sixty_buckets, Dir};
 
 const SERVERS: &str = "# of the RRD site\ndb1 2\ndb2\ndb3\n";
 
@@ -411,14 +411,7 @@ fn a_rule_with_fewer_cells_than_nodes_is_said() {
 
 #[test]
 fn shares_of_whole_buckets_are_told_as_such() {
-    let dir = Dir::new();
-    let list: String = (0..60)
-        .map(|bucket| format!("{bucket} n{}\n", bucket % 3))
-        .collect();
-    dir.write("list", list);
-    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
-    let files = ["-o", "m.map", "--fleet", "f.toml"];
-    dir.run(&[&ring[..], &files].concat()).ok();
+    let dir = sixty_buckets();
     let balance = || {
         let check = dir.run(&["check", "m.map", "--json"]).json();
         let checks = check["checks"].as_array().unwrap().clone();

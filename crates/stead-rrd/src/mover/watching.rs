@@ -22,6 +22,7 @@ impl Mover {
             for backend in self.router.backends.all() {
                 asked.spawn(async move {
                     backend.look_at_files(PATIENCE).await;
+                    // a write may come between, since nobody holds them; then the next look decides
                     if let Some(file) = backend.proof() {
                         if agreed(&backend, &file, true).await.is_ok() {
                             backend.proven(None);

@@ -49,7 +49,7 @@ impl StateDir {
         &self.0.dir
     }
 
-    /// Returns why the directory could not be written when that was last tried, if it could not.
+    /// Returns the error of the last try to write to the directory, if that try failed.
     pub fn unwritable(&self) -> Option<(io::ErrorKind, String)> {
         lock(&self.0.unwritable).clone()
     }

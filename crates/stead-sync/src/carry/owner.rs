@@ -13,8 +13,8 @@ use crate::exit::Failure;
 /// Where the kernel lists the locks of all processes.
 const LOCKS: &str = "/proc/locks";
 
-/// Says who has the lock of a file: `another process (4711)`, or without the number where the
-/// kernel does not tell it, as of a process in another container.
+/// Says who has the lock of a file: `another process (4711)`. The number is left out where the
+/// kernel does not list it, such as for a process in another container.
 pub fn who(path: &Path) -> String {
     let number = File::open(path).ok().and_then(|file| number(&file));
     number.map_or("another process".to_owned(), |number| {

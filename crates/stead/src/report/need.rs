@@ -19,7 +19,8 @@ pub(super) fn need(old: Option<&Map>, new: &Map, moves: usize) -> u64 {
 }
 
 /// The most bytes that what a report says of the nodes, domains, pins and policies of a map takes.
-/// Every domain is named with its whole path, so a label counts once for each domain inside it.
+/// A report names each domain by its whole path, so the bytes of a label are counted for every
+/// domain inside it.
 fn need_of(map: &Map) -> u64 {
     let spread: Vec<&str> = map.spread().collect();
     let paths = map.nodes().map(|node| {

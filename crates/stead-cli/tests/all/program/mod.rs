@@ -184,6 +184,20 @@ fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
     }
 }
 
+/// Returns a directory with m.map, a map of 60 buckets, and its fleet f.toml. Each of its three
+/// nodes has every third bucket.
+pub fn sixty_buckets() -> Dir {
+    let dir = Dir::new();
+    let list: String = (0..60)
+        .map(|bucket| format!("{bucket} n{}\n", bucket % 3))
+        .collect();
+    dir.write("list", list);
+    let ring = ["ring", "explicit", "list", "--set", "modulo=60"];
+    let files = ["-o", "m.map", "--fleet", "f.toml"];
+    dir.run(&[&ring[..], &files].concat()).ok();
+    dir
+}
+
 /// Returns the fleet `members` with nodes of weight 1.
 pub fn fleet(nodes: &[&str]) -> String {
     nodes
