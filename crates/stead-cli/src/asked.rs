@@ -5,7 +5,7 @@
 use stead::point::SPACE;
 use stead::verdict::{Holder, Verdict};
 use stead::Map;
-pub use stead_plot::MANY_CELLS;
+use stead_plot::MANY_CELLS;
 
 /// A part of all copies below which a difference is none: it is far less than a key.
 const NONE: u128 = 1_000_000_000;

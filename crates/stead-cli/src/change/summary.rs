@@ -7,11 +7,11 @@ use stead::report::{
     part, size, Amount, DomainName, DomainReport, Edit, Group, Lost, PinnedKeys, Report,
 };
 
-use crate::asked::MANY_CELLS;
 use crate::caps;
 use crate::exit::Result;
 use crate::output::{Out, HEADING};
 use crate::text::{count, sample, wrapped, Table};
+use stead_plot::MANY_CELLS;
 
 /// The width of the first column.
 const LABEL: usize = 10;

@@ -16,6 +16,8 @@ use crate::servers::Server;
 /// How many keys there are, for each writer.
 pub const KEYS: u64 = 60;
 const WRITERS: u64 = 3;
+/// How many writes and deletes there are at least for each kill.
+const TURNS: u64 = 30;
 
 /// What an application does with one server. A call is tried again until the server has answered.
 pub trait Client: Send {
@@ -162,7 +164,12 @@ pub fn run(
     let count = with_writers(client, &source, &target, |turns| {
         let mut killed = 0;
         let mut numbers = Numbers(kills + 1);
+        let begun = turns.load(Ordering::SeqCst);
         while killed < kills {
+            // also where the servers are slow, much is written between two kills
+            while turns.load(Ordering::SeqCst) < begun + killed * TURNS {
+                thread::yield_now();
+            }
             if kill_source && killed == kills / 2 {
                 from.kill();
                 from.up();
