@@ -219,6 +219,12 @@ def expected(lib="lib"):
         f"share/doc/stead/figures/{name}"
         for name in os.listdir(os.path.join(ROOT, "docs", "figures"))
     ]
+    plain += ["share/doc/stead/examples/alerts.yml"]
+    plain += [
+        f"share/doc/stead/examples/adopt/{name}"
+        for name in os.listdir(os.path.join(ROOT, "examples", "adopt"))
+        if "." in name
+    ]
     for program in PROGRAMS:
         plain += [
             f"share/man/man1/{program}.1",

@@ -2,7 +2,9 @@
 
 declare(strict_types=1);
 
-require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/autoload.php
+if (!extension_loaded('stead')) {
+    require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/autoload.php
+}
 
 /**
  * A cache in memcached whose servers are chosen by a map: the code that a site writes on top of
@@ -88,6 +90,21 @@ final class Cache
         [$present, $earlier] = $this->places($key, writing: true);
         $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$earlier]);
         return !in_array(false, array_slice($done, 0, count($present)), true);
+    }
+
+    /**
+     * Sets a key that its first node does not have, as for a lock. Returns whether it did so. A node
+     * that does not answer is passed over. Places of second looks are left alone.
+     */
+    public function add(string $key, mixed $value, ?int $lifetime = null): bool
+    {
+        foreach ($this->places($key)[0] as $client) {
+            $done = self::ask($client, 'add', $key, $value, $lifetime ?? $this->lifetime);
+            if ($done || $client->getResultCode() === Memcached::RES_NOTSTORED || $client->getResultCode() === Memcached::RES_DATA_EXISTS) {
+                return $done;
+            }
+        }
+        return false;
     }
 
     /** Deletes a key. Returns whether one of its nodes had it. */

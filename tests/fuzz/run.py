@@ -45,9 +45,9 @@ COMPARISONS = ["-Cllvm-args=-sanitizer-coverage-trace-compares"]
 SECONDS_EACH, SECONDS_NICE, MEMORY = 10, 120, 1024
 
 # Targets whose bytes only choose what is done next, and which then compute long. What the engine
-# learns from comparisons helps little there, and takes much of the time. And they reach so many places of the code that libFuzzer takes longer to weigh an input,
-# by how seldom others reach the same, than to run it. Without both they reach more in the same time,
-# and the other targets less.
+# learns from comparisons helps little there, and takes much of the time. And they reach so many
+# places of the code that libFuzzer takes longer to weigh an input, by how seldom others reach the
+# same, than to run it. Without both they reach more in the same time, and the other targets less.
 WIDE = ("c_calls", "changes", "map_changes", "outages", "part_changes")
 
 # The control is found within some 100,000 executions.
@@ -140,11 +140,14 @@ def give_way(child):
 class Run:
     """One run of one target."""
 
-    def __init__(self, program, name, seconds, nice, most=0):
-        """Runs for `seconds`, or until `most` executions, if that is not 0."""
+    def __init__(self, program, name, seconds, nice, most=0, longest=0):
+        """Runs for `seconds`, or until `most` executions, if that is not 0. No input has more than
+        `longest` bytes, if that is not 0, nor more than the target says.
+        """
         self.name = name
         self.in_all = 0
-        seeds, longest = targets()[name]
+        seeds, most_bytes = targets()[name]
+        longest = min(longest or most_bytes, most_bytes)
         own = os.path.join(REACHED, name)
         found = os.path.join(FOUND, name)
         for place in (own, found):
@@ -276,6 +279,13 @@ def main():
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="targets at once (%(default)s)"
     )
+    parser.add_argument(
+        "--longest",
+        type=int,
+        default=0,
+        metavar="BYTES",
+        help="of an input (default: as each target says); shorter ones are more in the same time",
+    )
     parser.add_argument("--nice", type=int, default=0, help="(%(default)s)")
     parser.add_argument(
         "--minimize",
@@ -321,7 +331,10 @@ def main():
             if most <= 0:
                 print(f"{name:16}had {options.executions:,} executions before")
                 return None
-        done = Run(programs[name], name, options.seconds, options.nice, most)
+        done = Run(
+            *(programs[name], name, options.seconds, options.nice),
+            *(most, options.longest),
+        )
         with lock:
             done.in_all = added(done)
             print(done.line(), flush=True)
