@@ -5,7 +5,7 @@ use stead::store::{Accept, Arrival, Standing};
 use stead::{Map, Store};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
-use crate::hub::{Head, Hub};
+use crate::hub::{hex, Head, Hub};
 use crate::turns::told;
 
 /// How often a pull begins anew because the head has changed meanwhile.
@@ -87,12 +87,13 @@ fn missing(hub: &dyn Hub, head: &Head, store: &Store, keep: usize, map: &Map) ->
     Ok(older)
 }
 
-/// Refuses a step back from the state `new` of a carry, or from after that carry, to an epoch
-/// before that state: a carry removes the old copies in this state, and this host would read there.
-/// Where the history here does not tell, it refuses, too.
+/// Refuses to leave the state `new` of a carry, or what came after it, for a map whose line lacks
+/// that state: a carry removes the old copies in this state, and this host would read there. Where
+/// the history here lacks epochs after the map that arrives, it refuses, too.
 ///
-/// The check is for who has allowed a step back. A head that comes a moment later is not checked.
-pub fn refuse_across(hub: &dyn Hub, store: &Store, url: &str) -> Result {
+/// The check is for who has allowed a step back or a fork. A head that comes a moment later is not
+/// checked.
+pub fn refuse_across(hub: &dyn Hub, store: &Store, url: &str, accept: Accept) -> Result {
     let Some(head) = hub.head()? else {
         return Ok(());
     };
@@ -100,55 +101,79 @@ pub fn refuse_across(hub: &dyn Hub, store: &Store, url: &str) -> Result {
     let Ok(Some(here)) = store.current() else {
         return Ok(());
     };
-    if head.epoch >= here.epoch() {
-        return Ok(());
-    }
     let Some(map) = hub.map(&head, head.epoch)? else {
         return Ok(());
     };
-    let why = match is_across(store, &here, &map) {
+    let (arrives, now) = (told(&map), told(&here));
+    let is_newer = here.epoch() > map.epoch();
+    let why = match is_across(hub, &head, store, here, &map)? {
         Some(false) => return Ok(()),
         Some(true) => "a carry in between removes copies from the old places, which",
         None => "the history here lacks epochs in between, so a carry may have removed copies that",
     };
     let file = store.path().display();
+    let push = match is_newer {
+        true => format!(
+            "if the hub was restored from a backup, push the newer map there: `stead-sync push \
+             {file} {url}`; "
+        ),
+        false => String::new(),
+    };
+    let allowed = [(accept.back, "back,"), (accept.fork, "fork,")];
+    let allowed: String = allowed
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, word)| *word)
+        .collect();
     Err(Failure::new(
         REFUSED,
         format_args!(
-            "{file}: {} arrives, and {} is here; {why} this host would read again; nothing was \
-             changed; if the hub was restored from a backup, push the newer map there: `stead-sync \
-             push {file} {url}`; if you mean it, pull with --allow back,carry",
-            told(&map),
-            told(&here)
+            "{file}: {arrives} arrives, and {now} is here; {why} this host would read again; \
+             nothing was changed; {push}if you mean it, pull with --allow {allowed}carry"
         ),
     ))
 }
 
-/// Whether a carry has come to the state `new` after an epoch; `None` where the history does not
-/// tell. A fork is none of its ancestors, and is refused elsewhere.
-fn is_across(store: &Store, here: &Map, map: &Map) -> Option<bool> {
+/// Whether a carry has come to the state `new` here since the hub's line was left, while the map
+/// that arrives is not in that state; `None` where the history does not tell.
+fn is_across(
+    hub: &dyn Hub,
+    head: &Head,
+    store: &Store,
+    here: Map,
+    map: &Map,
+) -> Result<Option<bool>> {
     let removes = |at: &Map| {
-        let carry = at.carry().filter(|c| c.state == State::New && !c.reverse)?;
-        let is_there = map
-            .carry()
-            .is_some_and(|then| then.state == State::New && then.from_digest == carry.from_digest);
-        (!is_there).then_some(())
+        let carry = at.carry().filter(|c| c.state == State::New && !c.reverse);
+        carry.is_some_and(|carry| {
+            let then = map.carry().filter(|then| then.state == State::New);
+            then.is_none_or(|then| then.from_digest != carry.from_digest)
+        })
     };
-    if removes(here).is_some() {
-        return Some(true);
-    }
-    let mut parent = here.parent();
-    for epoch in (map.epoch() + 1..here.epoch()).rev() {
-        let kept = store.open_epoch(epoch).ok()?;
-        if kept.digest() != parent {
-            return None;
+    let is_in_line = |at: &Map| {
+        let digest = hex(&at.digest());
+        if at.epoch() > map.epoch() || head.line().any(|entry| entry.digest == digest) {
+            return Ok(at.epoch() <= map.epoch());
         }
-        if removes(&kept).is_some() {
-            return Some(true);
+        let there = hub.map(head, at.epoch())?;
+        Result::Ok(there.is_some_and(|there| there.digest() == at.digest()))
+    };
+    let mut at = here;
+    loop {
+        if is_in_line(&at)? {
+            return Ok(Some(false));
         }
-        parent = kept.parent();
+        if removes(&at) {
+            return Ok(Some(true));
+        }
+        let before = at.epoch() - 1;
+        match store.open_epoch(before.max(1)) {
+            Ok(kept) if before > 0 && kept.digest() == at.parent() => at = kept,
+            _ if before > map.epoch() => return Ok(None),
+            // the two lines were left to each other before what the history here has
+            _ => return Ok(Some(false)),
+        }
     }
-    Some(false)
 }
 
 #[cfg(test)]
@@ -163,6 +188,16 @@ mod tests {
     use super::*;
     use crate::directory::Directory;
 
+    const BACK: Accept = Accept {
+        back: true,
+        fork: false,
+    };
+
+    const FORK: Accept = Accept {
+        back: false,
+        fork: true,
+    };
+
     /// Copies a map with its history.
     fn copy(from: &Path, to: &Path) -> PathBuf {
         let history = |map: &Path| PathBuf::from(format!("{}.history", map.display()));
@@ -176,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_back_across_the_removal_of_a_carry_is_refused() {
+    fn a_step_back_or_a_fork_across_the_removal_of_a_carry_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let map = directory.path().join("m.map");
         let store = Store::new(&map, KEEP);
@@ -214,7 +249,7 @@ mod tests {
         for (to, hub, _) in &hubs {
             for (from, _, there) in &hubs {
                 let host = Store::new(there, KEEP);
-                if let Err(failure) = refuse_across(hub, &host, "file:///hub") {
+                if let Err(failure) = refuse_across(hub, &host, "file:///hub", BACK) {
                     assert_eq!(failure.code, REFUSED);
                     let file = there.display();
                     let push = format!("`stead-sync push {file} file:///hub`");
@@ -230,8 +265,36 @@ mod tests {
         let host = Store::new(&hubs[3].2, KEEP);
         let history = format!("{}.history", hubs[3].2.display());
         fs::remove_file(Path::new(&history).join("3")).unwrap();
-        let failure = refuse_across(&hubs[1].1, &host, "file:///hub").unwrap_err();
+        let failure = refuse_across(&hubs[1].1, &host, "file:///hub", BACK).unwrap_err();
         assert!(failure.line.contains("lacks epochs"), "{}", failure.line);
-        assert!(refuse_across(&hubs[2].1, &host, "file:///hub").is_ok());
+        assert!(refuse_across(&hubs[2].1, &host, "file:///hub", BACK).is_ok());
+        let fork = |of: u64, others: &str| {
+            let saved = directory.path().join(format!("{of}.map"));
+            let saved = copy(&saved, &directory.path().join(format!("fork-{of}.map")));
+            for turn in 0..5 {
+                let first = format!("{{name = 'a', attributes = {{turn = '{turn}'}}}}");
+                let text = format!("name = 'm'\nnode = [{first}{others}]");
+                let fleet = Fleet::parse(&text, "fleet").unwrap();
+                Store::new(&saved, KEEP).apply(&fleet, None).unwrap();
+            }
+            Directory::new(&saved)
+        };
+        // the line here has left the first one before the carry, and the second one after it
+        for (of, others, across) in [(1, "", vec![5, 6, 7]), (6, ", {name = 'b'}", vec![])] {
+            let (hub, mut refused) = (fork(of, others), Vec::new());
+            for (from, _, there) in &hubs {
+                let host = Store::new(there, KEEP);
+                if let Err(failure) = refuse_across(&hub, &host, "file:///hub", FORK) {
+                    assert_eq!(failure.code, REFUSED);
+                    assert!(
+                        failure.line.contains("allow fork,carry"),
+                        "{}",
+                        failure.line
+                    );
+                    refused.push(*from);
+                }
+            }
+            assert_eq!(refused, across, "a fork of epoch {of}");
+        }
     }
 }

@@ -151,8 +151,8 @@ fn run_pull(task: &Pull) -> Result {
         registered = watch::register(&*hub, host, &task.map)?;
     }
     let before = store.current();
-    if accept.back && !task.allow.contains(&AllowPull::Carry) {
-        refuse_across(&*hub, &store, &task.url)?;
+    if (accept.back || accept.fork) && !task.allow.contains(&AllowPull::Carry) {
+        refuse_across(&*hub, &store, &task.url, accept)?;
     }
     let pulled = pull(&*hub, &store, KEEP, accept)?.ok_or_else(none)?;
     let head = &pulled.head;
