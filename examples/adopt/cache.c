@@ -13,7 +13,11 @@
  * places at which a read may look, so a second look does not find what this
  * program has replaced. If programs in other languages set or delete the same
  * keys, all of them have to write to the old places of all of them: see
- * `rings`. */
+ * `rings`.
+ *
+ * While a carry is open (docs/carry.md), writes and deletes go where the state
+ * of the carry says, and reads to the nodes of one map, which have everything.
+ * There are no second looks then. */
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -30,6 +34,8 @@ enum {
   SERVERS = 256,
   MINUTE = 60, /* the lifetime in seconds of a copy that a read makes from
                   another node of the same key */
+  MONTH = 30 * 86400, /* beyond so many seconds memcached takes a lifetime for a
+                         date, in seconds since 1970 */
 };
 
 struct cache {
@@ -99,10 +105,11 @@ static memcached_st *server(struct cache *cache, const char *address) {
 }
 
 /* The clients of the servers that may have a key, each once: those of its nodes
- * by the map, in their order, and those of the places before. One that cannot
- * be made is NULL. */
+ * by the map, in their order; while a carry is open, the others to which its
+ * state lets hosts write; and those of the places before. One that cannot be
+ * made is NULL. Each number is the end of a part. */
 struct places {
-  size_t present, all;
+  size_t present, carried, all;
   memcached_st *client[SERVERS + 1];
 };
 
@@ -156,11 +163,46 @@ static int32_t add_before(struct places *places, struct cache *cache,
   return status;
 }
 
-/* Opens a map and adds the places of a key by it. `epoch` and `nodes` become
- * the map's epoch and the number of its nodes. */
-static bool add_of_map(struct places *places, struct cache *cache,
-                       const char *path, const char *key, size_t length,
-                       uint64_t *epoch, int32_t *nodes) {
+/* Adds the places of a key by the newest map. `epoch` and `today` become its
+ * epoch and the number of its nodes, and `carry` whether one is open. */
+static bool add_now(struct places *places, struct cache *cache, const char *key,
+                    size_t length, uint64_t *epoch, int32_t *today,
+                    bool *carry) {
+  int32_t nodes[SERVERS], of_one[SERVERS];
+  size_t count = 0, reads = 0;
+  stead_pair *pair;
+  if (stead_pair_open(cache->path, STEAD_OPEN_SHARED, &pair, &cache->error) !=
+      STEAD_OK)
+    return false;
+  int32_t state = stead_pair_state(pair);
+  bool is_old = state == STEAD_STATE_OLD || state == STEAD_STATE_BOTH_OLD_FIRST;
+  stead_map *map = stead_pair_new_map(pair), *old = stead_pair_old_map(pair);
+  /* the first nodes are those of the map by which hosts read */
+  bool done =
+      stead_map_locate_all(is_old ? old : map, key, length, of_one, SERVERS,
+                           &reads, &cache->error) == STEAD_OK &&
+      stead_pair_reads(pair, key, length, nodes, SERVERS, &count,
+                       &cache->error) == STEAD_OK;
+  places->present = places->all = 0;
+  for (size_t i = 0; done && i < count && i < SERVERS; i++) {
+    done = add(places, cache, stead_pair_node_name(pair, nodes[i]),
+               stead_pair_node_attribute(pair, nodes[i], "address"));
+    if (i < reads)
+      places->present = places->all;
+  }
+  places->carried = places->all;
+  *epoch = stead_map_epoch(map);
+  *today = stead_map_node_count(map);
+  *carry = state != STEAD_STATE_NONE;
+  stead_map_free(old);
+  stead_map_free(map);
+  stead_pair_free(pair);
+  return done;
+}
+
+/* Adds the places of a key by the map of a ring. */
+static bool add_of_ring(struct places *places, struct cache *cache,
+                        const char *path, const char *key, size_t length) {
   int32_t found[SERVERS];
   size_t count;
   stead_map *map;
@@ -171,8 +213,6 @@ static bool add_of_map(struct places *places, struct cache *cache,
   for (size_t i = 0; done && i < count && i < SERVERS; i++)
     done = add(places, cache, stead_map_node_name(map, found[i]),
                stead_map_node_attribute(map, found[i], "address"));
-  *epoch = stead_map_epoch(map);
-  *nodes = stead_map_node_count(map);
   stead_map_free(map);
   return done;
 }
@@ -182,16 +222,14 @@ static bool add_of_map(struct places *places, struct cache *cache,
  * says why. */
 static bool find(struct places *places, struct cache *cache, const char *key,
                  size_t length, bool writing) {
-  uint64_t epoch, of_ring;
-  int32_t today, nodes;
-  places->all = 0;
+  uint64_t epoch;
+  int32_t today;
+  bool carry;
   /* opened for each query: that costs one stat, and sees a new epoch
    * immediately */
-  bool found =
-      add_of_map(places, cache, cache->path, key, length, &epoch, &today);
-  places->present = places->all;
-
-  for (unsigned i = 0; found && i < cache->back && --epoch > 0; i++) {
+  bool found = add_now(places, cache, key, length, &epoch, &today, &carry);
+  unsigned back = found && !carry ? cache->back : 0;
+  for (unsigned i = 0; i < back && found && --epoch > 0; i++) {
     int32_t status = add_before(places, cache, epoch, today, key, length);
     if (status == STEAD_NOT_FOUND && i > 0)
       break; /* stead keeps 32 epochs */
@@ -201,7 +239,7 @@ static bool find(struct places *places, struct cache *cache, const char *key,
   }
   for (const char *const *ring = writing ? cache->rings : NULL;
        found && ring && *ring; ring++)
-    found = add_of_map(places, cache, *ring, key, length, &of_ring, &nodes);
+    found = add_of_ring(places, cache, *ring, key, length);
   return found;
 }
 
@@ -216,6 +254,12 @@ static bool ask(memcached_st *client, const char *key, size_t length,
   if (*value == NULL) /* the value is empty */
     *value = calloc(1, 1);
   return true;
+}
+
+/* Returns what to tell memcached of a lifetime; a date to come stays one. */
+static time_t expiry(time_t lifetime) {
+  time_t now = time(NULL);
+  return lifetime > MONTH && lifetime < now ? now + lifetime : lifetime;
 }
 
 /* Reads a key. The value ends with a NUL behind its length; free it. */
@@ -248,7 +292,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
                     flags);
     return CACHE_OK;
   }
-  for (size_t i = places.present; i < places.all; i++) {
+  for (size_t i = places.carried; i < places.all; i++) {
     if (!ask(places.client[i], key, length, value, size, &flags))
       continue;
     cache->copied++;
@@ -256,7 +300,7 @@ enum cache_answer cache_get(struct cache *cache, const char *key, size_t length,
     for (size_t j = 0; j < places.present; j++)
       if (places.client[j])
         memcached_add(places.client[j], key, length, *value, *size,
-                      cache->lifetime, flags);
+                      expiry(cache->lifetime), flags);
     return CACHE_OK;
   }
   return CACHE_MISS;
@@ -272,7 +316,7 @@ enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
   for (size_t i = 0; i < places.all; i++)
     if (places.client[i] &&
         memcached_set(places.client[i], key, length, value, size,
-                      cache->lifetime, 0) == MEMCACHED_SUCCESS &&
+                      expiry(cache->lifetime), 0) == MEMCACHED_SUCCESS &&
         i < places.present)
       stored++;
   return stored == places.present ? CACHE_OK : CACHE_MISS;
@@ -287,12 +331,14 @@ enum cache_answer cache_delete(struct cache *cache, const char *key,
   enum cache_answer answer = CACHE_MISS;
   /* the places of second looks first, or a read in between would bring it back
    */
-  for (size_t i = places.all; i-- > 0;)
+  for (size_t turn = 0; turn < places.all; turn++) {
+    size_t i = (places.carried + turn) % places.all;
     if (places.client[i] &&
         memcached_delete(places.client[i], key, length, 0) ==
             MEMCACHED_SUCCESS &&
         i < places.present)
       answer = CACHE_OK;
+  }
   return answer;
 }
 
@@ -317,6 +363,8 @@ int main(int argc, char **argv) {
   for (; next + 2 < argc && argv[next][0] == '-'; next += 2) {
     if (strcmp(argv[next], "--back") == 0)
       cache.back = (unsigned)atoi(argv[next + 1]);
+    else if (strcmp(argv[next], "--lifetime") == 0)
+      cache.lifetime = (time_t)atol(argv[next + 1]);
     else if (strcmp(argv[next], "--rings") == 0)
       for (char *ring = strtok(argv[next + 1], ","); ring && count < 15;
            ring = strtok(NULL, ","))
@@ -325,8 +373,8 @@ int main(int argc, char **argv) {
       break;
   }
   if (next + 1 != argc)
-    return fprintf(stderr, "usage: cache [--back EPOCHS] [--rings MAP,...] "
-                           "MAP\n"),
+    return fprintf(stderr, "usage: cache [--back EPOCHS] [--lifetime SECONDS] "
+                           "[--rings MAP,...] MAP\n"),
            2;
   cache.path = argv[next];
   cache.rings = rings;

@@ -18,11 +18,17 @@ if (!extension_loaded('stead')) {
  * finds to its new place. Writes and deletes go to all places at which a read may look, so a second
  * look does not find what this program has replaced. If other programs set or delete the same keys,
  * all of them have to write to the old places of all of them: see $rings.
+ *
+ * While a carry is open (docs/carry.md), writes and deletes go where the state of the carry says, and
+ * reads to the nodes of one map, which have everything. There are no second looks then.
  */
 final class Cache
 {
     /** The lifetime in seconds of a copy that a read makes from another node of the same key. */
     private const MINUTE = 60;
+
+    /** Beyond so many seconds memcached takes a lifetime for a date, in seconds since 1970. */
+    private const MONTH = 30 * 86400;
 
     /**
      * The number of items that were found at an old place. When it stays 0 for the lifetime of the
@@ -52,7 +58,7 @@ final class Cache
      */
     public function get(string $key): mixed
     {
-        [$present, $earlier] = $this->places($key);
+        [$present, , $earlier] = $this->places($key);
         $order = array_keys($present);
         shuffle($order);
         foreach ($order as $place) {
@@ -71,7 +77,7 @@ final class Cache
             if ($client->getResultCode() === Memcached::RES_SUCCESS) {
                 $this->copied++;
                 foreach ($present as $new) {
-                    self::ask($new, 'add', $key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
+                    self::ask($new, 'add', $key, $value, self::expiry($this->lifetime));  // add, not set: another client may have written a newer value meanwhile
                 }
                 return $value;
             }
@@ -86,51 +92,72 @@ final class Cache
      */
     public function set(string $key, mixed $value, ?int $lifetime = null): bool
     {
-        $lifetime ??= $this->lifetime;
-        [$present, $earlier] = $this->places($key, writing: true);
-        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$earlier]);
+        $lifetime = self::expiry($lifetime ?? $this->lifetime);
+        [$present, $carried, $earlier] = $this->places($key, writing: true);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'set', $key, $value, $lifetime), [...$present, ...$carried, ...$earlier]);
         return !in_array(false, array_slice($done, 0, count($present)), true);
     }
 
     /**
-     * Sets a key that its first node does not have, as for a lock. Returns whether it did so. A node
-     * that does not answer is passed over. Places of second looks are left alone.
+     * Sets a key that none of its nodes has, as for a lock. Returns whether it did so. A node that
+     * does not answer is passed over. Places of second looks are left alone.
      */
     public function add(string $key, mixed $value, ?int $lifetime = null): bool
     {
-        foreach ($this->places($key)[0] as $client) {
-            $done = self::ask($client, 'add', $key, $value, $lifetime ?? $this->lifetime);
-            if ($done || $client->getResultCode() === Memcached::RES_NOTSTORED || $client->getResultCode() === Memcached::RES_DATA_EXISTS) {
-                return $done;
+        [$present, $carried] = $this->places($key);
+        $clients = [...$present, ...$carried];
+        // all hosts in one order, or two of them could each have one half
+        usort($clients, fn (Memcached $a, Memcached $b): int => $a->getServerList() <=> $b->getServerList());
+        $added = [];
+        foreach ($clients as $client) {
+            if (self::ask($client, 'add', $key, $value, self::expiry($lifetime ?? $this->lifetime))) {
+                $added[] = $client;
+            } elseif ($client->getResultCode() === Memcached::RES_NOTSTORED || $client->getResultCode() === Memcached::RES_DATA_EXISTS) {
+                foreach ($added as $one) {
+                    self::ask($one, 'delete', $key);
+                }
+                return false;
             }
         }
-        return false;
+        return $added !== [];
     }
 
     /** Deletes a key. Returns whether one of its nodes had it. */
     public function delete(string $key): bool
     {
-        [$present, $earlier] = $this->places($key, writing: true);
+        [$present, $carried, $earlier] = $this->places($key, writing: true);
         // the places of second looks first, or a read in between would bring it back
-        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$earlier, ...$present]);
-        return in_array(true, array_slice($done, count($earlier)), true);
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'delete', $key), [...$earlier, ...$present, ...$carried]);
+        return in_array(true, array_slice($done, count($earlier), count($present)), true);
+    }
+
+    /** Returns what to tell memcached of a lifetime; a date to come stays one. */
+    private static function expiry(int $lifetime): int
+    {
+        return $lifetime > self::MONTH && $lifetime < time() ? time() + $lifetime : $lifetime;
     }
 
     /**
      * Returns the clients of the servers that may have a key, each once: those of its nodes by the
-     * map, in their order, and those of the places before. A write goes to the places of the rings,
-     * too.
+     * map, in their order; while a carry is open, the others to which its state lets hosts write; and
+     * those of the places before. A write goes to the places of the rings, too.
      *
-     * @return array{non-empty-list<Memcached>, list<Memcached>}
+     * @return array{non-empty-list<Memcached>, list<Memcached>, list<Memcached>}
      */
     private function places(string $key, bool $writing = false): array
     {
-        [$present, $earlier] = [[], []];
+        [$present, $carried, $earlier] = [[], [], []];
         if ($this->map !== null) {
             // opened for each query: that costs one stat, and sees a new epoch immediately
-            $map = Stead\Map::open($this->map);
-            $present = $this->servers($map, $map->locateAll($key));
-            for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
+            $pair = Stead\Pair::open($this->map);
+            $map = $pair->new();
+            // the first nodes are those of the map by which hosts read
+            $reads = in_array($pair->state(), ['old', 'both_old_first'], true) ? $pair->old() : $map;
+            $count = count($reads->locateAll($key));
+            $present = $this->servers($pair, array_slice($pair->reads($key), 0, $count));
+            $carried = $this->servers($pair, array_slice($pair->reads($key), $count));
+            $back = $pair->state() === null ? $this->back : 0;
+            for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $back); $epoch--) {
                 try {
                     // a node that the newest map has, too, has its address there, also if it was
                     // renamed
@@ -153,12 +180,12 @@ final class Cache
         }
         $once = [];
         foreach ($earlier as $client) {
-            if (!in_array($client, [...$present, ...$once], true)) {
+            if (!in_array($client, [...$present, ...$carried, ...$once], true)) {
                 $once[] = $client;
             }
         }
         $earlier = $once;
-        return $present === [] ? [$earlier, []] : [$present, $earlier];
+        return $present === [] ? [$earlier, [], []] : [$present, $carried, $earlier];
     }
 
     /**

@@ -10,6 +10,9 @@
 # finds to its new place. Writes and deletes go to all places at which a read may look, so a second
 # look does not find what this program has replaced. If other programs set or delete the same keys,
 # all of them have to write to the old places of all of them: see `rings`.
+#
+# While a carry is open (docs/carry.md), writes and deletes go where the state of the carry says, and
+# reads to the nodes of one map, which have everything. There are no second looks then.
 
 package Cache;
 
@@ -22,6 +25,9 @@ use Stead;
 
 # the lifetime in seconds of a copy that a read makes from another node of the same key
 use constant MINUTE => 60;
+
+# beyond so many seconds memcached takes a lifetime for a date, in seconds since 1970
+use constant MONTH => 30 * 86400;
 
 # Cache->new(map => FILE, back => 0, old => $client, lifetime => 0, options => {}, rings => [])
 #   map       the map file; without it only the old client is used
@@ -43,8 +49,8 @@ sub new {
 # Returns the value of a key; undef if no place has it. A server that does not answer counts as
 # empty. A map that cannot be opened dies; so does a missing history if `back` needs it.
 sub get {
-    my ( $self,    $key )     = @_;
-    my ( $present, $earlier ) = $self->places($key);
+    my ( $self, $key ) = @_;
+    my ( $present, undef, $earlier ) = $self->places($key);
     my @order = shuffle 0 .. $#$present;
     for my $place (@order) {
         my $value = $present->[$place]->get($key);
@@ -63,7 +69,7 @@ sub get {
         $self->{copied}++;
 
         # add, not set: another client may have written a newer value
-        $_->add( $key, $value, $self->{lifetime} ) for @$present;
+        $_->add( $key, $value, expiry( $self->{lifetime} ) ) for @$present;
         return $value;
     }
     return;
@@ -73,21 +79,27 @@ sub get {
 # in place of the cache's own.
 sub set {
     my ( $self, $key, $value, $lifetime ) = @_;
-    $lifetime //= $self->{lifetime};
-    my ( $present, $earlier ) = $self->places( $key, 'writing' );
-    my @done =
-      map { scalar $_->set( $key, $value, $lifetime ) } @$present, @$earlier;
+    $lifetime = expiry( $lifetime // $self->{lifetime} );
+    my ( $present, $carried, $earlier ) = $self->places( $key, 'writing' );
+    my @done = map { scalar $_->set( $key, $value, $lifetime ) } @$present,
+      @$carried, @$earlier;
     return all { $_ } @done[ 0 .. $#$present ];
+}
+
+# Returns what to tell memcached of a lifetime; a date to come stays one.
+sub expiry {
+    my ($lifetime) = @_;
+    return $lifetime > MONTH && $lifetime < time ? time + $lifetime : $lifetime;
 }
 
 # Deletes a key. Returns whether one of its nodes had it.
 sub delete {
-    my ( $self,    $key )     = @_;
-    my ( $present, $earlier ) = $self->places( $key, 'writing' );
+    my ( $self, $key ) = @_;
+    my ( $present, $carried, $earlier ) = $self->places( $key, 'writing' );
 
     # the places of second looks first, or a read in between would bring it back
-    my @done = map { scalar $_->delete($key) } @$earlier, @$present;
-    return any { $_ } @done[ @$earlier .. $#done ];
+    my @done = map { scalar $_->delete($key) } @$earlier, @$present, @$carried;
+    return any { $_ } @done[ @$earlier .. @$earlier + $#$present ];
 }
 
 # The number of items that were found at an old place. When it stays 0 for the lifetime of the items,
@@ -95,18 +107,26 @@ sub delete {
 sub copied { return $_[0]{copied} }
 
 # Returns the clients of the servers that may have a key, each once: references to those of its nodes
-# by the map, in their order, and to those of the places before. A write goes to the places of the
-# rings, too.
+# by the map, in their order; while a carry is open, to the others to which its state lets hosts
+# write; and to those of the places before. A write goes to the places of the rings, too.
 sub places {
     my ( $self, $key, $writing ) = @_;
-    my ( @present, @earlier );
+    my ( @present, @carried, @earlier );
     if ( defined $self->{map} ) {
 
         # for each query: it costs one stat, and sees a new epoch immediately
-        my $map   = Stead::Map->open( $self->{map} );
-        my $epoch = $map->epoch;
-        @present = $self->servers( $map, $map->locate_all($key) );
-        for my $back ( 1 .. $self->{back} ) {
+        my $pair  = Stead::Pair->open( $self->{map} );
+        my $epoch = $pair->new_map->epoch;
+        my $state = $pair->state // '';
+
+        # the first nodes are those of the map by which hosts read
+        my $reads = $state =~ /^(both_)?old/ ? $pair->old : $pair->new_map;
+        my @nodes = $pair->reads($key);
+        @present = splice @nodes, 0,
+          scalar( my @of = $reads->locate_all($key) );
+        @present = $self->servers( $pair, @present );
+        @carried = $self->servers( $pair, @nodes );
+        for my $back ( 1 .. ( $state ? 0 : $self->{back} ) ) {
             last if $back >= $epoch;
 
 # a node that the newest map has, too, has its address there, also if it was renamed
@@ -135,9 +155,10 @@ sub places {
         }
     }
     push @earlier, $self->{old} if $self->{old};
-    my %seen = map { $_ => 1 } @present;
+    my %seen = map { $_ => 1 } @present, @carried;
     @earlier = grep { !$seen{$_}++ } @earlier;
-    return @present ? ( \@present, \@earlier ) : ( \@earlier, [] );
+    return ( \@earlier, [],        [] ) if !@present;
+    return ( \@present, \@carried, \@earlier );
 }
 
 # Returns the clients of these nodes of a map, or of a pair of maps. Each client knows only its

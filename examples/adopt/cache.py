@@ -10,6 +10,10 @@ copies the item that it finds to its new place. Writes and deletes go to all pla
 which a read may look, so a second look does not find what this program has replaced. If
 other programs set or delete the same keys, all of them have to write to the old places
 of all of them: see `rings`.
+
+While a carry is open (docs/carry.md), writes and deletes go where the state of the carry
+says, and reads to the nodes of one map, which have everything. There are no second looks
+then.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import os
 import random
 import sys
 import threading
+import time
 
 import stead
 from pymemcache.client.base import Client
@@ -24,6 +29,8 @@ from pymemcache.exceptions import MemcacheServerError
 
 # the lifetime in seconds of a copy that a read makes from another node of the same key
 MINUTE = 60
+# beyond so many seconds memcached takes a lifetime for a date, in seconds since 1970
+MONTH = 30 * 86400
 
 
 class Cache:
@@ -52,7 +59,7 @@ class Cache:
         answer counts as empty. A map that cannot be opened raises; so does a missing
         history if `back` needs it.
         """
-        present, earlier = self.places(key)
+        present, _, earlier = self.places(key)
         order = random.sample(range(len(present)), len(present))
         for place in order:
             value = present[place].get(key)
@@ -70,7 +77,7 @@ class Cache:
                 for new in present:
                     # add, not set: another client may have written a newer value
                     # meanwhile
-                    done(new.add, key, value, self.lifetime)
+                    done(new.add, key, value, expiry(self.lifetime))
                 return value
         return None
 
@@ -80,33 +87,40 @@ class Cache:
         """
         if lifetime is None:
             lifetime = self.lifetime
-        present, earlier = self.places(key, writing=True)
-        answers = [done(c.set, key, value, lifetime) for c in present + earlier]
+        present, carried, earlier = self.places(key, writing=True)
+        everywhere = present + carried + earlier
+        answers = [done(c.set, key, value, expiry(lifetime)) for c in everywhere]
         return all(answers[: len(present)])
 
     def delete(self, key):
         """Deletes a key. Returns whether one of its nodes had it."""
-        present, earlier = self.places(key, writing=True)
+        present, carried, earlier = self.places(key, writing=True)
         # the places of second looks first, or a read in between would bring it back
         for client in earlier:
             done(client.delete, key)
-        answers = [done(client.delete, key) for client in present]
-        return any(answers)
+        answers = [done(client.delete, key) for client in present + carried]
+        return any(answers[: len(present)])
 
     def places(self, key, writing=False):
         """Returns the clients of the servers that may have a key, each once: those of
-        its nodes by the map, in their order, and those of the places before. A write
-        goes to the places of the rings, too.
+        its nodes by the map, in their order; while a carry is open, the others to which
+        its state lets hosts write; and those of the places before. A write goes to the
+        places of the rings, too.
         """
-        present, earlier = [], []
+        present, carried, earlier = [], [], []
         if self.path is not None:
             # opened for each query: that costs one stat, and sees a new epoch
             # immediately
-            members = stead.Map.open(self.path)
-            present = self.servers(members, members.locate_all(key))
-            for epoch in range(
-                members.epoch - 1, max(0, members.epoch - 1 - self.back), -1
-            ):
+            pair = stead.Pair.open(self.path)
+            members = pair.new
+            # the first nodes are those of the map by which hosts read
+            is_old = pair.state in ("old", "both_old_first")
+            count = len((pair.old if is_old else members).locate_all(key))
+            nodes = pair.reads(key)
+            present = self.servers(pair, nodes[:count])
+            carried = self.servers(pair, nodes[count:])
+            back = self.back if pair.state is None else 0
+            for epoch in range(members.epoch - 1, max(0, members.epoch - 1 - back), -1):
                 try:
                     # a node that the newest map has, too, has its address there, also
                     # if it was renamed
@@ -127,8 +141,9 @@ class Cache:
         if self.old is not None:
             earlier.append(self.old)
         # a dict keeps the order
-        earlier = [one for one in dict.fromkeys(earlier) if one not in present]
-        return (present, earlier) if present else (earlier, [])
+        now = present + carried
+        earlier = [one for one in dict.fromkeys(earlier) if one not in now]
+        return (present, carried, earlier) if present else (earlier, [], [])
 
     def servers(self, where, nodes):
         """Returns the clients of these nodes of a map, or of a pair of maps."""
@@ -176,6 +191,12 @@ def server(at, **options):
     if same not in clients.made:
         clients.made[same] = Client(at, **given)
     return clients.made[same]
+
+
+def expiry(lifetime):
+    """Returns what to tell memcached of a lifetime; a date to come stays one."""
+    now = int(time.time())
+    return now + lifetime if MONTH < lifetime < now else lifetime
 
 
 def done(write, *arguments):

@@ -42,6 +42,12 @@ KNOWN = [
     ("docs/c-api.md", "Compile and link", "", RUN),
     ("docs/php.md", "Install the extension", "", RUN),
     ("docs/php.md", "Install the package", "", RUN),
+    (
+        "docs/php.md",
+        "PHP's own sessions",
+        "",
+        "it carries sessions between servers; tests/rings/test_sessions.py does so",
+    ),
     ("docs/quick-start.md", "Quick start", "", RUN),
     ("docs/quick-start.md", "Python", "", RUN),
     ("docs/quick-start.md", "PHP", "", RUN),

@@ -21,6 +21,7 @@ from test_guide import NEEDED
 
 EXAMPLES = ROOT / "examples" / "adopt"
 LANGUAGES = ("php", "perl", "python")
+YEAR = 365 * 86400
 KEYS = [f"item/{i}" for i in range(400)]
 
 
@@ -492,16 +493,20 @@ def test_items_have_the_lifetime_that_they_were_given(site, program):
     moved = next(key for key in KEYS if before.locate(key) != site.where(key))
     site.put([(before.locate(moved), moved)])
     start = time.time()
+    date = int(start) + 7000
     code, found, said = program(
-        f"$c = new Cache('shop.map', back: 1, lifetime: 9000); $c->get('{moved}'); $c->set('a', 'y'); $c->set('b', 'y', 90000);",
-        f"my $c = Cache->new(map => 'shop.map', back => 1, lifetime => 9000); $c->get('{moved}'); $c->set('a', 'y'); $c->set('b', 'y', 90000);",
-        f"c = Cache('shop.map', back=1, lifetime=9000); c.get('{moved}'); c.set('a', b'y'); c.set('b', b'y', 90000)",
+        f"$c = new Cache('shop.map', back: 1, lifetime: 9000); $c->get('{moved}'); $c->set('a', 'y'); $c->set('b', 'y', 90000); $c->set('c', 'y', {YEAR}); $c->set('d', 'y', {date});",
+        f"my $c = Cache->new(map => 'shop.map', back => 1, lifetime => 9000); $c->get('{moved}'); $c->set('a', 'y'); $c->set('b', 'y', 90000); $c->set('c', 'y', {YEAR}); $c->set('d', 'y', {date});",
+        f"c = Cache('shop.map', back=1, lifetime=9000); c.get('{moved}'); c.set('a', b'y'); c.set('b', b'y', 90000); c.set('c', b'y', {YEAR}); c.set('d', b'y', {date})",
     )
     assert (code, found, said) == (0, "", "")
     items = site.items()
     left = {key: items[site.where(key), key] - start for key in (moved, "a", "b")}
     assert all(abs(left[key] - 9000) < PATIENCE for key in (moved, "a")), left
     assert abs(left["b"] - 90000) < PATIENCE, left
+    # memcached takes more than 30 days for a date
+    assert abs(items[site.where("c"), "c"] - start - YEAR) < PATIENCE
+    assert abs(items[site.where("d"), "d"] - date) < PATIENCE
     # the original of the copy has no lifetime
     assert items[before.locate(moved), moved] == -1
 

@@ -120,6 +120,15 @@ def test_the_example_finds_what_the_ring_of_before_has_set(site):
     assert site.ask(lines) == answers
 
 
+def test_an_item_may_live_for_a_year(site):
+    """memcached takes more than 30 days for a date."""
+    year = str(365 * 86400)
+    assert site.ask(["set a hello", "get a"], "--lifetime", year) == [
+        "set",
+        "hit hello",
+    ]
+
+
 def test_a_second_look_finds_exactly_what_the_plan_moves(site):
     with site.server() as server:
         moved = grow(site, server)

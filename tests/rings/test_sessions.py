@@ -5,10 +5,13 @@ real servers.
 import os
 import re
 import subprocess
+import time
+from hashlib import md5
 
 import pytest
 from rings import PATIENCE, ROOT, output, stead, works
 from test_adopt_examples import EXAMPLES, servers, site  # noqa: F401  fixtures
+from test_cache_carry import next_state
 
 # 15 of 16 of them are never at the same server by chance
 COUNT = 200
@@ -45,9 +48,12 @@ foreach (IDS as $id) {
 }
 echo $found;
 """
+# begins when all others are there, too
 ADD = """
+echo "ready\\n";
+fgets(STDIN);
 for ($turn = 0; $turn < TURNS; $turn++) {
-    session_id('counter');
+    session_id(KEY);
     session_start();
     $_SESSION['count'] = ($_SESSION['count'] ?? 0) + 1;
     usleep(200);
@@ -55,17 +61,17 @@ for ($turn = 0; $turn < TURNS; $turn++) {
 }
 """
 TURNS = 300
-COUNTED = "session_id('counter'); session_start(); echo $_SESSION['count'];"
+COUNTED = "session_id(KEY); session_start(); echo $_SESSION['count'];"
 
 
-def php(code, *arguments, settings=()):
+def php(code, *arguments, settings=(), key="counter"):
     """Returns the words that run PHP code, and its environment."""
     import built
 
     settings = ["session.use_cookies=0", "session.cache_limiter=", *LOCKS, *settings]
     settings += ["display_errors=1", "log_errors=0"]
     code = code.replace("IDS", IDS).replace("COUNT", str(COUNT))
-    code = code.replace("TURNS", str(TURNS))
+    code = code.replace("TURNS", str(TURNS)).replace("KEY", f"'{key}'")
     words = ["php", *(word for one in settings for word in ("-d", one))]
     library = f"{built.libraries()}/libstead.so"
     env = dict(os.environ, STEAD_LIBRARY=library)
@@ -85,6 +91,13 @@ def needed():
     probe = "exit((int) !(extension_loaded('memcached') && extension_loaded('FFI')));"
     if not works("php", "-r", probe):
         pytest.skip("php with memcached and FFI is not installed")
+
+
+def ids():
+    """The names of the sessions that WRITE writes."""
+    return [
+        md5(f"session {number}".encode()).hexdigest() for number in range(1, COUNT + 1)
+    ]
 
 
 def of_the_page():
@@ -127,24 +140,70 @@ def test_with_another_ring_sessions_are_not_found(site):  # noqa: F811
     assert int(run(NEW + READ, site.map)) < COUNT / 2
 
 
+def add(*handlers, **more):
+    """Counts in one session, at all handlers at once, each given with its place."""
+    at_once = []
+    for handler, place in handlers:
+        words, env = php(handler + ADD, place, **more)
+        pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+        at_once.append(
+            subprocess.Popen(words, env=env, stderr=subprocess.STDOUT, **pipes)
+        )
+    for one in at_once:
+        assert one.stdout.readline() == b"ready\n"
+    for one in at_once:
+        one.stdin.write(b"\n")
+        one.stdin.flush()
+    for one in at_once:
+        said, _ = one.communicate(timeout=PATIENCE)
+        assert (one.returncode, said) == (0, b"")
+
+
 @pytest.mark.parametrize("locking", ["1", "0"])
 def test_a_session_that_both_handlers_want_is_locked(site, locking):  # noqa: F811
     """Without locks, which is the control, both overwrite what the other has counted."""
     path = drawn(site)
     settings = [f"memcached.sess_locking={locking}"]
-    at_once = []
-    for handler, place in ((OLD, path), (NEW, site.map), (NEW, site.map)):
-        words, env = php(handler + ADD, place, settings=settings)
-        at_once.append(
-            subprocess.Popen(
-                words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-            )
-        )
-    for one in at_once:
-        said, _ = one.communicate(timeout=PATIENCE)
-        assert (one.returncode, said) == (0, b"")
+    add((OLD, path), (NEW, site.map), (NEW, site.map), settings=settings)
     counted = int(run(NEW + COUNTED, site.map))
     assert (counted == 3 * TURNS) == (locking == "1"), counted
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_hosts_in_neighbouring_states_of_a_carry_lock_and_see_each_other(site, copies):  # noqa: F811
+    drawn(site, count=2)
+    if copies > 1:
+        site.copy(replicas=copies)
+    before = site.grow("--carry")
+    # session and lock move
+    moved = (
+        key
+        for key in (f"id-{number}" for number in range(1000))
+        if before.locate(key) != site.where(key)
+        and before.locate(f"lock.{key}") != site.where(f"lock.{key}")
+    )
+    host = site.directory / "host.map"
+    for _ in range(3):
+        for suffix in ("", ".history"):
+            subprocess.run(["rm", "-rf", f"{host}{suffix}"], check=True)
+            subprocess.run(
+                ["cp", "-r", f"{site.map}{suffix}", f"{host}{suffix}"], check=True
+            )
+        next_state(site)
+        key = next(moved)
+        add((NEW, host), (NEW, site.map), (NEW, site.map), key=key)
+        for place in (host, site.map):
+            assert int(run(NEW + COUNTED, place, key=key)) == 3 * TURNS
+        run(NEW + "session_id(KEY); session_start(); session_destroy();", host, key=key)
+        for place in (host, site.map):
+            assert (
+                run(
+                    NEW + "session_id(KEY); session_start(); echo count($_SESSION);",
+                    place,
+                    key=key,
+                )
+                == "0"
+            )
 
 
 def test_nobody_is_logged_out_while_servers_are_added_and_removed(site):  # noqa: F811
@@ -161,6 +220,82 @@ def test_nobody_is_logged_out_while_servers_are_added_and_removed(site):  # noqa
     stead("apply", site.fleet, site.map)
     assert int(run(NEW + READ, site.map, 1)) == COUNT
     # all are at their new servers now
+    assert int(run(NEW + READ, site.map)) == COUNT
+
+
+# counts in several sessions until the input ends, and tells what differs from what it had written
+VISIT = """
+[$visits, $wrong, $seen, $r] = [0, 0, [], [STDIN]];
+while (stream_select($r, $w, $e, 0) === 0) {
+    $id = 'visitor' . random_int(0, 30);
+    session_id($id);
+    session_start();
+    $wrong += ($_SESSION['count'] ?? 0) !== ($seen[$id] ?? 0);
+    $seen[$id] = $_SESSION['count'] = ($seen[$id] ?? 0) + 1;
+    // now and then one logs out
+    if (random_int(0, 9) === 0) {
+        session_destroy();
+        $seen[$id] = 0;
+    } else {
+        session_write_close();
+    }
+    $visits++;
+    usleep(2000);
+    $r = [STDIN];
+}
+echo "$visits visits, $wrong wrong";
+"""
+
+
+def carry_toml():
+    """The file of docs/php.md."""
+    page = (ROOT / "docs" / "php.md").read_text()
+    return re.search(r"^   ```toml\n   # carry.toml\n(.*?)^   ```$", page, re.M | re.S)[
+        1
+    ]
+
+
+def test_sessions_are_carried_while_a_visitor_comes_again_and_again(site):  # noqa: F811
+    import built
+
+    drawn(site, count=2)
+    hub = f"file://{site.directory}/hub/sessions.map"
+    (site.directory / "hub").mkdir()
+    host = site.directory / "host.map"
+    text = carry_toml().replace("etcd://10.0.0.1/stead/sessions", hub)
+    text = text.replace('"sessions.map"', f'"{site.map}"').replace(
+        "grace = 60", "grace = 1"
+    )
+    settings = site.directory / "carry.toml"
+    settings.write_text(text)
+    sync = built.programs()["stead-sync"]
+    output([sync, "push", site.map, hub])
+    words = [sync, "watch", hub, host, "--host", "web1"]
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as watch:
+        try:
+            end = time.monotonic() + PATIENCE
+            while not host.exists() and time.monotonic() < end:
+                time.sleep(0.05)
+            run(NEW + WRITE, host)
+            before = site.grow("--carry")
+            moved = sum(before.locate(id) != site.where(id) for id in ids())
+            assert moved > COUNT / 4
+            words, env = php(NEW + VISIT, host)
+            with subprocess.Popen(
+                words,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            ) as visitor:
+                said = output([sync, "carry", "run", settings]).decode()
+                wrong, _ = visitor.communicate(timeout=PATIENCE)
+            assert "the carry is closed" in said
+            assert re.fullmatch(rb"[1-9][0-9]+ visits, 0 wrong", wrong), wrong
+        finally:
+            watch.kill()
     assert int(run(NEW + READ, site.map)) == COUNT
 
 
@@ -182,6 +317,14 @@ def test_a_server_fails_and_nobody_is_logged_out_who_has_two_copies(site):  # no
     )
     stead("apply", site.fleet, site.map)
     assert int(run(NEW + READ, site.map)) == COUNT
+
+
+def test_sessions_may_live_for_a_year(site):  # noqa: F811
+    """memcached takes more than 30 days for a date."""
+    drawn(site)
+    year = [f"session.gc_maxlifetime={365 * 86400}"]
+    run(NEW + WRITE, site.map, settings=year)
+    assert int(run(NEW + READ, site.map, settings=year)) == COUNT
 
 
 def test_a_session_that_nobody_has_begun_is_not_taken_in_strict_mode(site):  # noqa: F811
