@@ -99,10 +99,10 @@ final class Cache
     }
 
     /**
-     * Sets a key that none of its nodes has, as for a lock. Returns whether it did so. A node that
-     * does not answer is passed over. Places of second looks are left alone.
+     * Sets a key that none of its nodes has, as for a lock. Returns whether it did so; null if no node
+     * answers. One that does not is passed over. Places of second looks are left alone.
      */
-    public function add(string $key, mixed $value, ?int $lifetime = null): bool
+    public function add(string $key, mixed $value, ?int $lifetime = null): ?bool
     {
         [$present, $carried] = $this->places($key);
         $clients = [...$present, ...$carried];
@@ -119,7 +119,7 @@ final class Cache
                 return false;
             }
         }
-        return $added !== [];
+        return $added === [] ? null : true;
     }
 
     /** Deletes a key. Returns whether one of its nodes had it. */
@@ -223,7 +223,9 @@ final class Cache
         if (!isset($clients[$name])) {
             $client = new Memcached($name);
             if ($client->getServerList() === []) {
-                if (!$client->setOptions($this->options)) {
+                // libmemcached would pass over a server for two seconds after it was away, and a write
+                // would not be at all nodes of its key
+                if (!$client->setOptions($this->options + [Memcached::OPT_RETRY_TIMEOUT => 0])) {
                     throw new RuntimeException("memcached does not take the options of the Cache: {$client->getResultMessage()}");
                 }
                 add_servers($client, [$address]);

@@ -27,12 +27,16 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
      * @param int $back in how many previous epochs a session is looked for, too, while servers are
      *     added or removed
      * @param list<string> $rings as for Cache
+     * @param array<int, mixed> $options of each client, such as other timeouts
      */
-    public function __construct(string $map, int $back = 0, array $rings = [])
+    public function __construct(string $map, int $back = 0, array $rings = [], array $options = [])
     {
-        $options = [
+        $options += [
             Memcached::OPT_PREFIX_KEY => (string) ini_get('memcached.sess_prefix'),
             Memcached::OPT_COMPRESSION => false,  // php-memcached's own handler could not read it
+            // a server that hangs costs a request of its sessions some of these seconds
+            Memcached::OPT_CONNECT_TIMEOUT => 1000,
+            Memcached::OPT_POLL_TIMEOUT => 1000,
         ];
         $this->cache = new Cache($map, $back, lifetime: (int) ini_get('session.gc_maxlifetime'), options: $options, rings: $rings);
     }
@@ -93,10 +97,19 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
         }
         $expire = (int) ini_get('memcached.sess_lock_expire') ?: (int) ini_get('max_execution_time') ?: 60;
         $wait = (int) ini_get('memcached.sess_lock_wait_min');
+        if (!preg_match('/^[A-Za-z0-9,-]{1,200}$/D', $id)) {
+            trigger_error('the name of the session is none that PHP makes: it is too long, or has other characters', E_USER_WARNING);
+            return false;
+        }
         for ($tries = (int) ini_get('memcached.sess_lock_retries'); $tries >= 0; $tries--) {
-            if ($this->cache->add("lock.$id", '1', $expire)) {
+            $locked = $this->cache->add("lock.$id", '1', $expire);
+            if ($locked) {
                 $this->locked = $id;
                 return true;
+            }
+            if ($locked === null) {
+                trigger_error('no server of the session answers', E_USER_WARNING);
+                return false;
             }
             usleep(1000 * $wait);
             $wait = min(2 * $wait, (int) ini_get('memcached.sess_lock_wait_max'));

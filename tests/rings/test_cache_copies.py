@@ -2,15 +2,17 @@
 nodes: copies of every key, and a pin of three nodes for a hot key.
 """
 
+import contextlib
 import os
 import socket
+import subprocess
 import sys
 import time
 
 import pytest
 import rings
-from rings import PATIENCE, stead
-from test_adopt_examples import EXAMPLES, KEYS, servers, site  # noqa: F401  fixtures
+from rings import PATIENCE, Server, stead
+from test_adopt_examples import EXAMPLES, KEYS, Site, servers, site  # noqa: F401  fixtures
 from test_cache_in_c import compiled  # noqa: F401  a fixture
 from test_guide import NEEDED
 
@@ -21,8 +23,8 @@ FILLED = 60
 
 
 @pytest.fixture(params=["php", "perl", "python", "c"])
-def ask(request, site):  # noqa: F811
-    """ask(lines, option...) has the example of a language answer these lines."""
+def example(request):
+    """The words that start the example of a language, and their environment."""
     env = dict(os.environ)
     if request.param == "c":
         command = [request.getfixturevalue("compiled")["cache"]]
@@ -45,8 +47,16 @@ def ask(request, site):  # noqa: F811
             "python": [sys.executable, EXAMPLES / "cache.py"],
         }[request.param]
 
+    return [str(word) for word in command], env
+
+
+@pytest.fixture
+def ask(example, site):  # noqa: F811
+    """ask(lines, option...) has the example of a language answer these lines."""
+    command, env = example
+
     def run(lines, *options):
-        words = [*map(str, command), *options, str(site.map)]
+        words = [*command, *options, str(site.map)]
         text = "".join(f"{line}\n" for line in lines).encode()
         return rings.output(words, text, env=env).decode().splitlines()
 
@@ -198,3 +208,48 @@ def test_a_second_copy_of_every_key_costs_no_miss(site, ask):  # noqa: F811
     answers = ask([*gets, "copied"], "--back", "1")
     # the node of before is one of the two, and not an old place
     assert answers == [*["hit value"] * len(KEYS), "0"]
+
+
+def test_a_server_is_written_to_as_soon_as_it_is_back(example, tmp_path):
+    """libmemcached passes over a server for two seconds after it was away."""
+    command, env = example
+    user = ["-u", "nobody"] if os.geteuid() == 0 else []
+    start = lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), *user]
+    site = Site(tmp_path, [])
+    with (
+        Server(start, tmp_path / "log") as one,
+        Server(start, tmp_path / "log") as two,
+    ):
+        site.addresses = [f"127.0.0.1:{server.port}" for server in (one, two)]
+        site.draw(2)
+        site.copy(replicas=2)
+        with subprocess.Popen(
+            [*command, str(site.map)],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        ) as program:
+
+            def say(line):
+                program.stdin.write(f"{line}\n")
+                return program.stdout.readline().strip()
+
+            assert say("set a first") == "set"
+            one.process.kill()
+            one.process.wait()
+            assert say("set a second") == "not set"
+            again = subprocess.Popen(start(one.port))
+            try:
+                end = time.monotonic() + PATIENCE
+                while time.monotonic() < end:
+                    with contextlib.suppress(OSError):
+                        socket.create_connection(("127.0.0.1", one.port), 1).close()
+                        break
+                    time.sleep(0.02)
+                assert say("set a third") == "set"
+                assert has(site, "a") == set(site.addresses)
+            finally:
+                again.kill()
+                again.wait()

@@ -250,9 +250,8 @@ echo "$visits visits, $wrong wrong";
 def carry_toml():
     """The file of docs/php.md."""
     page = (ROOT / "docs" / "php.md").read_text()
-    return re.search(r"^   ```toml\n   # carry.toml\n(.*?)^   ```$", page, re.M | re.S)[
-        1
-    ]
+    block = r"^   ```toml\n   # carry.toml\n(.*?)^   ```$"
+    return re.search(block, page, re.MULTILINE | re.DOTALL)[1]
 
 
 def test_sessions_are_carried_while_a_visitor_comes_again_and_again(site):  # noqa: F811
@@ -335,6 +334,25 @@ def test_a_session_that_nobody_has_begun_is_not_taken_in_strict_mode(site):  # n
     assert run(NEW + begin, site.map, settings=settings) == "chosen"
     run(NEW + "session_id('chosen'); session_start(); session_destroy();", site.map)
     assert run(NEW + begin, site.map, settings=settings) != "chosen"
+
+
+def test_a_name_that_php_does_not_make_is_refused(site):  # noqa: F811
+    drawn(site)
+    for name in ("a b", "x" * 201, "a\\r\\nb", "..//"):
+        words, env = php(NEW + f'session_id("{name}"); session_start();', site.map)
+        assert "none that PHP makes" in output(words, env=env).decode(), name
+
+
+def test_that_no_server_answers_is_told(site):  # noqa: F811
+    drawn(site)
+    text = site.fleet.read_text()
+    for address in site.addresses:
+        gone = f'name = "{address}"\nattributes = {{ address = "127.0.0.1:1" }}'
+        text = text.replace(f'name = "{address}"', gone)
+    site.fleet.write_text(text)
+    stead("apply", site.fleet, site.map)
+    words, env = php(NEW + "session_id('a'); session_start();", site.map)
+    assert "no server of the session answers" in output(words, env=env).decode()
 
 
 def test_a_session_that_stays_locked_is_told(site):  # noqa: F811

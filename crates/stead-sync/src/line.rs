@@ -105,7 +105,7 @@ pub enum AllowPull {
     Back,
     /// Install a map that does not descend from the one here.
     Fork,
-    /// With `back` or `fork`: install a map without the state of a carry that removes the old copies.
+    /// With `back` or `fork`: install a map without the state of a carry that removes old copies.
     Carry,
 }
 
