@@ -151,39 +151,45 @@ pub struct PairStatus {
 /// Fractions of all places where files can lie, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exposed {
-    /// No copy is up: reads fail.
+    /// No copy is up or catching up: reads fail.
     pub unreachable: f64,
+    /// No copy is up, but one is catching up: it answers reads, which may lack the newest values.
+    #[serde(default)]
+    pub trailing: f64,
     /// One copy is up where there should be more.
     pub single: f64,
 }
 
 impl Exposed {
-    /// Computes the fractions from a map. `up` says whether the node with this index is up.
-    pub fn of(map: &Map, up: impl Fn(usize) -> bool) -> Exposed {
-        // for each policy, the copies that are up and all copies: there are fewer policies than
-        // slices
-        let copies: Vec<(usize, usize)> = map
+    /// Computes the fractions from a map. `health` is that of the node with this index.
+    pub fn of(map: &Map, health: impl Fn(usize) -> Health) -> Exposed {
+        // for each policy, the copies that are up, those that are catching up, and all copies:
+        // there are fewer policies than slices
+        let copies: Vec<(usize, usize, usize)> = map
             .policies()
             .map(|policy| policy.distinct())
             .map(|nodes| {
-                (
-                    nodes.iter().filter(|node| up(node.index())).count(),
-                    nodes.len(),
-                )
+                let count = |wanted| {
+                    let all = nodes.iter().map(|node| health(node.index()));
+                    all.filter(|health| *health == wanted).count()
+                };
+                (count(Health::Up), count(Health::Behind), nodes.len())
             })
             .collect();
-        let (mut unreachable, mut single, mut all) = (0u128, 0u128, 0u128);
+        let [mut unreachable, mut trailing, mut single, mut all] = [0u128; 4];
         for slice in map.slices() {
             all += slice.points();
             match copies.get(slice.policy.index()) {
-                Some((0, _)) => unreachable += slice.points(),
-                Some((1, 2..)) => single += slice.points(),
+                Some((0, 0, _)) => unreachable += slice.points(),
+                Some((0, _, _)) => trailing += slice.points(),
+                Some((1, _, 2..)) => single += slice.points(),
                 _ => {}
             }
         }
         let part = |points: u128| points as f64 / all.max(1) as f64;
         Exposed {
             unreachable: part(unreachable),
+            trailing: part(trailing),
             single: part(single),
         }
     }
@@ -421,7 +427,8 @@ mod tests {
             (exposed.unreachable - unreachable).abs() < 1e-3
                 && (exposed.single - single).abs() < 1e-3
         };
-        let of = |up: [bool; 4]| Exposed::of(&map, |node| up[node]);
+        let health = |up: bool| if up { Health::Up } else { Health::Down };
+        let of = |up: [bool; 4]| Exposed::of(&map, |node| health(up[node]));
         assert_eq!(of([true; 4]), Exposed::default());
         assert!(near(of([false; 4]), 1.0, 0.0), "{:?}", of([false; 4]));
         // each file has a copy in either zone, and for half of the files it is the one that is down
@@ -439,6 +446,16 @@ mod tests {
         assert!(
             some.unreachable > 0.1 && (some.unreachable + some.single / 2.0 - 0.5).abs() < 1e-3,
             "{some:?}"
+        );
+        // copies that are catching up answer reads
+        let of = |health: [Health; 4]| Exposed::of(&map, |node| health[node]);
+        let [up, behind, down] = [Health::Up, Health::Behind, Health::Down];
+        let all = of([behind; 4]);
+        assert!(near(all, 0.0, 0.0) && all.trailing == 1.0, "{all:?}");
+        let one = of([up, down, up, behind]);
+        assert!(
+            one.unreachable == 0.0 && (one.trailing - some.unreachable).abs() < 1e-3,
+            "{one:?}"
         );
     }
 }

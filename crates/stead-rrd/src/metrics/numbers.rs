@@ -65,7 +65,8 @@ impl Numbers {
         families.plain(gauges)?;
         #[rustfmt::skip]
         let gauges = [
-            ("unreachable_ratio", "The fraction of the files of which no copy is up", status.exposed.unreachable),
+            ("unreachable_ratio", "The fraction of the files of which no copy is up or catching up", status.exposed.unreachable),
+            ("trailing_ratio", "The fraction of the files that only copies which are catching up serve", status.exposed.trailing),
             ("single_copy_ratio", "The fraction of the files of which only one copy is up where there should be more", status.exposed.single),
         ];
         families.plain(gauges)

@@ -33,6 +33,13 @@ impl Status {
                 percent(self.exposed.unreachable)
             ));
         }
+        if self.exposed.trailing > 0.0 {
+            problems.push(format!(
+                "{} of the files are served only by copies that are catching up, so that reads may \
+                lack the newest values; updates for them wait in the log",
+                percent(self.exposed.trailing)
+            ));
+        }
         let serves_nobody = self.pair.as_ref().is_some_and(|pair| !pair.serving);
         if serves_nobody {
             self.problem_of_the_state(&mut problems);

@@ -7,7 +7,7 @@ use crate::health::Health;
 use crate::passes::Pass;
 use crate::role::{Lost, Role};
 use crate::sample::sample;
-use crate::status::{Exposed, Findings, PairStatus, Progress, StateError, Status};
+use crate::status::{Findings, PairStatus, Progress, StateError, Status};
 use crate::tally::Tally;
 use crate::verb::VERBS;
 
@@ -113,7 +113,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 22] = [
+    let changes: [(Change, &str); 23] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -137,11 +137,16 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         (|s| s.backends[1].journal = true, "not well: rrdcached keeps a journal of its own on \
             a2, by which it can lose updates when it crashes: start it without -j"),
         (
-            |s| s.exposed = Exposed { unreachable: 0.25, single: 0.0 },
+            |s| s.exposed.unreachable = 0.25,
             "not well: 25.0 % of the files cannot be read, as none of their backends is up; \
              updates for them wait in the log",
         ),
-        (|s| s.exposed = Exposed { unreachable: 0.0, single: 0.9999 }, "not well: 99.9 % of \
+        (
+            |s| s.exposed.trailing = 0.5,
+            "not well: 50.0 % of the files are served only by copies that are catching up, so \
+             that reads may lack the newest values; updates for them wait in the log",
+        ),
+        (|s| s.exposed.single = 0.9999, "not well: 99.9 % of \
             the files have one copy only that is up"),
         (|s| s.log = None, "not well: the router runs without a log (--no-log): a crash loses \
             updates that clients believe safe"),
