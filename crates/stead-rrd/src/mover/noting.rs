@@ -29,7 +29,9 @@ impl Mover {
             .store(every.as_secs().max(u64::from(!every.is_zero())), Relaxed);
         let stored = self.state.checks().map_err(|error| error.to_string())?;
         match stored.map_or(Ok(Passes::default()), |text| Passes::read(&text)) {
-            Ok(passes) => *lock(&self.checks.passes) = passes,
+            Ok(passes) => {
+                *lock(&self.checks.passes) = passes.taken_up(now(), !every.is_zero());
+            }
             // it would only save work
             Err(error) => tracing::warn!(
                 error,

@@ -63,6 +63,7 @@ pub struct Pair {
     pub(super) changed: Condvar,
     pub(super) positions_changed: AtomicBool,
     pub(super) names_changed: AtomicBool,
+    pub(super) checks_changed: AtomicBool,
     /// whether the router may serve clients
     open: watch::Sender<bool>,
     claim: Arc<Claim>,
@@ -184,6 +185,7 @@ impl Pair {
             changed: Condvar::new(),
             positions_changed: AtomicBool::new(false),
             names_changed: AtomicBool::new(false),
+            checks_changed: AtomicBool::new(false),
             open: watch::Sender::new(is_alone),
             claim,
             is_new,
@@ -268,6 +270,7 @@ impl Pair {
         (link.joined, link.synced, link.reason) = (true, false, None);
         (link.away, link.since, link.reset) = (link.since, now(), None);
         self.names_changed.store(true, Ordering::Relaxed);
+        self.checks_changed.store(true, Ordering::Relaxed);
         drop(link);
         self.publish();
         self.changed.notify_all();

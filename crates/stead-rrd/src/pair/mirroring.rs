@@ -1,6 +1,7 @@
 //! Changes of the primary's state directory: the standby has each before the primary acts on it.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{mpsc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,11 @@ impl Mirror for Pair {
             link.reset = Some("it has a change of the state that could not be stored here");
             self.bell.notify_one();
         }
+    }
+
+    fn checked(&self) {
+        self.checks_changed.store(true, Ordering::Release);
+        self.bell.notify_one();
     }
 }
 

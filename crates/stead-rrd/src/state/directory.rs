@@ -76,6 +76,16 @@ impl StateDir {
         applied
     }
 
+    /// Stores how far the checks have come. It is durable when the call returns. Blocks. A copy is
+    /// told of it only afterwards, since without it, checks only begin again.
+    pub fn keep_checks(&self, text: &[u8]) -> io::Result<()> {
+        put(self.dir(), CHECKS, text)?;
+        if let Some(mirror) = self.0.mirror.get() {
+            mirror.checked();
+        }
+        Ok(())
+    }
+
     /// Does work that blocks, apart from the tasks of the router.
     pub(super) async fn apart(
         &self,
