@@ -175,7 +175,8 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
     code, _, said = stead_rrd(cluster.programs, "status", cluster.state)
     assert (
         code == 69
-        and "the router that ran on this directory has ended; start it again" in said
+        and "the router that ran on this directory has ended: start it again, or wait"
+        in said
     )
     # a socket that is left over does not matter, and a router that stops in order
     # leaves none

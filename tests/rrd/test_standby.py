@@ -2,6 +2,7 @@
 copies are equal, and there is one primary.
 """
 
+import json
 import os
 import random
 import re
@@ -817,6 +818,33 @@ def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
     promoted(pair, pair.a, pair.b)
     pair.ready(pair.b)
     assert pair.b.said(r"the files of (\w+) are in another directory") == ["a1"]
+    # once as the standby, and once as the primary
+    assert len(pair.b.said("metrics at")) == 2, pair.b.said()
+
+
+def test_a_promoted_standby_knows_the_last_check(pair):
+    """Somebody has asked the primary for it."""
+    create(pair.a, files_of("a"))
+    subprocess.run(
+        [pair.programs["stead-rrd"], "check", pair.a.state],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    last = pair.a.status()["check"]["last"]
+    kept = pair.b.state / "checks"
+
+    def told():
+        stored = json.loads(kept.read_text()) if kept.exists() else {}
+        return stored.get("last") == last
+
+    wait_for(told, "the standby to be told of the check")
+    pair.a.kill()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    check = pair.b.status()["check"]
+    # it compares all copies itself, too, and may have done so
+    assert check["last"]["ended"] >= last["ended"] and last["files"] == 12
+    assert check["slow"] or check["last"]["began"] > last["began"], check
 
 
 class Single(Pair):
