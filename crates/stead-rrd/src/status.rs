@@ -133,6 +133,10 @@ pub struct PairStatus {
     /// Whether it did for moments only since then.
     #[serde(default)]
     pub brief: bool,
+    /// Of a primary: whether it makes the connection again, because it could not store a change of
+    /// the state itself.
+    #[serde(default)]
+    pub renewed: bool,
     /// Whether this router serves clients.
     pub serving: bool,
     /// Why a primary that has just started does not serve yet.

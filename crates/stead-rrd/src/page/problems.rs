@@ -237,6 +237,8 @@ impl Status {
             }
             (Role::Standby, true) => {}
             (Role::Primary, true) if pair.in_sync => {}
+            // the cause is told, and the standby is well
+            (Role::Primary, _) if pair.renewed && self.state_error.is_some() => {}
             (Role::Primary, connected) => {
                 let what = match (connected, pair.alone, pair.serving) {
                     (true, Some(_), _) => "this router goes on alone until it has them and the \

@@ -510,6 +510,7 @@ fn pair() -> PairStatus {
         since: 1_700_000_000,
         reason: None,
         brief: false,
+        renewed: false,
         serving: true,
         waits: None,
         alone: None,
@@ -608,6 +609,20 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
             "cannot be promoted without --force",
         ),
     ];
+    // a full disk of the primary is not blamed on the standby
+    for connected in [false, true] {
+        let mut full = with(|pair| (pair.in_sync, pair.renewed) = (false, true));
+        full.pair
+            .iter_mut()
+            .for_each(|pair| pair.connected = connected);
+        assert!(first_line(&full).starts_with("not well: the standby "));
+        full.state_error = state_error(true, false);
+        let found = full.problems();
+        assert!(
+            found.len() == 1 && found[0].contains("is full"),
+            "{found:?}"
+        );
+    }
     for (change, words) in cases {
         let line = first_line(&with(change)).replace("has not been", "not");
         assert!(

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{mpsc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::hub::{Pair, Sent};
+use super::hub::{Pair, Sent, UNSTORED};
 use crate::state::{Change, Mirror};
 
 /// How long a change of the state waits for the standby before it fails.
@@ -58,7 +58,7 @@ impl Mirror for Pair {
         let mut link = self.link();
         link.ended += 1;
         if !is_here {
-            link.reset = Some("it has a change of the state that could not be stored here");
+            link.reset = Some(UNSTORED);
             self.bell.notify_one();
         }
     }
