@@ -151,6 +151,7 @@ impl Report {
                 .1
                 .map(|name| String::from_utf8_lossy(&name).into_owned()),
             doubtful: counts.doubtful,
+            uncompared: shared.repairs.is_uncompared(backend.id()),
             repair_error: counts.reason,
             late_errors: shared.repairs.late(backend.id()),
             stuck: backend.stuck() as u64,

@@ -245,6 +245,10 @@ pub struct BackendStatus {
     /// Copies that may lack values; they are compared with the others.
     #[serde(default)]
     pub doubtful: u64,
+    /// Whether all its copies may lack values: they were not compared since its address or its
+    /// directory of files changed.
+    #[serde(default)]
+    pub uncompared: bool,
     /// Why a copy that lacks something cannot be repaired now.
     #[serde(default)]
     pub repair_error: Option<String>,
@@ -381,6 +385,10 @@ pub struct CheckStatus {
     /// The last pass that has ended, if it has not compared everything.
     #[serde(default)]
     pub incomplete: Option<Pass>,
+    /// The backends that the pass in the background, or the last one, has left out because they
+    /// were away. It is made again when they are back.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// The check that somebody has asked for, while it runs.
     pub asked: Option<Progress>,
     /// How many files were compared since the router started.

@@ -203,6 +203,12 @@ impl Status {
                 reason_of(backend)
             ));
         }
+        if let (true, Some(until)) = (backend.uncompared, self.uncompared_until()) {
+            problems.push(format!(
+                "all copies of {name} may lack values, since its address or its directory of files \
+                has changed: {until}"
+            ));
+        }
         if let Some(what) = &backend.suspended {
             problems.push(format!(
                 "{name} writes nothing of {} to its disk until somebody sends RESUME",
@@ -214,6 +220,24 @@ impl Status {
                 messages say why",
                 many(backend.stuck, "file")
             ));
+        }
+    }
+
+    /// Returns when copies are compared that have to be, or `None` if that is under way.
+    fn uncompared_until(&self) -> Option<String> {
+        let check = &self.check;
+        match (&check.asked, &check.slow, &check.waits) {
+            (Some(_), ..) => None,
+            _ if check.every == 0 => Some("stead-rrd check compares them".to_owned()),
+            (_, Some(_), Some(why)) => Some(format!(
+                "the check in the background waits: {}",
+                printable(why)
+            )),
+            (_, None, _) if !check.left_out.is_empty() => Some(format!(
+                "they were compared without {}, and are compared again when it is up",
+                printable(&check.left_out.join(", "))
+            )),
+            _ => None,
         }
     }
 

@@ -113,7 +113,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 23] = [
+    let changes: [(Change, &str); 24] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -134,6 +134,11 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (|s| s.backends[0].lacking = 1, "not well: backend a1 (10.0.0.51:42217) lacks 1 file, \
             which are being copied to it"),
+        (
+            |s| s.backends[1].uncompared = true,
+            "not well: all copies of backend a2 (10.0.0.52:42217) may lack values, since its \
+             address or its directory of files has changed: stead-rrd check compares them",
+        ),
         (|s| s.backends[1].journal = true, "not well: rrdcached keeps a journal of its own on \
             a2, by which it can lose updates when it crashes: start it without -j"),
         (
@@ -463,6 +468,34 @@ fn checks_are_shown_with_what_they_have_found() {
         "{}",
         status.page()
     );
+}
+
+#[test]
+fn copies_in_doubt_are_a_problem_only_while_nothing_compares_them() {
+    let mut status = sample();
+    status.backends[1].uncompared = true;
+    status.check.every = 604_800;
+    assert!(first_line(&status).starts_with("all is well"), "it begins");
+    status.check.slow = Some(Pass::default());
+    assert!(first_line(&status).starts_with("all is well"));
+    status.check.waits = Some("files are being moved".to_owned());
+    let line = first_line(&status);
+    assert!(
+        line.ends_with("changed: the check in the background waits: files are being moved"),
+        "{line}"
+    );
+    status.check.waits = None;
+    status.check.left_out = vec!["b1".to_owned()];
+    assert!(first_line(&status).starts_with("all is well"));
+    assert!(status.page().contains("no file compared yet; without b1\n"));
+    status.check.slow = None;
+    let line = first_line(&status);
+    assert!(
+        line.ends_with("they were compared without b1, and are compared again when it is up"),
+        "{line}"
+    );
+    status.check.asked = Some(Progress::default());
+    assert!(first_line(&status).starts_with("all is well"));
 }
 
 #[test]
