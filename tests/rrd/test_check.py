@@ -667,6 +667,45 @@ def test_another_address_of_a_server_lets_all_copies_be_compared(filled, is_kill
     wait_for(lambda: status(filled)[1], "all to be well")
 
 
+def test_what_is_in_doubt_is_compared_while_another_server_is_away(filled):
+    """A directory was restored. The files that the other one has, too, are compared later."""
+    filled.stop_router()
+    filled.start_router("--check-rate", "64")
+    restored, away = filled.backends["a1"], filled.backends["b2"]
+    places = filled.located(names())
+    shared = [name for name in names() if places[name] in (["a1", "b1"], ["b1", "a1"])]
+    waiting = [name for name in names() if set(places[name]) == {"a1", "b2"}]
+    assert shared and waiting, places
+    for name in (shared[0], waiting[0]):
+        with_holes(filled, name)
+    away.stop(signal.SIGKILL)
+    away.stop_agent(signal.SIGKILL)
+    restored.stop()
+    copy = restored.directory / "copy"
+    shutil.copytree(restored.base, copy)
+    restored.base.rename(restored.directory / "before")
+    copy.rename(restored.base)
+    restored.start()
+
+    def equal(name):
+        return len(set(dumps(filled, name).values())) == 1
+
+    def doubted():
+        now = status(filled)[0]
+        return [one["name"] for one in now["backends"] if one["uncompared"]]
+
+    wait_for(lambda: equal(shared[0]), "the copies that are there to be compared")
+    wait_for(
+        lambda: "they were compared without b2, and are compared again" in page(filled),
+        "the status to say what is left",
+    )
+    assert doubted() == ["a1"] and not equal(waiting[0])
+    away.start()
+    away.start_agent(filled.programs)
+    wait_for(lambda: equal(waiting[0]), "the other copies to be compared")
+    wait_for(lambda: status(filled)[1] and not doubted(), "all to be well")
+
+
 def test_a_check_while_files_move_is_refused(filled):
     filled.publish(["a1", "a2", "b1"])
     wait_for(lambda: status(filled)[0]["next_epoch"], "the new map")

@@ -175,7 +175,8 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
     code, _, said = stead_rrd(cluster.programs, "status", cluster.state)
     assert (
         code == 69
-        and "the router that ran on this directory has ended; start it again" in said
+        and "the router that ran on this directory has ended: start it again, or wait"
+        in said
     )
     # a socket that is left over does not matter, and a router that stops in order
     # leaves none
@@ -500,6 +501,53 @@ def test_a_server_is_added_as_the_manual_says(cluster, place):
     assert code == 0 and re.search(
         rf"^repair of b3: {moved[1]} of {moved[1]} files?, .*: done$", out, re.MULTILINE
     ), out
+
+
+def test_a_server_is_retired_as_the_manual_says(cluster):
+    names = created(cluster, 20)
+    server = cluster.backends["a2"]
+    assert any("a2" in nodes for nodes in cluster.located(names).values())
+
+    def apply(*edit):
+        """Edits the fleet, and applies it. Returns what that says."""
+        fleet, said = cluster.place / "fleet.toml", ""
+        for words in (
+            ["fleet", edit[0], fleet, edit[1]],
+            ["apply", fleet, cluster.map],
+        ):
+            said = subprocess.run(
+                [cluster.programs["stead"], *words],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+        return said
+
+    apply("drain", "a2")
+    status_once(cluster, lambda _, page: "epoch 1 -> 2" in page, "epoch 2")
+    assert stead_rrd(cluster.programs, "move", cluster.state)[0] == 0
+    code, out, said = stead_rrd(cluster.programs, "check", cluster.state, "--restart")
+    assert (code, said) == (0, "") and "all copies are equal" in out, (out, said)
+    # what is left there is seen
+    left = server.base / "left.rrd"
+    left.write_bytes((cluster.backends["a1"].base / names[0]).read_bytes())
+    code, out, _ = stead_rrd(cluster.programs, "check", cluster.state, "--restart")
+    assert code == 1 and "left.rrd: only a2 has it" in out, out
+    left.unlink()
+    assert stead_rrd(cluster.programs, "check", cluster.state, "--restart")[0] == 0
+    assert "moves nothing" in apply("remove-node", "a2")
+    wait_for(lambda: status(cluster)["epoch"] == 3, "epoch 3 to be taken up")
+    server.stop(signal.SIGKILL)
+    server.base.rename(server.directory / "gone")
+    with Client(cluster.unix) as client:
+        for name in names:
+            assert client.ask(f"UPDATE {name} {START + 60}:1").startswith(b"0 ")
+    now = status(cluster)
+    assert [one["name"] for one in now["backends"]] == ["a1", "b1", "b2"]
+    # the log keeps nothing for it
+    assert " a2\n" not in (cluster.state / "log" / "positions").read_text()
+    _, page, _ = status_once(cluster, lambda code, _: code == 0, "all to be well")
+    assert page.startswith("all is well: 3 backends up\nrrd, epoch 3, ")
 
 
 def test_a_map_that_is_not_taken_up_is_told(cluster, place):

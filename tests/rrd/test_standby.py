@@ -2,6 +2,7 @@
 copies are equal, and there is one primary.
 """
 
+import json
 import os
 import random
 import re
@@ -792,6 +793,45 @@ def test_a_router_whose_disk_is_full_is_not_well_until_there_is_room(
             assert "stead_rrd_problems 0\n" in metrics
 
 
+def test_a_primary_whose_disk_is_full_does_not_blame_the_standby(
+    programs,
+    place,
+    small_disk,  # noqa: F811
+):
+    """It tries again and again to store a change, which the standby has."""
+    pair = Pair(programs, place)
+    pair.options[-1] = "32"
+    pair.a.state = small_disk(place / "small", 64)
+    name = files_of("a")[0]
+    with pair:
+        create(pair.a, files_of("a"))
+        filler = filled(pair.a.state)
+        # so that a copy of it has to be noted in the repair queue
+        holder = pair.backends[pair.located([name])[name][0]]
+        (holder.base / name).unlink()
+        with Load(pair.a, [name]) as load:
+            load.more(20, "updates")
+            wait_for(
+                lambda: pair.a.said("the repair queue cannot be stored"),
+                "the primary to fail",
+            )
+            wait_for(lambda: pair.a.status()["state_error"], "the status to say so")
+            found = set()
+            for _ in range(40):
+                found |= {
+                    re.sub(r"[\d.]+", "N", line)
+                    for line in run_status(pair.a).splitlines()
+                    if line.startswith(("all is well", "not well", "    also"))
+                }
+            assert not [line for line in found if "standby" in line], found
+            assert not [line for line in found if "all is well" in line], found
+        filler.unlink()
+        pair.a.is_so("in sync", in_sync=True)
+        wait_for(
+            lambda: run_status(pair.a).startswith("all is well"), "all to be well again"
+        )
+
+
 def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
     """The primary knew which directory the files were in, and dies together with a
     server.
@@ -817,6 +857,33 @@ def test_a_promoted_standby_notices_a_disk_that_was_restored_meanwhile(pair):
     promoted(pair, pair.a, pair.b)
     pair.ready(pair.b)
     assert pair.b.said(r"the files of (\w+) are in another directory") == ["a1"]
+    # once as the standby, and once as the primary
+    assert len(pair.b.said("metrics at")) == 2, pair.b.said()
+
+
+def test_a_promoted_standby_knows_the_last_check(pair):
+    """Somebody has asked the primary for it."""
+    create(pair.a, files_of("a"))
+    subprocess.run(
+        [pair.programs["stead-rrd"], "check", pair.a.state],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    last = pair.a.status()["check"]["last"]
+    kept = pair.b.state / "checks"
+
+    def told():
+        stored = json.loads(kept.read_text()) if kept.exists() else {}
+        return stored.get("last") == last
+
+    wait_for(told, "the standby to be told of the check")
+    pair.a.kill()
+    promoted(pair, pair.a, pair.b)
+    pair.ready(pair.b)
+    check = pair.b.status()["check"]
+    # it compares all copies itself, too, and may have done so
+    assert check["last"]["ended"] >= last["ended"] and last["files"] == 12
+    assert check["slow"] or check["last"]["began"] > last["began"], check
 
 
 class Single(Pair):

@@ -69,6 +69,26 @@ pub struct Passes {
 }
 
 impl Passes {
+    /// Returns what another router is told that may take the place of this one. It knows the last
+    /// checks, and begins a pass of its own: after a promotion by force, copies may differ.
+    pub fn handed_over(self) -> Passes {
+        Passes {
+            asked: None,
+            slow: Some(Pass::default()),
+            ..self
+        }
+    }
+
+    /// Lets a pass in the background begin `now` that has not begun. If there are to be none, it is
+    /// forgotten, or what is left of it.
+    pub fn taken_up(mut self, now: u64, is_checked: bool) -> Passes {
+        self.slow = self.slow.filter(|_| is_checked);
+        if let Some(slow) = self.slow.as_mut().filter(|slow| slow.began == 0) {
+            slow.began = now;
+        }
+        self
+    }
+
     /// Reads what [`text`](Passes::text) has written.
     pub fn read(text: &[u8]) -> Result<Passes, String> {
         serde_json::from_slice(text).map_err(|error| error.to_string())
@@ -97,5 +117,34 @@ mod tests {
         };
         assert_eq!(Passes::read(&passes.text().unwrap()), Ok(passes));
         assert!(Passes::read(b"{").is_err());
+    }
+
+    #[test]
+    fn another_router_knows_the_last_checks_and_begins_anew() {
+        let pass = |began| Pass {
+            began,
+            after: b"c".to_vec(),
+            ..Pass::default()
+        };
+        let passes = Passes {
+            asked: Some(pass(1)),
+            slow: Some(pass(2)),
+            last: Some(pass(3)),
+            incomplete: Some(pass(4)),
+        };
+        let there = passes.clone().handed_over();
+        assert_eq!(
+            (&there.last, &there.incomplete),
+            (&passes.last, &passes.incomplete)
+        );
+        assert_eq!(there.asked, None);
+        let begun = there.clone().taken_up(9, true).slow.unwrap();
+        assert_eq!(
+            (begun.began, begun.files, &begun.after[..]),
+            (9, 0, &b""[..])
+        );
+        assert_eq!(there.taken_up(9, false).slow, None);
+        // after a restart, the pass goes on
+        assert_eq!(passes.clone().taken_up(9, true), passes);
     }
 }

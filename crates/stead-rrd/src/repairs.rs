@@ -70,6 +70,8 @@ struct Queue {
     overflowed: bool,
     /// refusals that no client was told
     late: BTreeMap<BackendId, u64>,
+    /// when each backend last came up or got a copy: an earlier failure says nothing any more
+    works: BTreeMap<BackendId, Instant>,
 }
 
 impl Queue {
@@ -92,7 +94,8 @@ struct Entry {
     tries: u32,
     /// when it is tried next
     due: Instant,
-    reason: Option<String>,
+    /// when it could not be done last, and why
+    failure: Option<(Instant, String)>,
     /// in which words the backend refused; nobody has been told
     refusal: Option<String>,
     /// how many updates the backend refused, since it has no such file, of those that clients
@@ -140,7 +143,8 @@ pub struct Counts {
     pub gone: (u64, Option<Vec<u8>>),
     /// How many of its copies may lack values.
     pub doubtful: u64,
-    /// The name of a file whose entry could not be done so far, and the reason.
+    /// The name of the file that was tried last and could not be done, and the reason; none if a
+    /// copy was made later, or the backend came up.
     pub reason: Option<String>,
 }
 
@@ -224,7 +228,7 @@ impl Repairs {
                     since: Instant::now(),
                     tries: 0,
                     due: Instant::now(),
-                    reason: None,
+                    failure: None,
                     refusal,
                     unheard: 0,
                 };
@@ -335,9 +339,14 @@ impl Repairs {
         };
         let pause = RETRY.0 * 2u32.saturating_pow(entry.tries.min(16));
         entry.due = Instant::now() + pause.min(RETRY.1);
-        entry.reason = Some(reason);
+        entry.failure = Some((Instant::now(), reason));
         entry.tries += 1;
         entry.tries > 1
+    }
+
+    /// Notes that a backend has come up, or has got a copy.
+    pub fn works(&self, place: BackendId) {
+        lock(&self.queue).works.insert(place, Instant::now());
     }
 
     /// Notes that a backend has got another address.
@@ -420,7 +429,9 @@ impl Repairs {
     /// Returns the entries of each backend.
     pub fn counts(&self) -> BTreeMap<BackendId, Counts> {
         let mut counts: BTreeMap<BackendId, Counts> = BTreeMap::new();
-        for ((name, place), entry) in &lock(&self.queue).entries {
+        let mut newest: BTreeMap<BackendId, Instant> = BTreeMap::new();
+        let queue = lock(&self.queue);
+        for ((name, place), entry) in &queue.entries {
             let counts = counts.entry(*place).or_default();
             match entry.need {
                 Need::Missing => counts.missing += 1,
@@ -430,11 +441,14 @@ impl Repairs {
                 }
                 Need::Doubtful => counts.doubtful += 1,
             }
-            let reason = || {
-                let file = String::from_utf8_lossy(name);
-                Some(format!("{file}: {}", entry.reason.as_ref()?))
+            let Some((at, reason)) = &entry.failure else {
+                continue;
             };
-            counts.reason = counts.reason.take().or_else(reason);
+            let before = newest.get(place).max(queue.works.get(place));
+            if before.is_none_or(|before| at > before) {
+                counts.reason = Some(format!("{}: {reason}", String::from_utf8_lossy(name)));
+                newest.insert(*place, *at);
+            }
         }
         counts
     }
@@ -529,6 +543,30 @@ mod tests {
         repairs.done(b"a", 1);
         repairs.turns(b"a", 1, Need::Doubtful);
         assert!(repairs.counts().is_empty() && !repairs.doubts(b"a", 1));
+    }
+
+    #[test]
+    fn a_failure_is_told_until_its_backend_works_again() {
+        let repairs = Repairs::default();
+        let told = || repairs.counts()[&1].reason.clone();
+        // an instant may be as coarse as the clock of the system
+        let later = || std::thread::sleep(Duration::from_millis(2));
+        for name in [b"a", b"b"] {
+            repairs.add(name, 1, Need::Missing);
+        }
+        repairs.failed(b"b", 1, "not up".to_owned());
+        repairs.works(2);
+        assert_eq!(told().as_deref(), Some("b: not up"));
+        later();
+        repairs.works(1);
+        assert_eq!(told(), None);
+        later();
+        repairs.failed(b"b", 1, "full".to_owned());
+        later();
+        repairs.failed(b"a", 1, "no route".to_owned());
+        assert_eq!(told().as_deref(), Some("a: no route"));
+        repairs.done(b"a", 1);
+        assert_eq!(told().as_deref(), Some("b: full"));
     }
 
     #[test]

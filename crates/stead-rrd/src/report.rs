@@ -48,11 +48,9 @@ impl Report {
         let check = self.mover.check_status();
         let layout = shared.layout();
         let settled = layout.settled();
-        let is_up = |node: usize| {
-            settled
-                .all()
-                .get(node)
-                .is_some_and(|id| self.router.backends.get(*id).health() == Health::Up)
+        let health = |node: usize| {
+            let id = settled.all().get(node);
+            id.map_or(Health::Down, |id| self.router.backends.get(*id).health())
         };
         let counts = shared.repairs.counts();
         let frontier = shared.log.frontier().borrow().clone();
@@ -83,7 +81,7 @@ impl Report {
                 .map()
                 .carry()
                 .map(|carry| carry.state.word().to_owned()),
-            exposed: Exposed::of(settled.map(), is_up),
+            exposed: Exposed::of(settled.map(), health),
             backends: layout
                 .all()
                 .into_iter()
@@ -153,6 +151,7 @@ impl Report {
                 .1
                 .map(|name| String::from_utf8_lossy(&name).into_owned()),
             doubtful: counts.doubtful,
+            uncompared: shared.repairs.is_uncompared(backend.id()),
             repair_error: counts.reason,
             late_errors: shared.repairs.late(backend.id()),
             stuck: backend.stuck() as u64,

@@ -37,6 +37,7 @@ pub(crate) fn sample() -> Status {
         gone: 0,
         gone_example: None,
         doubtful: 0,
+        uncompared: false,
         repair_error: None,
         late_errors: 0,
         stuck: 0,

@@ -133,6 +133,10 @@ pub struct PairStatus {
     /// Whether it did for moments only since then.
     #[serde(default)]
     pub brief: bool,
+    /// Of a primary: whether it makes the connection again, because it could not store a change of
+    /// the state itself.
+    #[serde(default)]
+    pub renewed: bool,
     /// Whether this router serves clients.
     pub serving: bool,
     /// Why a primary that has just started does not serve yet.
@@ -151,39 +155,45 @@ pub struct PairStatus {
 /// Fractions of all places where files can lie, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exposed {
-    /// No copy is up: reads fail.
+    /// No copy is up or catching up: reads fail.
     pub unreachable: f64,
+    /// No copy is up, but one is catching up: it answers reads, which may lack the newest values.
+    #[serde(default)]
+    pub trailing: f64,
     /// One copy is up where there should be more.
     pub single: f64,
 }
 
 impl Exposed {
-    /// Computes the fractions from a map. `up` says whether the node with this index is up.
-    pub fn of(map: &Map, up: impl Fn(usize) -> bool) -> Exposed {
-        // for each policy, the copies that are up and all copies: there are fewer policies than
-        // slices
-        let copies: Vec<(usize, usize)> = map
+    /// Computes the fractions from a map. `health` is that of the node with this index.
+    pub fn of(map: &Map, health: impl Fn(usize) -> Health) -> Exposed {
+        // for each policy, the copies that are up, those that are catching up, and all copies:
+        // there are fewer policies than slices
+        let copies: Vec<(usize, usize, usize)> = map
             .policies()
             .map(|policy| policy.distinct())
             .map(|nodes| {
-                (
-                    nodes.iter().filter(|node| up(node.index())).count(),
-                    nodes.len(),
-                )
+                let count = |wanted| {
+                    let all = nodes.iter().map(|node| health(node.index()));
+                    all.filter(|health| *health == wanted).count()
+                };
+                (count(Health::Up), count(Health::Behind), nodes.len())
             })
             .collect();
-        let (mut unreachable, mut single, mut all) = (0u128, 0u128, 0u128);
+        let [mut unreachable, mut trailing, mut single, mut all] = [0u128; 4];
         for slice in map.slices() {
             all += slice.points();
             match copies.get(slice.policy.index()) {
-                Some((0, _)) => unreachable += slice.points(),
-                Some((1, 2..)) => single += slice.points(),
+                Some((0, 0, _)) => unreachable += slice.points(),
+                Some((0, _, _)) => trailing += slice.points(),
+                Some((1, _, 2..)) => single += slice.points(),
                 _ => {}
             }
         }
         let part = |points: u128| points as f64 / all.max(1) as f64;
         Exposed {
             unreachable: part(unreachable),
+            trailing: part(trailing),
             single: part(single),
         }
     }
@@ -235,6 +245,10 @@ pub struct BackendStatus {
     /// Copies that may lack values; they are compared with the others.
     #[serde(default)]
     pub doubtful: u64,
+    /// Whether all its copies may lack values: they were not compared since its address or its
+    /// directory of files changed.
+    #[serde(default)]
+    pub uncompared: bool,
     /// Why a copy that lacks something cannot be repaired now.
     #[serde(default)]
     pub repair_error: Option<String>,
@@ -371,6 +385,10 @@ pub struct CheckStatus {
     /// The last pass that has ended, if it has not compared everything.
     #[serde(default)]
     pub incomplete: Option<Pass>,
+    /// The backends that the pass in the background, or the last one, has left out because they
+    /// were away. It is made again when they are back.
+    #[serde(default)]
+    pub left_out: Vec<String>,
     /// The check that somebody has asked for, while it runs.
     pub asked: Option<Progress>,
     /// How many files were compared since the router started.
@@ -421,7 +439,8 @@ mod tests {
             (exposed.unreachable - unreachable).abs() < 1e-3
                 && (exposed.single - single).abs() < 1e-3
         };
-        let of = |up: [bool; 4]| Exposed::of(&map, |node| up[node]);
+        let health = |up: bool| if up { Health::Up } else { Health::Down };
+        let of = |up: [bool; 4]| Exposed::of(&map, |node| health(up[node]));
         assert_eq!(of([true; 4]), Exposed::default());
         assert!(near(of([false; 4]), 1.0, 0.0), "{:?}", of([false; 4]));
         // each file has a copy in either zone, and for half of the files it is the one that is down
@@ -439,6 +458,16 @@ mod tests {
         assert!(
             some.unreachable > 0.1 && (some.unreachable + some.single / 2.0 - 0.5).abs() < 1e-3,
             "{some:?}"
+        );
+        // copies that are catching up answer reads
+        let of = |health: [Health; 4]| Exposed::of(&map, |node| health[node]);
+        let [up, behind, down] = [Health::Up, Health::Behind, Health::Down];
+        let all = of([behind; 4]);
+        assert!(near(all, 0.0, 0.0) && all.trailing == 1.0, "{all:?}");
+        let one = of([up, down, up, behind]);
+        assert!(
+            one.unreachable == 0.0 && (one.trailing - some.unreachable).abs() < 1e-3,
+            "{one:?}"
         );
     }
 }

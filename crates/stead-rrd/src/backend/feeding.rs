@@ -86,6 +86,7 @@ impl Backend {
             self.counters.ups.fetch_add(1, Ordering::Relaxed);
             let (name, address) = (&self.name, self.access().address);
             tracing::info!(backend = %name, %address, state = "up", record = caught_up, "backend {name} ({address}) is up");
+            self.shared.repairs.works(self.id);
             self.came_up.notify_one();
             has = match self.drain(&mut connection, caught_up).await {
                 Ok(through) => through,

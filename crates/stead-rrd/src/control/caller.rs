@@ -36,8 +36,8 @@ impl Asked {
                     "no router runs on this directory; is it the router's --state directory?"
                 }
                 io::ErrorKind::ConnectionRefused => {
-                    "the router that ran on this directory has \
-                    ended; start it again"
+                    "the router that ran on this directory has ended: start it again, or wait a \
+                    moment if it does so by itself, as after a promotion or under systemd"
                 }
                 io::ErrorKind::PermissionDenied => {
                     "the router belongs to another user; ask as \

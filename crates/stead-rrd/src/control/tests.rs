@@ -240,7 +240,10 @@ async fn a_socket_left_behind_is_taken_over_and_a_file_is_not() {
         .await
         .err()
         .unwrap();
-    assert!(error.contains("has ended"), "{error}");
+    assert!(
+        error.contains("has ended: start it again, or wait a moment"),
+        "{error}"
+    );
     let control = Control::bind(directory.path()).unwrap();
     drop(control);
     let error = Asked::of(directory.path(), &Command::Status)

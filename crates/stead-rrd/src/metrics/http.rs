@@ -16,6 +16,7 @@ use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use super::numbers::encode;
 use crate::status::Source;
@@ -53,10 +54,13 @@ impl Metrics {
         self.listener.local_addr()
     }
 
-    /// Serves requests. Never returns.
-    pub async fn run<S: Source>(self, source: Arc<S>) {
+    /// Serves requests. Never returns. When it is dropped, its connections are closed: what this
+    /// source says is of no use any more.
+    pub async fn run<S: Source>(&self, source: Arc<S>) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut connections = JoinSet::new();
         loop {
+            while connections.try_join_next().is_some() {}
             let Ok(place) = Arc::clone(&room).acquire_owned().await else {
                 return;
             };
@@ -66,7 +70,7 @@ impl Metrics {
                 continue;
             };
             let source = Arc::clone(&source);
-            tokio::spawn(async move {
+            connections.spawn(async move {
                 let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
                     let source = Arc::clone(&source);
                     async move {
@@ -141,7 +145,7 @@ mod tests {
     async fn ask(request: &str) -> String {
         let metrics = Metrics::bind("127.0.0.1:0", false).await.unwrap();
         let address = metrics.address().unwrap();
-        tokio::spawn(metrics.run(Arc::new(FakeSource)));
+        tokio::spawn(async move { metrics.run(Arc::new(FakeSource)).await });
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -173,6 +177,31 @@ mod tests {
             .starts_with("HTTP/1.1 400 "));
         let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
         assert!(ask(&long).await.starts_with("HTTP/1.1 4"));
+    }
+
+    /// A scraper keeps its connection, and must not hear for ever what a router was before.
+    #[tokio::test]
+    async fn a_connection_ends_with_the_source_that_it_asks() {
+        let metrics = Metrics::bind("127.0.0.1:0", false).await.unwrap();
+        let mut stream = tokio::net::TcpStream::connect(metrics.address().unwrap())
+            .await
+            .unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let mut answer = [0; 4096];
+        let asked = async {
+            stream.write_all(request).await.unwrap();
+            stream.read(&mut answer).await.unwrap()
+        };
+        let count = tokio::select! {
+            count = asked => count,
+            () = metrics.run(Arc::new(FakeSource)) => 0,
+        };
+        assert!(answer[..count].starts_with(b"HTTP/1.1 200 "));
+        let again = match stream.write_all(request).await {
+            Ok(()) => stream.read(&mut answer).await,
+            Err(error) => Err(error),
+        };
+        assert!(matches!(again, Ok(0) | Err(_)), "{again:?}");
     }
 
     #[tokio::test]

@@ -65,7 +65,8 @@ impl Numbers {
         families.plain(gauges)?;
         #[rustfmt::skip]
         let gauges = [
-            ("unreachable_ratio", "The fraction of the files of which no copy is up", status.exposed.unreachable),
+            ("unreachable_ratio", "The fraction of the files of which no copy is up or catching up", status.exposed.unreachable),
+            ("trailing_ratio", "The fraction of the files that only copies which are catching up serve", status.exposed.trailing),
             ("single_copy_ratio", "The fraction of the files of which only one copy is up where there should be more", status.exposed.single),
         ];
         families.plain(gauges)
@@ -101,7 +102,7 @@ impl Numbers {
         let help = "Address and zone of the backend, as labels";
         families.gauge("backend_info", help, info)?;
         #[rustfmt::skip]
-        let gauges: [(&str, &str, Number); 12] = [
+        let gauges: [(&str, &str, Number); 13] = [
             ("backend_state_since_timestamp_seconds", "When the backend entered its state, in seconds since 1970", |b| b.since),
             ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
             ("backend_queued_bytes", "The size of the lines that wait in memory, in bytes", |b| b.queued_bytes),
@@ -111,6 +112,7 @@ impl Numbers {
             ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
             ("backend_gone_files", "Files that the backend has lost together with updates that it had taken; the log keeps these", |b| b.gone),
             ("backend_doubtful_files", "Files of which the backend's copy may lack values", |b| b.doubtful),
+            ("backend_uncompared", "1 when all copies of the backend may lack values, since they were not compared after its address or its directory of files changed", |b| b.uncompared.into()),
             ("backend_suspended", "1 when clients have suspended files there, or files could not be flushed", |b| u64::from(b.suspended.is_some() || b.stuck > 0)),
             ("backend_files_reachable", "1 when the agent or the directory of the backend's files answers and has the files of its rrdcached, or the map names none", |b| b.files_error.is_none().into()),
             ("backend_journal", "1 when rrdcached keeps a journal of its own, which can lose updates in a crash", |b| b.journal.into()),

@@ -12,6 +12,8 @@ use super::course::Course;
 use super::telling::{Ends, Tell};
 use crate::clock::now;
 use crate::files::Rate;
+use crate::health::Health;
+use crate::layout::BackendId;
 use crate::lock::lock;
 use crate::passes::Pass;
 use crate::status::{Findings, Progress};
@@ -118,8 +120,10 @@ impl Mover {
             }
             pause = PAUSE;
             {
+                let is_back = self.left_out_is_back();
                 let mut passes = lock(&self.checks.passes);
                 let last = passes.last.as_ref().map(|last| last.began + every);
+                let is_due = is_back.unwrap_or_else(|| last.is_none_or(|due| now() >= due));
                 if repairs.addresses() != seen {
                     seen = repairs.addresses();
                     passes.slow = None;
@@ -127,11 +131,12 @@ impl Mover {
                         "a backend has another address or another directory of files, and the \
                          copies there may be older: all copies are compared"
                     );
-                } else if passes.slow.is_none() && last.is_some_and(|due| now() < due) {
+                } else if passes.slow.is_none() && !is_due {
                     continue;
                 }
                 passes.slow.get_or_insert_with(|| {
                     course.is_unsure.store(false, Relaxed);
+                    lock(&self.checks.left_out).clear();
                     Pass {
                         began: now(),
                         ..Pass::default()
@@ -145,6 +150,35 @@ impl Mover {
             }
             *lock(&self.checks.waits) = waits.filter(|_| self.must_wait().is_none());
         }
+    }
+
+    /// Returns whether a backend is up again that the last pass has left out, or the map has none of
+    /// these any more. Returns `None` if nothing was left out.
+    fn left_out_is_back(&self) -> Option<bool> {
+        let left_out = lock(&self.checks.left_out).clone();
+        let all = self.router.backends.all();
+        let mut states = all
+            .iter()
+            .filter(|backend| left_out.contains(&backend.id()))
+            .map(|backend| backend.health())
+            .peekable();
+        let is_back = states.peek().is_none() || states.any(|health| health == Health::Up);
+        (!left_out.is_empty()).then_some(is_back)
+    }
+
+    /// Goes on without this backend. Returns whether the pass has not left it out before.
+    pub(super) fn leave_out(&self, id: BackendId) -> bool {
+        let is_new = lock(&self.checks.left_out).insert(id);
+        if is_new {
+            let backend = self.router.backends.get(id);
+            let name = backend.name();
+            tracing::info!(
+                backend = name,
+                "the check in the background goes on without {name}, which is not up, and is made \
+                again when it is"
+            );
+        }
+        is_new
     }
 
     /// Notes that a pass has come to its end that began after so many changes of an address.

@@ -27,6 +27,8 @@ pub(super) struct Compared {
     pub(super) misplaced: bool,
     /// Why it could not be compared.
     pub(super) skipped: Option<String>,
+    /// The backend of a copy that is not up, so that it could not be compared.
+    pub(super) away: Option<BackendId>,
     /// The copies where the map does not place them.
     pub(super) strays: Vec<Stray>,
     /// The size of the copies that were read.
@@ -53,6 +55,7 @@ impl Mover {
         for id in &copies {
             let backend = self.router.backends.get(*id);
             if backend.health() != Health::Up {
+                compared.away = Some(*id);
                 return Err(format!("{} is not up", backend.name()));
             }
         }

@@ -29,7 +29,9 @@ impl Mover {
             .store(every.as_secs().max(u64::from(!every.is_zero())), Relaxed);
         let stored = self.state.checks().map_err(|error| error.to_string())?;
         match stored.map_or(Ok(Passes::default()), |text| Passes::read(&text)) {
-            Ok(passes) => *lock(&self.checks.passes) = passes,
+            Ok(passes) => {
+                *lock(&self.checks.passes) = passes.taken_up(now(), !every.is_zero());
+            }
             // it would only save work
             Err(error) => tracing::warn!(
                 error,
@@ -50,12 +52,19 @@ impl Mover {
             let other = || lock(&self.checks.waits).clone();
             self.must_wait().or_else(other)
         });
+        let left_out = lock(&self.checks.left_out).clone();
+        let backends = self.router.backends.all().into_iter();
+        let left_out = backends
+            .filter(|backend| left_out.contains(&backend.id()))
+            .map(|backend| backend.name().to_owned())
+            .collect();
         CheckStatus {
             every: self.checks.every.load(Relaxed),
             slow: passes.slow,
             waits,
             last: passes.last,
             incomplete: passes.incomplete,
+            left_out,
             asked,
             compared: self.checks.compared.load(Relaxed),
             differing: self.checks.differing.load(Relaxed),
@@ -83,8 +92,14 @@ impl Mover {
         if skipped {
             let shared = self.router.shared();
             let mut copies = shared.layout().now(&name).into_iter();
-            if copies.any(|id| shared.repairs.is_uncompared(id)) {
+            let is_unsure = copies.any(|id| shared.repairs.is_uncompared(id));
+            if is_unsure {
                 course.is_unsure.store(true, Relaxed);
+            }
+            let goes_without = |id| self.goes_without(&self.router.backends.get(id));
+            let away = compared.away.filter(|_| course.tell.is_none());
+            if let Some(away) = away.filter(|id| is_unsure || goes_without(*id)) {
+                self.leave_out(away);
             }
         }
         self.checks.compared.fetch_add(u64::from(!skipped), Relaxed);
@@ -161,11 +176,15 @@ impl Mover {
         );
         let is_whole = skipped == 0 && unlisted == 0;
         passes.incomplete = Some(pass.clone()).filter(|_| !is_whole);
+        let mut left_out = lock(&self.checks.left_out);
+        if is_whole && passes.slow.is_none() {
+            left_out.clear();
+        }
         // one that has not seen everything does not spare the next one
-        if !asked || is_whole {
+        if is_whole || (!asked && left_out.is_empty()) {
             passes.last = Some(pass);
         }
-        drop(passes);
+        drop((passes, left_out));
         if let Some(tell) = &course.tell {
             if unlisted > 0 && tell.sender.borrow().reasons.is_empty() {
                 let before =

@@ -27,6 +27,10 @@ const STORE: Duration = Duration::from_secs(2);
 /// How often a backend whose files cannot be listed is tried again, after a second, two, four ...
 const TRIES: u32 = 5;
 
+/// For how long a backend has to be down before the check in the background goes on without it, if
+/// it does so at all. One that was only started again is back sooner.
+const AWAY: Duration = Duration::from_secs(20);
+
 /// As how many bytes a file counts at least in the background, for the seeks that it costs.
 const LEAST_BYTES: u64 = 128 << 10;
 
@@ -120,13 +124,24 @@ impl Mover {
             return Err("a check that somebody has asked for is running".to_owned());
         }
         let backends = self.router.backends.all();
-        match backends
-            .iter()
-            .find(|backend| backend.health() != Health::Up)
-        {
+        let holds_up =
+            |backend: &&Arc<Backend>| backend.health() != Health::Up && !self.goes_without(backend);
+        match backends.iter().find(holds_up) {
             Some(backend) => Err(format!("backend {} is not up", backend.name())),
             None => Ok(()),
         }
+    }
+
+    /// Returns whether the check in the background goes on without this backend: it is away, and
+    /// all copies of another one are in doubt until they have been compared.
+    pub(super) fn goes_without(&self, backend: &Backend) -> bool {
+        let (health, since, _) = backend.condition();
+        let is_away = health == Health::Down && since.elapsed().is_ok_and(|time| time >= AWAY);
+        let repairs = &self.router.shared().repairs;
+        let is_in_doubt = |other: &Arc<Backend>| {
+            other.health() == Health::Up && repairs.is_uncompared(other.id())
+        };
+        is_away && self.router.backends.all().iter().any(is_in_doubt)
     }
 
     /// Returns the backends whose files are walked through.
@@ -144,21 +159,26 @@ impl Mover {
         gaps: &[Gap],
         tries: &mut u32,
     ) -> Result<(), String> {
-        let Some(tell) = &course.tell else {
-            return Err(gaps
-                .first()
-                .map_or_else(String::new, |gap| gap.reason.clone()));
-        };
-        if *tries < TRIES {
+        if course.tell.is_none() {
+            if let Some(gap) = gaps.iter().find(|gap| !self.goes_without(&gap.backend)) {
+                return Err(gap.reason.clone());
+            }
+        } else if *tries < TRIES {
             tokio::time::sleep(Duration::from_secs(1 << *tries)).await;
             *tries += 1;
-        } else {
-            *tries = 0;
-            for gap in gaps {
-                walk.leave_out(gap);
-                course.is_unsure.store(true, Relaxed);
-                let reason = format!("{}; files that only it has are not seen", gap.reason);
+            return Ok(());
+        }
+        *tries = 0;
+        for gap in gaps {
+            walk.leave_out(gap);
+            course.is_unsure.store(true, Relaxed);
+            // one that goes on after it had to wait has counted it before
+            let is_new = course.tell.is_some() || self.leave_out(gap.backend.id());
+            let reason = format!("{}; files that only it has are not seen", gap.reason);
+            if is_new {
                 self.change_pass(course, |pass| pass.leave_out_backend(&reason));
+            }
+            if let Some(tell) = &course.tell {
                 tell.failed(0, reason);
             }
         }
@@ -188,7 +208,8 @@ impl Mover {
                 (Arc::clone(self), course.rate.clone(), course.tell.is_none());
             tasks.spawn(async move {
                 let compared = mover.compare(&name, &at).await;
-                let least = if slow { LEAST_BYTES } else { 0 };
+                let is_seek = slow && compared.away.is_none();
+                let least = if is_seek { LEAST_BYTES } else { 0 };
                 if let Some(until) = rate.take(compared.bytes.max(least)) {
                     tokio::time::sleep_until(until).await;
                 }

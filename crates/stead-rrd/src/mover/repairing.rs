@@ -154,6 +154,7 @@ impl Mover {
                 match result {
                     Ok(copied) => {
                         for (target, bytes) in copied {
+                            repairs.works(target);
                             let done = done.entry(target).or_default();
                             (done.files, done.bytes) = (done.files + 1, done.bytes + bytes);
                         }

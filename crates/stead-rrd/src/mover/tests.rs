@@ -169,6 +169,8 @@ impl Mirror for Told {
     fn done(&self, is_here: bool) {
         assert!(is_here);
     }
+
+    fn checked(&self) {}
 }
 
 #[tokio::test]
@@ -269,6 +271,8 @@ impl Mirror for Away {
     }
 
     fn done(&self, _: bool) {}
+
+    fn checked(&self) {}
 }
 
 /// While the standby is away, the router tries to take up the map each second. If each try took new

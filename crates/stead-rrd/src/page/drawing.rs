@@ -289,7 +289,11 @@ impl Status {
         }
         if let Some(slow) = check.slow.as_ref().filter(|_| check.every > 0) {
             let waits = check.waits.as_deref();
-            let waits = waits.map_or(String::new(), |why| format!("; waits: {}", printable(why)));
+            let waits = match waits {
+                Some(why) => format!("; waits: {}", printable(why)),
+                None if check.left_out.is_empty() => String::new(),
+                None => format!("; without {}", printable(&check.left_out.join(", "))),
+            };
             let _ = writeln!(
                 page,
                 "{CHECK:<LABEL$}in the background for {}: {}{waits}",

@@ -33,6 +33,13 @@ impl Status {
                 percent(self.exposed.unreachable)
             ));
         }
+        if self.exposed.trailing > 0.0 {
+            problems.push(format!(
+                "{} of the files are served only by copies that are catching up, so that reads may \
+                lack the newest values; updates for them wait in the log",
+                percent(self.exposed.trailing)
+            ));
+        }
         let serves_nobody = self.pair.as_ref().is_some_and(|pair| !pair.serving);
         if serves_nobody {
             self.problem_of_the_state(&mut problems);
@@ -196,6 +203,12 @@ impl Status {
                 reason_of(backend)
             ));
         }
+        if let (true, Some(until)) = (backend.uncompared, self.uncompared_until()) {
+            problems.push(format!(
+                "all copies of {name} may lack values, since its address or its directory of files \
+                has changed: {until}"
+            ));
+        }
         if let Some(what) = &backend.suspended {
             problems.push(format!(
                 "{name} writes nothing of {} to its disk until somebody sends RESUME",
@@ -207,6 +220,24 @@ impl Status {
                 messages say why",
                 many(backend.stuck, "file")
             ));
+        }
+    }
+
+    /// Returns when copies are compared that have to be, or `None` if that is under way.
+    fn uncompared_until(&self) -> Option<String> {
+        let check = &self.check;
+        match (&check.asked, &check.slow, &check.waits) {
+            (Some(_), ..) => None,
+            _ if check.every == 0 => Some("stead-rrd check compares them".to_owned()),
+            (_, Some(_), Some(why)) => Some(format!(
+                "the check in the background waits: {}",
+                printable(why)
+            )),
+            (_, None, _) if !check.left_out.is_empty() => Some(format!(
+                "they were compared without {}, and are compared again when it is up",
+                printable(&check.left_out.join(", "))
+            )),
+            _ => None,
         }
     }
 
@@ -230,6 +261,8 @@ impl Status {
             }
             (Role::Standby, true) => {}
             (Role::Primary, true) if pair.in_sync => {}
+            // the cause is told, and the standby is well
+            (Role::Primary, _) if pair.renewed && self.state_error.is_some() => {}
             (Role::Primary, connected) => {
                 let what = match (connected, pair.alone, pair.serving) {
                     (true, Some(_), _) => "this router goes on alone until it has them and the \

@@ -7,7 +7,7 @@ use crate::health::Health;
 use crate::passes::Pass;
 use crate::role::{Lost, Role};
 use crate::sample::sample;
-use crate::status::{Exposed, Findings, PairStatus, Progress, StateError, Status};
+use crate::status::{Findings, PairStatus, Progress, StateError, Status};
 use crate::tally::Tally;
 use crate::verb::VERBS;
 
@@ -113,7 +113,7 @@ type Change = fn(&mut Status);
 
 #[test]
 fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-    let changes: [(Change, &str); 22] = [
+    let changes: [(Change, &str); 24] = [
         (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
             down for 24 hours"),
         (
@@ -134,14 +134,24 @@ fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         ),
         (|s| s.backends[0].lacking = 1, "not well: backend a1 (10.0.0.51:42217) lacks 1 file, \
             which are being copied to it"),
+        (
+            |s| s.backends[1].uncompared = true,
+            "not well: all copies of backend a2 (10.0.0.52:42217) may lack values, since its \
+             address or its directory of files has changed: stead-rrd check compares them",
+        ),
         (|s| s.backends[1].journal = true, "not well: rrdcached keeps a journal of its own on \
             a2, by which it can lose updates when it crashes: start it without -j"),
         (
-            |s| s.exposed = Exposed { unreachable: 0.25, single: 0.0 },
+            |s| s.exposed.unreachable = 0.25,
             "not well: 25.0 % of the files cannot be read, as none of their backends is up; \
              updates for them wait in the log",
         ),
-        (|s| s.exposed = Exposed { unreachable: 0.0, single: 0.9999 }, "not well: 99.9 % of \
+        (
+            |s| s.exposed.trailing = 0.5,
+            "not well: 50.0 % of the files are served only by copies that are catching up, so \
+             that reads may lack the newest values; updates for them wait in the log",
+        ),
+        (|s| s.exposed.single = 0.9999, "not well: 99.9 % of \
             the files have one copy only that is up"),
         (|s| s.log = None, "not well: the router runs without a log (--no-log): a crash loses \
             updates that clients believe safe"),
@@ -461,6 +471,34 @@ fn checks_are_shown_with_what_they_have_found() {
 }
 
 #[test]
+fn copies_in_doubt_are_a_problem_only_while_nothing_compares_them() {
+    let mut status = sample();
+    status.backends[1].uncompared = true;
+    status.check.every = 604_800;
+    assert!(first_line(&status).starts_with("all is well"), "it begins");
+    status.check.slow = Some(Pass::default());
+    assert!(first_line(&status).starts_with("all is well"));
+    status.check.waits = Some("files are being moved".to_owned());
+    let line = first_line(&status);
+    assert!(
+        line.ends_with("changed: the check in the background waits: files are being moved"),
+        "{line}"
+    );
+    status.check.waits = None;
+    status.check.left_out = vec!["b1".to_owned()];
+    assert!(first_line(&status).starts_with("all is well"));
+    assert!(status.page().contains("no file compared yet; without b1\n"));
+    status.check.slow = None;
+    let line = first_line(&status);
+    assert!(
+        line.ends_with("they were compared without b1, and are compared again when it is up"),
+        "{line}"
+    );
+    status.check.asked = Some(Progress::default());
+    assert!(first_line(&status).starts_with("all is well"));
+}
+
+#[test]
 fn where_no_file_was_compared_none_is_said_to_be_equal() {
     let mut status = sample();
     status.check.every = 604_800;
@@ -505,6 +543,7 @@ fn pair() -> PairStatus {
         since: 1_700_000_000,
         reason: None,
         brief: false,
+        renewed: false,
         serving: true,
         waits: None,
         alone: None,
@@ -603,6 +642,20 @@ fn a_pair_is_well_only_when_the_standby_has_everything() {
             "cannot be promoted without --force",
         ),
     ];
+    // a full disk of the primary is not blamed on the standby
+    for connected in [false, true] {
+        let mut full = with(|pair| (pair.in_sync, pair.renewed) = (false, true));
+        full.pair
+            .iter_mut()
+            .for_each(|pair| pair.connected = connected);
+        assert!(first_line(&full).starts_with("not well: the standby "));
+        full.state_error = state_error(true, false);
+        let found = full.problems();
+        assert!(
+            found.len() == 1 && found[0].contains("is full"),
+            "{found:?}"
+        );
+    }
     for (change, words) in cases {
         let line = first_line(&with(change)).replace("has not been", "not");
         assert!(

@@ -74,6 +74,9 @@ pub(super) struct Ready {
     /// How many records it has discarded.
     pub discarded: u64,
     pub digest: u64,
+    /// Whether it takes what is known of the checks; one of an older version does not.
+    #[serde(default)]
+    pub takes_checks: bool,
 }
 
 /// Exchanges the first lines and the hellos.

@@ -11,6 +11,7 @@
 //!            change     number (u64), kind (u8), bytes: a change of the state directory
 //!            ping       number (u64)
 //!            synced     number (u64): whoever has the records up to it has all that was answered
+//!            checks     JSON: the last checks; only for a standby that says that it takes them
 //! standby    ready      JSON: the first record to send, and more
 //!            ack        number (u64): the records up to it are on disk
 //!            changed    number (u64): the change is on disk
@@ -43,6 +44,7 @@ pub(super) mod kind {
     pub const CHANGE: u8 = b'c';
     pub const PING: u8 = b'?';
     pub const SYNCED: u8 = b's';
+    pub const CHECKS: u8 = b'k';
     pub const READY: u8 = b'y';
     pub const ACK: u8 = b'a';
     pub const CHANGED: u8 = b'd';

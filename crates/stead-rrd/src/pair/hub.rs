@@ -29,6 +29,10 @@ pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long the standby must be away before a primary goes on alone.
 const AWAY: Duration = Duration::from_secs(3);
 
+/// Why this router ends a connection to a standby that has more of the state than itself.
+pub(super) const UNSTORED: &str =
+    "the primary cannot store a change of the state that the standby has";
+
 /// What a pair is made of.
 pub struct Facts {
     /// The state directory, which keeps the router's role.
@@ -63,6 +67,7 @@ pub struct Pair {
     pub(super) changed: Condvar,
     pub(super) positions_changed: AtomicBool,
     pub(super) names_changed: AtomicBool,
+    pub(super) checks_changed: AtomicBool,
     /// whether the router may serve clients
     open: watch::Sender<bool>,
     claim: Arc<Claim>,
@@ -101,6 +106,11 @@ pub(super) struct Link {
     pub ended: u64,
     /// why the connection must be opened again
     pub reset: Option<&'static str>,
+    /// whether the last connection that was joined ended since this router could not store a
+    /// change: then it is not the standby that was there for a moment only
+    pub ours: bool,
+    /// whether it is made again for that reason, until the standby is in sync or does not answer
+    pub renewed: bool,
     pub lease: Option<Instant>,
     agents: Option<Instant>,
 }
@@ -161,6 +171,8 @@ impl Pair {
             begun: 0,
             ended: 0,
             reset: None,
+            ours: false,
+            renewed: false,
             lease: None,
             agents: None,
         };
@@ -184,6 +196,7 @@ impl Pair {
             changed: Condvar::new(),
             positions_changed: AtomicBool::new(false),
             names_changed: AtomicBool::new(false),
+            checks_changed: AtomicBool::new(false),
             open: watch::Sender::new(is_alone),
             claim,
             is_new,
@@ -268,6 +281,7 @@ impl Pair {
         (link.joined, link.synced, link.reason) = (true, false, None);
         (link.away, link.since, link.reset) = (link.since, now(), None);
         self.names_changed.store(true, Ordering::Relaxed);
+        self.checks_changed.store(true, Ordering::Relaxed);
         drop(link);
         self.publish();
         self.changed.notify_all();
@@ -289,7 +303,11 @@ impl Pair {
         } else if is_news {
             tracing::warn!(%peer, error = reason, "the standby {peer} cannot be joined: {reason}");
         }
-        if link.joined && is_brief {
+        link.renewed = link.joined && link.reset == Some(UNSTORED);
+        if link.joined {
+            link.ours = link.renewed;
+        }
+        if link.joined && is_brief && !link.ours {
             link.since = link.away;
         } else if link.joined {
             (link.lost, link.since) = (tokio::time::Instant::now(), now());
@@ -355,7 +373,10 @@ impl Pair {
 
     /// Records that the standby has everything that was answered.
     pub(super) fn synced(&self) {
-        self.link().synced = true;
+        {
+            let mut link = self.link();
+            (link.synced, link.renewed) = (true, false);
+        }
         self.open
             .send_if_modified(|open| !std::mem::replace(open, true));
     }
@@ -430,7 +451,8 @@ impl Pair {
             connected: link.joined,
             since: link.since,
             reason: link.reason.clone(),
-            brief,
+            brief: brief && !link.ours,
+            renewed: link.renewed,
             serving: *self.open.borrow(),
             waits: None,
             alone: saved.alone,

@@ -138,7 +138,7 @@ impl Pair {
                 records that this router does not have", ready.discarded);
         }
         let asked = Asked::default();
-        let fed = self.feed(&mut to, ready.next, &asked);
+        let fed = self.feed(&mut to, &ready, &asked);
         let heard = self.hear(&mut from, &asked);
         let lasting = async {
             tokio::time::sleep(LASTING).await;

@@ -1,10 +1,11 @@
 //! Changes of the primary's state directory: the standby has each before the primary acts on it.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{mpsc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::hub::{Pair, Sent};
+use super::hub::{Pair, Sent, UNSTORED};
 use crate::state::{Change, Mirror};
 
 /// How long a change of the state waits for the standby before it fails.
@@ -57,9 +58,14 @@ impl Mirror for Pair {
         let mut link = self.link();
         link.ended += 1;
         if !is_here {
-            link.reset = Some("it has a change of the state that could not be stored here");
+            link.reset = Some(UNSTORED);
             self.bell.notify_one();
         }
+    }
+
+    fn checked(&self) {
+        self.checks_changed.store(true, Ordering::Release);
+        self.bell.notify_one();
     }
 }
 

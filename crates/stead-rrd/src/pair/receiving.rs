@@ -303,6 +303,7 @@ impl Standby {
             next: log.appended() + 1,
             discarded: gone,
             digest,
+            takes_checks: true,
         };
         Ok((log, ready))
     }
@@ -363,6 +364,13 @@ impl Standby {
                         if !lock(&self.primary).repeats.is_brief() {
                             tracing::info!(record = through, "in sync with the primary");
                         }
+                    }
+                }
+                kind::CHECKS => {
+                    if let Err(error) = self.state.keep_checks(&body) {
+                        // without it, this router only knows less of them
+                        tracing::warn!(%error, "the last check of the primary cannot be stored: \
+                            {error}");
                     }
                 }
                 kind => return Err(broken(format!("a frame of the unknown kind {kind}"))),

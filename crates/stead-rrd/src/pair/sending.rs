@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{BufReader, ReadHalf, WriteHalf};
 
+use super::exchange::Ready;
 use super::frame::{broken, kind, number, push, put, read, within};
 use super::hub::{Pair, LEASE};
 use crate::connection::Stream;
 use crate::lock::lock;
+use crate::passes::Passes;
 
 /// How often the standby is asked whether it is there.
 const PING: Duration = Duration::from_millis(500);
@@ -43,9 +45,10 @@ impl Pair {
     pub(super) async fn feed(
         &self,
         to: &mut WriteHalf<Stream>,
-        mut next: u64,
+        ready: &Ready,
         asked: &Asked,
     ) -> io::Result<Infallible> {
+        let (mut next, mut told_checks) = (ready.next, Vec::new());
         let mut pinged = Instant::now() - PING;
         let mut synced = None;
         let mut told_positions = Instant::now() - PING;
@@ -73,6 +76,14 @@ impl Pair {
                 push(&mut buffer, kind::CHANGE, &[&number, &[letter], bytes]);
                 lock(&asked.changes).insert(sent.number, sent.done);
             }
+            if ready.takes_checks && self.checks_changed.swap(false, Ordering::AcqRel) {
+                let checks = self.last_checks();
+                // a check that goes on is stored again and again
+                if checks != told_checks {
+                    push(&mut buffer, kind::CHECKS, &[&checks]);
+                    told_checks = checks;
+                }
+            }
             if count > 0 {
                 push(&mut buffer, kind::RECORDS, &[&next.to_le_bytes(), &body]);
                 next += count;
@@ -98,6 +109,14 @@ impl Pair {
             }
             within(SILENT, put(to, &buffer)).await?;
         }
+    }
+
+    /// Returns what the standby is told of the checks.
+    fn last_checks(&self) -> Vec<u8> {
+        let stored = self.state.checks().ok().flatten().unwrap_or_default();
+        // where nothing can be read, nothing is known
+        let passes = Passes::read(&stored).unwrap_or_default();
+        passes.handed_over().text().unwrap_or_default()
     }
 
     /// Finds out whether the standby has everything that was answered, and returns the record when

@@ -227,6 +227,7 @@ impl Standby {
             since: primary.since,
             reason: primary.reason.clone(),
             brief: primary.repeats.is_brief(),
+            renewed: false,
             serving: false,
             waits: None,
             alone: None,

@@ -16,7 +16,7 @@ use crate::connection::Address;
 use crate::lock::lock;
 use crate::log::{durable, Durability, Durable, Log, Size};
 use crate::role::{Lost, Role};
-use crate::state::StateDir;
+use crate::state::{Mirror, StateDir};
 use crate::status::Source;
 use crate::term::Term;
 
@@ -329,6 +329,34 @@ async fn a_standby_that_is_there_for_moments_only_counts_as_lost() {
     wait(1).await;
     pair.go_alone().unwrap();
     assert!(pair.link().alone);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_primary_that_cannot_store_a_change_does_not_blame_the_standby() {
+    let place = tempfile::tempdir().unwrap();
+    let (pair, _) = primary_that_may_go_on_alone(place.path());
+    let said = || {
+        let status = pair.status();
+        (status.renewed, status.brief)
+    };
+    for _ in 0..5 {
+        join(&pair, 1);
+        // it has the change, and this router not
+        pair.link().begun += 1;
+        pair.done(false);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!lose(&pair));
+        assert_eq!(said(), (true, false));
+    }
+    join(&pair, 1);
+    assert_eq!(said(), (true, false));
+    pair.synced();
+    assert_eq!(said(), (false, false));
+    // now it is there for a moment only, and then it is away
+    for _ in 0..2 {
+        lose(&pair);
+        assert_eq!(said(), (false, true));
+    }
 }
 
 #[tokio::test(start_paused = true)]

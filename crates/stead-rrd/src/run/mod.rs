@@ -3,7 +3,7 @@
 //! Each of these files uses only files to the left of the bar before it:
 //!
 //! ```text
-//! first told certificates listening | reporting places | start | give_files refusing routing | serve
+//! first told certificates listening | reporting | places | start | give_files refusing routing | serve
 //! ```
 
 mod certificates;

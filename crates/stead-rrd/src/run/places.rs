@@ -2,15 +2,18 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 
 use clap::ArgMatches;
 
 use super::listening::cannot_listen;
+use super::reporting::bind_metrics;
 use crate::client::Allowed;
 use crate::connection::Address;
 use crate::exit::Failure;
 use crate::line::Serve;
 use crate::listener::Listener;
+use crate::metrics::Metrics;
 use crate::policy::Policy;
 
 /// A --listen with the options that follow it.
@@ -20,18 +23,25 @@ pub(super) struct Place {
     policy: Policy,
 }
 
-/// Where clients connect: places that still have to be bound, or bound ones.
+/// Where clients connect, and whoever asks for the metrics: places that still have to be bound, or
+/// bound ones.
 pub(super) enum Places {
     Free(Vec<Place>),
-    Bound(Vec<Listener>),
+    Bound(Bound),
+}
+
+/// Places that are bound.
+pub(super) struct Bound {
+    pub(super) listeners: Vec<Listener>,
+    pub(super) metrics: Option<Arc<Metrics>>,
 }
 
 impl Places {
     /// Listens at all of them.
-    pub(super) async fn bind(self, serve: &Serve) -> Result<Vec<Listener>, Failure> {
+    pub(super) async fn bind(self, serve: &Serve) -> Result<Bound, Failure> {
         let places = match self {
             Places::Free(places) => places,
-            Places::Bound(listeners) => return Ok(listeners),
+            Places::Bound(bound) => return Ok(bound),
         };
         let mut listeners = Vec::new();
         for Place {
@@ -48,7 +58,8 @@ impl Places {
             tracing::info!(address, "listening on {address}");
             listeners.push(listener);
         }
-        Ok(listeners)
+        let metrics = bind_metrics(serve).await?.map(Arc::new);
+        Ok(Bound { listeners, metrics })
     }
 }
 

@@ -7,19 +7,19 @@ use sd_notify::NotifyState;
 use tokio::task::JoinSet;
 
 use super::certificates;
-use super::reporting::{bind_control, bind_metrics};
+use super::places::Bound;
+use super::reporting::bind_control;
 use super::start::Start;
 use super::told::tell_systemd;
 use crate::control::Operable;
 use crate::exit::Failure;
-use crate::listener::Listener;
 
 /// Refuses clients, because of `what`, until `until` is done. Returns whether it was, and not the
 /// program told to stop.
 pub(super) async fn refuse_until<W: Operable>(
     start: &mut Start,
     work: Arc<W>,
-    listeners: &[Listener],
+    bound: &Bound,
     until: impl Future<Output = ()>,
     what: &str,
 ) -> Result<bool, Failure> {
@@ -28,12 +28,12 @@ pub(super) async fn refuse_until<W: Operable>(
     let control = bind_control(serve)?;
     let asked = Arc::clone(&work);
     tasks.spawn(async move { control.run(asked).await });
-    if let Some(metrics) = bind_metrics(serve).await? {
-        tasks.spawn(metrics.run(Arc::clone(&work)));
+    if let Some(metrics) = bound.metrics.clone() {
+        tasks.spawn(async move { metrics.run(work).await });
     }
     let why =
         format!("this router serves nobody now: {what}; ask the other one, or try again later");
-    for listener in listeners {
+    for listener in &bound.listeners {
         tasks.spawn(listener.refuse(why.clone()));
     }
     tell_systemd(NotifyState::Ready);

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use super::certificates;
 use super::claiming::Claiming;
 use super::first::tell_of_first_start;
-use super::places::Places;
-use super::reporting::{bind_control, bind_metrics};
+use super::places::{Bound, Places};
+use super::reporting::bind_control;
 use super::start::Start;
 use super::told::tell_systemd;
 use crate::create::Templates;
@@ -64,15 +64,16 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     mover.load_move().map_err(|line| Failure(IO, line))?;
     let every = Duration::from_secs_f64(serve.check_every * 86400.0);
     mover.load_checks(every).map_err(|line| Failure(IO, line))?;
-    let listeners = places.bind(&serve).await?;
+    let Bound { listeners, metrics } = places.bind(&serve).await?;
     let report = Arc::new(Report::new(
         Arc::clone(&router),
         Arc::clone(&mover),
         !serve.no_log,
     ));
     let control = bind_control(&serve)?;
-    if let Some(metrics) = bind_metrics(&serve).await? {
-        tokio::spawn(metrics.run(Arc::clone(&report)));
+    if let Some(metrics) = metrics {
+        let asked = Arc::clone(&report);
+        tokio::spawn(async move { metrics.run(asked).await });
     }
     if let Some(pair) = &router.shared().options.pair {
         // before anything is written in this term

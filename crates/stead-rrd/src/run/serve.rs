@@ -79,7 +79,7 @@ async fn serve_one_of_two(
     Addresses { peer, own }: Addresses,
     saved: Option<Saved>,
 ) -> Result<(), Failure> {
-    let listeners = Places::Free(places).bind(&start.serve).await?;
+    let bound = Places::Free(places).bind(&start.serve).await?;
     let failed = |error| cannot_listen("--pair", &own, &error);
     let socket = Socket::bind(&own, start.serve.public).await;
     let socket = socket.map_err(failed)?;
@@ -95,7 +95,7 @@ async fn serve_one_of_two(
         tokio::spawn(Arc::clone(&standby).watch_map(start.serve.map.clone()));
         let never = std::future::pending();
         let why = "the standby of two routers";
-        refuse_until(&mut start, standby, &listeners, never, why).await?;
+        refuse_until(&mut start, standby, &bound, never, why).await?;
         return Ok(());
     }
     let facts = Facts {
@@ -114,9 +114,9 @@ async fn serve_one_of_two(
     };
     let waiting = Arc::new(Waiting::new(Arc::clone(&pair)));
     let why = "waiting for the other one of two routers";
-    if refuse_until(&mut start, waiting, &listeners, opened, why).await? {
+    if refuse_until(&mut start, waiting, &bound, opened, why).await? {
         start.options.pair = Some(Arc::clone(&pair));
-        route(start, pair, Places::Bound(listeners)).await?;
+        route(start, pair, Places::Bound(bound)).await?;
     }
     Ok(())
 }

@@ -51,4 +51,7 @@ pub trait Mirror: Send + Sync {
     /// Reports whether the change is on this machine's disk, too. If it is not, the copy is made
     /// equal again before the router goes on.
     fn done(&self, is_here: bool);
+
+    /// Reports that it was stored how far the checks have come. The copy need not have that.
+    fn checked(&self);
 }

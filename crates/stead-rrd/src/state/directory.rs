@@ -28,6 +28,8 @@ struct Inner {
     mirror: OnceLock<Arc<dyn Mirror>>,
     /// why it could not be written when that was last tried
     unwritable: Mutex<Option<(io::ErrorKind, String)>>,
+    /// why the last change could not be stored
+    unstored: Mutex<Option<(io::ErrorKind, String)>>,
     _lock: File,
 }
 
@@ -41,6 +43,7 @@ impl StateDir {
             moved: Mutex::default(),
             mirror: OnceLock::new(),
             unwritable: Mutex::default(),
+            unstored: Mutex::default(),
         })))
     }
 
@@ -49,14 +52,19 @@ impl StateDir {
         &self.0.dir
     }
 
-    /// Returns the error of the last try to write to the directory, if that try failed.
+    /// Returns the error of the last try to write to the directory, or of its last change, if that
+    /// failed.
     pub fn unwritable(&self) -> Option<(io::ErrorKind, String)> {
-        lock(&self.0.unwritable).clone()
+        let tried = lock(&self.0.unwritable).clone();
+        tried.or_else(|| lock(&self.0.unstored).clone())
     }
 
-    /// Records what the last try to write there has found.
-    pub(super) fn found_unwritable(&self, why: Option<(io::ErrorKind, String)>) {
-        *lock(&self.0.unwritable) = why;
+    /// Records what a try to write there has found. Returns what the one before it had found.
+    pub(super) fn found_unwritable(
+        &self,
+        why: Option<(io::ErrorKind, String)>,
+    ) -> Option<(io::ErrorKind, String)> {
+        std::mem::replace(&mut *lock(&self.0.unwritable), why)
     }
 
     /// Lets this copy have every change from now on.
@@ -74,6 +82,16 @@ impl StateDir {
         let applied = self.apply(change);
         mirror.done(applied.is_ok());
         applied
+    }
+
+    /// Stores how far the checks have come. It is durable when the call returns. Blocks. A copy is
+    /// told of it only afterwards, since without it, checks only begin again.
+    pub fn keep_checks(&self, text: &[u8]) -> io::Result<()> {
+        put(self.dir(), CHECKS, text)?;
+        if let Some(mirror) = self.0.mirror.get() {
+            mirror.checked();
+        }
+        Ok(())
     }
 
     /// Does work that blocks, apart from the tasks of the router.
@@ -95,6 +113,13 @@ impl StateDir {
     /// Applies a change of the directory that this one is a copy of. It is durable when the call
     /// returns.
     pub fn apply(&self, change: &Change) -> io::Result<()> {
+        let stored = self.store(change);
+        let why = stored.as_ref().err();
+        *lock(&self.0.unstored) = why.map(|error| (error.kind(), error.to_string()));
+        stored
+    }
+
+    fn store(&self, change: &Change) -> io::Result<()> {
         match change {
             Change::Settled(map) => self.settle(map),
             Change::Target(map) => put(self.dir(), TARGET, map),

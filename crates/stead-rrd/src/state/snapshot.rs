@@ -82,6 +82,8 @@ mod tests {
             fn done(&self, is_here: bool) {
                 assert!(is_here);
             }
+
+            fn checked(&self) {}
         }
 
         let place = tempfile::tempdir().unwrap();

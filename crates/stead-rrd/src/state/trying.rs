@@ -34,8 +34,8 @@ impl StateDir {
     /// Tries whether the directory can be written.
     pub(super) fn try_to_write(&self) {
         let tried = written(self.dir());
-        let before = self.unwritable();
         let now = tried.err().map(|error| (error.kind(), error.to_string()));
+        let before = self.found_unwritable(now.clone());
         match (&before, &now) {
             (None, Some((kind, error))) => {
                 let todo = match kind {
@@ -47,7 +47,6 @@ impl StateDir {
             (Some(_), None) => tracing::info!("the state directory can be written again"),
             _ => {}
         }
-        self.found_unwritable(now);
     }
 }
 
@@ -89,5 +88,21 @@ mod tests {
         fs::remove_dir(&path).unwrap();
         state.try_to_write();
         assert_eq!((state.unwritable(), names()), (None, before));
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_stored_is_told_until_one_can() {
+        let place = tempfile::tempdir().unwrap();
+        let state = StateDir::open(place.path()).unwrap();
+        let in_the_way = place.path().join("repairs.tmp");
+        fs::create_dir(&in_the_way).unwrap();
+        assert!(state.store_repairs(Vec::new()).is_err());
+        // although less can be written
+        state.try_to_write();
+        let (_, error) = state.unwritable().unwrap();
+        assert!(error.contains("/repairs: "), "{error}");
+        fs::remove_dir(&in_the_way).unwrap();
+        state.store_repairs(Vec::new()).unwrap();
+        assert_eq!(state.unwritable(), None);
     }
 }

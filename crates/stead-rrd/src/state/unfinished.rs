@@ -5,7 +5,6 @@ use std::io;
 
 use super::change::Change;
 use super::directory::{StateDir, CHECKS, MOVING, REPAIRS};
-use crate::dirs::put;
 
 /// An entry of the repair queue: the backend's name, the word of the need, and the file's name. If
 /// the entry is about all files of the backend, there is no name, or their directory in its place.
@@ -93,10 +92,9 @@ impl StateDir {
         self.read(CHECKS)
     }
 
-    /// Stores how far the checks have come. It is durable when the call returns. A copy of the
-    /// directory does not get it: there, checks begin again.
+    /// Stores how far the checks have come. It is durable when the call returns.
     pub async fn store_checks(&self, text: Vec<u8>) -> io::Result<()> {
-        self.apart(move |dir| put(dir.dir(), CHECKS, &text)).await
+        self.apart(move |dir| dir.keep_checks(&text)).await
     }
 }
 
