@@ -95,7 +95,8 @@ static memcached_st *server(struct cache *cache, const char *address) {
   memcached_behavior_set(client, MEMCACHED_BEHAVIOR_TCP_NODELAY, 1);
   /* libmemcached would pass over a server for two seconds after it was away,
    * and a write would not be at all nodes of its key */
-  memcached_behavior_set(client, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT, 0);
+  memcached_behavior_set(client, MEMCACHED_BEHAVIOR_RETRY_TIMEOUT,
+                         (uint64_t)-1);
   if (memcached_server_add(client, name, (in_port_t)atoi(port + 1)) !=
       MEMCACHED_SUCCESS) {
     memcached_free(client);

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-if (!extension_loaded('stead')) {
-    require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/autoload.php
+if (!class_exists('Stead\Map')) {
+    require_once __DIR__ . '/../../php/autoload.php';  // neither the extension nor composer has it
 }
 
 /**
@@ -122,6 +122,18 @@ final class Cache
         return $added === [] ? null : true;
     }
 
+    /**
+     * Begins the lifetime of a key anew, and sets it at those of its nodes that do not have it. Returns
+     * whether any has it now.
+     */
+    public function touch(string $key, mixed $value, ?int $lifetime = null): bool
+    {
+        $lifetime = self::expiry($lifetime ?? $this->lifetime);
+        [$present, $carried] = $this->places($key);
+        $touch = fn (Memcached $client): bool => self::ask($client, 'touch', $key, $lifetime) || self::ask($client, 'add', $key, $value, $lifetime);
+        return in_array(true, array_map($touch, [...$present, ...$carried]), true);
+    }
+
     /** Deletes a key. Returns whether one of its nodes had it. */
     public function delete(string $key): bool
     {
@@ -225,7 +237,7 @@ final class Cache
             if ($client->getServerList() === []) {
                 // libmemcached would pass over a server for two seconds after it was away, and a write
                 // would not be at all nodes of its key
-                if (!$client->setOptions($this->options + [Memcached::OPT_RETRY_TIMEOUT => 0])) {
+                if (!$client->setOptions($this->options + [Memcached::OPT_RETRY_TIMEOUT => -1])) {
                     throw new RuntimeException("memcached does not take the options of the Cache: {$client->getResultMessage()}");
                 }
                 add_servers($client, [$address]);

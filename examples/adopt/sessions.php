@@ -38,7 +38,9 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
             Memcached::OPT_CONNECT_TIMEOUT => 1000,
             Memcached::OPT_POLL_TIMEOUT => 1000,
         ];
-        $this->cache = new Cache($map, $back, lifetime: (int) ini_get('session.gc_maxlifetime'), options: $options, rings: $rings);
+        // PHP writes a session when the script has ended, perhaps in another directory
+        [$map, $rings] = [self::absolute($map), array_map(self::absolute(...), $rings)];
+        $this->cache = new Cache($map, $back, lifetime: self::lifetime(), options: $options, rings: $rings);
     }
 
     public function open(string $path, string $name): bool
@@ -54,7 +56,7 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
     public function write(string $id, string $data): bool
     {
         // one of two copies is enough
-        return $this->cache->set($id, $data) || $this->cache->get($id) === $data;
+        return $this->cache->set($id, $data, self::lifetime()) || $this->cache->get($id) === $data;
     }
 
     public function close(): bool
@@ -86,7 +88,18 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
     /** PHP calls this in place of `write` where nothing has changed: the lifetime begins again. */
     public function updateTimestamp(string $id, string $data): bool
     {
-        return $this->write($id, $data);
+        return $this->cache->touch($id, $data, self::lifetime());
+    }
+
+    private static function absolute(string $path): string
+    {
+        return str_starts_with($path, '/') ? $path : getcwd() . "/$path";
+    }
+
+    /** The setting, which `session_start` may have changed. */
+    private static function lifetime(): int
+    {
+        return (int) ini_get('session.gc_maxlifetime');
     }
 
     /** Waits until no other request has the session. */
