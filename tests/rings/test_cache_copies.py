@@ -215,16 +215,16 @@ def test_a_server_is_written_to_as_soon_as_it_is_back(example, tmp_path):
     command, env = example
     user = ["-u", "nobody"] if os.geteuid() == 0 else []
     start = lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), *user]
-    site = Site(tmp_path, [])
+    own = Site(tmp_path, [])
     with (
         Server(start, tmp_path / "log") as one,
         Server(start, tmp_path / "log") as two,
     ):
-        site.addresses = [f"127.0.0.1:{server.port}" for server in (one, two)]
-        site.draw(2)
-        site.copy(replicas=2)
+        own.addresses = [f"127.0.0.1:{server.port}" for server in (one, two)]
+        own.draw(2)
+        own.copy(replicas=2)
         with subprocess.Popen(
-            [*command, str(site.map)],
+            [*command, str(own.map)],
             env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -249,7 +249,7 @@ def test_a_server_is_written_to_as_soon_as_it_is_back(example, tmp_path):
                         break
                     time.sleep(0.02)
                 assert say("set a third") == "set"
-                assert has(site, "a") == set(site.addresses)
+                assert has(own, "a") == set(own.addresses)
             finally:
                 again.kill()
                 again.wait()

@@ -152,8 +152,8 @@ impl Mover {
         }
     }
 
-    /// Returns whether a backend is up again that the last pass has left out, or the map has none of
-    /// these any more. Returns `None` if nothing was left out.
+    /// Returns whether a backend is up again that the last pass has left out, or the map has none
+    /// of these any more. Returns `None` if nothing was left out.
     fn left_out_is_back(&self) -> Option<bool> {
         let left_out = lock(&self.checks.left_out).clone();
         let all = self.router.backends.all();
