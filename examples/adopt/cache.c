@@ -260,6 +260,13 @@ static bool ask(memcached_st *client, const char *key, size_t length,
   return true;
 }
 
+/* Whether to ask a server once again: when it was started again, the connection
+ * of before is lost. */
+static bool is_lost(memcached_return_t status) {
+  return status != MEMCACHED_SUCCESS && status != MEMCACHED_NOTFOUND &&
+         status != MEMCACHED_NOTSTORED && status != MEMCACHED_TIMEOUT;
+}
+
 /* Returns what to tell memcached of a lifetime; a date to come stays one. */
 static time_t expiry(time_t lifetime) {
   time_t now = time(NULL);
@@ -317,12 +324,14 @@ enum cache_answer cache_set(struct cache *cache, const char *key, size_t length,
   if (!find(&places, cache, key, length, true))
     return CACHE_NO_MAP;
   size_t stored = 0;
-  for (size_t i = 0; i < places.all; i++)
-    if (places.client[i] &&
-        memcached_set(places.client[i], key, length, value, size,
-                      expiry(cache->lifetime), 0) == MEMCACHED_SUCCESS &&
-        i < places.present)
-      stored++;
+  for (size_t i = 0; i < places.all; i++) {
+    memcached_return_t status = MEMCACHED_TIMEOUT;
+    for (int turn = 0; places.client[i] && turn < 2; turn++)
+      if (turn == 0 || is_lost(status))
+        status = memcached_set(places.client[i], key, length, value, size,
+                               expiry(cache->lifetime), 0);
+    stored += status == MEMCACHED_SUCCESS && i < places.present;
+  }
   return stored == places.present ? CACHE_OK : CACHE_MISS;
 }
 
@@ -337,10 +346,11 @@ enum cache_answer cache_delete(struct cache *cache, const char *key,
    */
   for (size_t turn = 0; turn < places.all; turn++) {
     size_t i = (places.carried + turn) % places.all;
-    if (places.client[i] &&
-        memcached_delete(places.client[i], key, length, 0) ==
-            MEMCACHED_SUCCESS &&
-        i < places.present)
+    memcached_return_t status = MEMCACHED_TIMEOUT;
+    for (int again = 0; places.client[i] && again < 2; again++)
+      if (again == 0 || is_lost(status))
+        status = memcached_delete(places.client[i], key, length, 0);
+    if (status == MEMCACHED_SUCCESS && i < places.present)
       answer = CACHE_OK;
   }
   return answer;

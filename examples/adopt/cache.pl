@@ -81,9 +81,16 @@ sub set {
     my ( $self, $key, $value, $lifetime ) = @_;
     $lifetime = expiry( $lifetime // $self->{lifetime} );
     my ( $present, $carried, $earlier ) = $self->places( $key, 'writing' );
-    my @done = map { scalar $_->set( $key, $value, $lifetime ) } @$present,
+    my @done = map { twice( $_, 'set', $key, $value, $lifetime ) } @$present,
       @$carried, @$earlier;
     return all { $_ } @done[ 0 .. $#$present ];
+}
+
+# Asks a server, and once again if it did not answer: when it was started again, the connection of
+# before is lost.
+sub twice {
+    my ( $client, $verb, @rest ) = @_;
+    return scalar( $client->$verb(@rest) ) // scalar( $client->$verb(@rest) );
 }
 
 # Returns what to tell memcached of a lifetime; a date to come stays one.
@@ -98,7 +105,8 @@ sub delete {
     my ( $present, $carried, $earlier ) = $self->places( $key, 'writing' );
 
     # the places of second looks first, or a read in between would bring it back
-    my @done = map { scalar $_->delete($key) } @$earlier, @$present, @$carried;
+    my @done =
+      map { twice( $_, 'delete', $key ) } @$earlier, @$present, @$carried;
     return any { $_ } @done[ @$earlier .. @$earlier + $#$present ];
 }
 

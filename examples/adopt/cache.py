@@ -19,6 +19,7 @@ then.
 import argparse
 import os
 import random
+import socket
 import sys
 import threading
 import time
@@ -200,11 +201,17 @@ def expiry(lifetime):
 
 
 def done(write, *arguments):
-    """Writes, and returns whether the server has done it."""
-    try:
-        return write(*arguments)
-    except (OSError, MemcacheServerError):
-        return False
+    """Writes, and returns whether the server has done it. Writes once more if the connection
+    was lost, as it is when the server was started again.
+    """
+    for _ in range(2):
+        try:
+            return write(*arguments)
+        except socket.timeout:
+            break
+        except (OSError, MemcacheServerError):
+            pass
+    return False
 
 
 class Today:

@@ -210,8 +210,27 @@ def test_a_second_copy_of_every_key_costs_no_miss(site, ask):  # noqa: F811
     assert answers == [*["hit value"] * len(KEYS), "0"]
 
 
-def test_a_server_is_written_to_as_soon_as_it_is_back(example, tmp_path):
-    """libmemcached passes over a server for two seconds after it was away."""
+@contextlib.contextmanager
+def restarted(start, port):
+    """Runs a program on this port once more."""
+    process = subprocess.Popen(start(port))
+    try:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_server_is_used_as_soon_as_it_is_back(example, tmp_path):
+    """libmemcached passes over a server for two seconds after it was away, and other clients fail
+    once on the connection of before.
+    """
     command, env = example
     user = ["-u", "nobody"] if os.geteuid() == 0 else []
     start = lambda port: ["memcached", "-l", "127.0.0.1", "-p", str(port), *user]
@@ -240,16 +259,16 @@ def test_a_server_is_written_to_as_soon_as_it_is_back(example, tmp_path):
             one.process.kill()
             one.process.wait()
             assert say("set a second") == "not set"
-            again = subprocess.Popen(start(one.port))
-            try:
-                end = time.monotonic() + PATIENCE
-                while time.monotonic() < end:
-                    with contextlib.suppress(OSError):
-                        socket.create_connection(("127.0.0.1", one.port), 1).close()
-                        break
-                    time.sleep(0.02)
+            with restarted(start, one.port):
                 assert say("set a third") == "set"
                 assert has(own, "a") == set(own.addresses)
-            finally:
-                again.kill()
-                again.wait()
+            # nothing was asked meanwhile
+            with restarted(start, one.port):
+                put(own.addresses[0], "a", "x")
+                assert say("delete a") == "deleted"
+                assert has(own, "a") == set()
+            with restarted(start, one.port):
+                assert say("set a fourth") == "set"
+                assert has(own, "a") == set(own.addresses)
+            with restarted(start, one.port):
+                assert [say("get a") for _ in range(20)] == ["hit fourth"] * 20
