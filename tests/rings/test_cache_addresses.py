@@ -8,7 +8,7 @@ import socket
 import pytest
 from rings import stead
 from test_adopt_examples import KEYS, servers, site  # noqa: F401  fixtures
-from test_cache_copies import ask, has, put  # noqa: F401  ask is a fixture
+from test_cache_copies import ask, example, has, put  # noqa: F401  ask is a fixture
 from test_cache_in_c import compiled  # noqa: F401  a fixture
 
 

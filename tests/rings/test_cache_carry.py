@@ -5,7 +5,7 @@ the state says, and reads where everything is. No state has second looks.
 import pytest
 from rings import stead
 from test_adopt_examples import KEYS, servers, site  # noqa: F401  fixtures
-from test_cache_copies import ask, empty, has, put  # noqa: F401  a fixture
+from test_cache_copies import ask, empty, example, has, put  # noqa: F401  a fixture
 from test_cache_in_c import compiled  # noqa: F401  a fixture
 
 STATES = ("old", "both_old_first", "both_new_first", "new")

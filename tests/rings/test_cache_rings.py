@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from rings import PATIENCE, stead
 from test_adopt_examples import KEYS, servers, site, started  # noqa: F401  fixtures
-from test_cache_copies import ask, has, put  # noqa: F401  ask is a fixture
+from test_cache_copies import ask, example, has, put  # noqa: F401  ask is a fixture
 from test_cache_in_c import compiled  # noqa: F401  a fixture
 
 RULES = {
