@@ -596,7 +596,8 @@ def test_a_delete_begins_where_second_looks_read():
     cache = object.__new__(module.Cache)
     for new, old in ((True, False), (False, True)):
         del order[:]
-        places = [Client("new", new)], [Client("old", old), Client("ring", old)]
+        earlier = [Client("old", old), Client("ring", old)]
+        places = [Client("new", new)], [Client("carried", old)], earlier
         cache.places = lambda key, writing, places=places: places
         assert cache.delete(b"k") is new
-        assert order == ["old", "ring", "new"]
+        assert order == ["old", "ring", "new", "carried"]
