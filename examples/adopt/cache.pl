@@ -185,9 +185,15 @@ sub servers {
         my $address = $where->attribute( $node, 'address' ) // $node;
         if ( $address =~ /:/ ) {
             push @found,
-              $clients{$$}{$same}{$address} ||=
-              Cache::Memcached::Fast->new(
-                { %$options, servers => [$address] } );
+              $clients{$$}{$same}{$address} ||= Cache::Memcached::Fast->new(
+                {
+              # in seconds, as in cache.py: a second is too short on a busy host
+                    connect_timeout => 5,
+                    io_timeout      => 5,
+                    %$options,
+                    servers => [$address]
+                }
+              );
         }
         elsif ( $where->isa('Stead::Map') || $where->new_map->node($node) ) {
             die "node $node needs an attribute `address` with HOST:PORT\n";
