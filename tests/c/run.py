@@ -23,7 +23,7 @@ import memory
 import statuses
 import symbols
 import tracing
-from checking import GCC, MAPS, Done, Part, compiled, new_directory
+from checking import GCC, MAPS, PATIENCE, Done, Part, compiled, new_directory
 
 ROUNDS = "10"
 # random calls beside a model; STEAD_CALLS=1000000 for a long run
@@ -64,7 +64,11 @@ def suite(part, scratch, programs):
     else:
         scarce = Done([programs["scarce"], new_directory(scratch, "scarce-run")])
         part.program("a process that may have hardly any more memory", scarce)
-        refusing = Done([programs["refusing"], new_directory(scratch, "refusing-run")])
+        # a minute of one processor: on a busy machine that can be several
+        refusing = Done(
+            [programs["refusing"], new_directory(scratch, "refusing-run")],
+            patience=4 * PATIENCE,
+        )
         part.program("an allocator that refuses one block after the other", refusing)
         for line in refusing.text.splitlines():
             if " blocks: " in line:

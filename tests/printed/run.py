@@ -121,6 +121,12 @@ KNOWN = [
     ),
     (
         "docs/rrd-operations.md",
+        "Retiring a host",
+        "",
+        "tests/rrd/test_operations.py does what it says",
+    ),
+    (
+        "docs/rrd-operations.md",
         "Copies where the map places none",
         "",
         "tests/rrd/test_check.py runs these commands",
