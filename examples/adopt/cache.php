@@ -123,15 +123,22 @@ final class Cache
     }
 
     /**
-     * Begins the lifetime of a key anew, and sets it at those of its nodes that do not have it. Returns
-     * whether any has it now.
+     * Begins the lifetime of a key anew, if any of its nodes has it, and sets it at those that do not.
+     * Returns whether any has it.
      */
     public function touch(string $key, mixed $value, ?int $lifetime = null): bool
     {
         $lifetime = self::expiry($lifetime ?? $this->lifetime);
         [$present, $carried] = $this->places($key);
-        $touch = fn (Memcached $client): bool => self::ask($client, 'touch', $key, $lifetime) || self::ask($client, 'add', $key, $value, $lifetime);
-        return in_array(true, array_map($touch, [...$present, ...$carried]), true);
+        $clients = [...$present, ...$carried];
+        $done = array_map(fn (Memcached $client): bool => self::ask($client, 'touch', $key, $lifetime), $clients);
+        if (!in_array(true, $done, true)) {
+            return false;
+        }
+        foreach (array_keys($done, false, true) as $place) {
+            self::ask($clients[$place], 'add', $key, $value, $lifetime);
+        }
+        return true;
     }
 
     /** Deletes a key. Returns whether one of its nodes had it. */

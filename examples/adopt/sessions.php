@@ -8,7 +8,7 @@ require_once __DIR__ . '/cache.php';
  * PHP's own sessions in memcached, whose servers a map chooses: what `session.save_handler =
  * memcached` does, except for the choice.
  *
- *     session_set_save_handler(new Sessions('sessions.map'), true);
+ *     session_set_save_handler(new Sessions('/var/lib/stead/sessions.map'), true);
  *     session_start();
  *
  * Keys, values and locks are those of php-memcached, and so are the settings memcached.sess_prefix,
@@ -88,7 +88,11 @@ final class Sessions implements SessionHandlerInterface, SessionUpdateTimestampH
     /** PHP calls this in place of `write` where nothing has changed: the lifetime begins again. */
     public function updateTimestamp(string $id, string $data): bool
     {
-        return $this->cache->touch($id, $data, self::lifetime());
+        if ($this->cache->touch($id, $data, self::lifetime())) {
+            return true;
+        }
+        // memcached has forgotten it, or, where it was not locked, another request has ended it
+        return $this->locked === null || $this->write($id, $data);
     }
 
     private static function absolute(string $path): string

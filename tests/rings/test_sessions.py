@@ -337,8 +337,9 @@ def test_a_lifetime_that_is_given_to_session_start_counts(site):  # noqa: F811
         assert abs(ends - began - 9000) < PATIENCE
 
 
-def test_a_request_that_only_reads_takes_nothing_back(site):  # noqa: F811
-    """Also without locks."""
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_request_that_only_reads_takes_nothing_back(site, ended):  # noqa: F811
+    """Also without locks: neither what another one has written, nor that it has ended the session."""
     drawn(site)
     settings = ["memcached.sess_locking=0"]
     write = (
@@ -353,10 +354,11 @@ def test_a_request_that_only_reads_takes_nothing_back(site):  # noqa: F811
     pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
     with subprocess.Popen(words, env=env, **pipes) as reader:
         assert reader.stdout.readline() == b"read\n"
-        run(NEW + write.format(2), site.map, settings=settings)
+        end = "session_id('a'); session_start(); session_destroy();"
+        run(NEW + (end if ended else write.format(2)), site.map, settings=settings)
         reader.communicate(b"\n", timeout=PATIENCE)
-    said = run(NEW + "session_id('a'); session_start(); echo $_SESSION['a'];", site.map)
-    assert said == "2"
+    show = "session_id('a'); session_start(); echo $_SESSION['a'] ?? 'none';"
+    assert run(NEW + show, site.map) == ("none" if ended else "2")
 
 
 def test_sessions_may_live_for_a_year(site):  # noqa: F811
