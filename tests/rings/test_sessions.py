@@ -25,7 +25,9 @@ ini_set('session.save_path', $argv[1]);
 """
 NEW = f"""
 require '{EXAMPLES}/sessions.php';
-session_set_save_handler(new Sessions($argv[1], back: (int) ($argv[2] ?? 0)), true);
+// patience for a busy machine
+$options = [Memcached::OPT_CONNECT_TIMEOUT => 60000, Memcached::OPT_POLL_TIMEOUT => 60000];
+session_set_save_handler(new Sessions($argv[1], (int) ($argv[2] ?? 0), options: $options), true);
 """
 IDS = "array_map(fn ($i) => md5('session ' . $i), range(1, COUNT))"
 WRITE = """
