@@ -124,7 +124,7 @@ final class Cache
 
     /**
      * Begins the lifetime of a key anew, if any of its nodes has it, and sets it at those that do not.
-     * Returns whether any has it.
+     * Returns false if none of them has it.
      */
     public function touch(string $key, mixed $value, ?int $lifetime = null): bool
     {

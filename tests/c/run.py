@@ -64,7 +64,7 @@ def suite(part, scratch, programs):
     else:
         scarce = Done([programs["scarce"], new_directory(scratch, "scarce-run")])
         part.program("a process that may have hardly any more memory", scarce)
-        # a minute of one processor: on a busy machine that can be several
+        # it computes for a minute, which can be several minutes on a busy machine
         refusing = Done(
             [programs["refusing"], new_directory(scratch, "refusing-run")],
             patience=4 * PATIENCE,

@@ -262,7 +262,7 @@ def test_a_server_is_used_as_soon_as_it_is_back(example, tmp_path):
             with restarted(start, one.port):
                 assert say("set a third") == "set"
                 assert has(own, "a") == set(own.addresses)
-            # nothing was asked meanwhile
+            # the program asks nothing while the server is away
             with restarted(start, one.port):
                 put(own.addresses[0], "a", "x")
                 assert say("delete a") == "deleted"

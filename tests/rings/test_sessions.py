@@ -13,9 +13,10 @@ from rings import PATIENCE, ROOT, output, stead, works
 from test_adopt_examples import EXAMPLES, servers, site  # noqa: F401  fixtures
 from test_cache_carry import next_state
 
-# 15 of 16 of them are never at the same server by chance
+# the sessions: so many that all of them are never where they should be by chance
 COUNT = 200
-# one after the other waits for this long for the other's lock, in milliseconds
+# A request tries to lock a session again after so many milliseconds, and gives up after so many
+# tries.
 LOCKS = ["memcached.sess_lock_wait_min=1", "memcached.sess_lock_wait_max=5"]
 LOCKS += ["memcached.sess_lock_retries=10000"]
 
@@ -103,7 +104,7 @@ def ids():
 
 
 def of_the_page():
-    """{setting: the words of the ring}, from docs/php.md."""
+    """Returns the rows of the table of docs/php.md: each setting, and the words of its ring."""
     page = (ROOT / "docs" / "php.md").read_text()
     rows = re.findall(
         r"^ *\| `(memcached\.\S+ = \S+)` +\| `([^`]+)`", page, re.MULTILINE
@@ -225,7 +226,8 @@ def test_nobody_is_logged_out_while_servers_are_added_and_removed(site):  # noqa
     assert int(run(NEW + READ, site.map)) == COUNT
 
 
-# counts in several sessions until the input ends, and tells what differs from what it had written
+# counts in several sessions until the input ends, and says how often a session was not as it had
+# been left
 VISIT = """
 [$visits, $wrong, $seen, $r] = [0, 0, [], [STDIN]];
 while (stream_select($r, $w, $e, 0) === 0) {

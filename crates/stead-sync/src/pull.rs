@@ -88,8 +88,8 @@ fn missing(hub: &dyn Hub, head: &Head, store: &Store, keep: usize, map: &Map) ->
 }
 
 /// Refuses to leave the state `new` of a carry, or what came after it, for a map whose line lacks
-/// that state: a carry removes the old copies in this state, and this host would read there. Where
-/// the history here lacks epochs after the map that arrives, it refuses, too.
+/// that state: a carry removes the old copies in this state, and this host would read there. It
+/// also refuses where the history here lacks epochs that are newer than the map that arrives.
 ///
 /// The check is for who has allowed a step back or a fork. A head that comes a moment later is not
 /// checked.
@@ -151,9 +151,12 @@ fn is_across(
         })
     };
     let is_in_line = |at: &Map| {
+        if at.epoch() > map.epoch() {
+            return Ok(false);
+        }
         let digest = hex(&at.digest());
-        if at.epoch() > map.epoch() || head.line().any(|entry| entry.digest == digest) {
-            return Ok(at.epoch() <= map.epoch());
+        if head.line().any(|entry| entry.digest == digest) {
+            return Ok(true);
         }
         let there = hub.map(head, at.epoch())?;
         Result::Ok(there.is_some_and(|there| there.digest() == at.digest()))
@@ -170,7 +173,7 @@ fn is_across(
         match store.open_epoch(before.max(1)) {
             Ok(kept) if before > 0 && kept.digest() == at.parent() => at = kept,
             _ if before > map.epoch() => return Ok(None),
-            // the two lines were left to each other before what the history here has
+            // the lines parted before the oldest epoch that the history here has
             _ => return Ok(Some(false)),
         }
     }

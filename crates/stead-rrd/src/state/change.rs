@@ -52,6 +52,6 @@ pub trait Mirror: Send + Sync {
     /// equal again before the router goes on.
     fn done(&self, is_here: bool);
 
-    /// Reports that it was stored how far the checks have come. The copy need not have that.
+    /// Reports that the progress of the checks was stored. A copy may do without it.
     fn checked(&self);
 }
