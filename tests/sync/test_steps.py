@@ -49,6 +49,11 @@ def test_the_only_copy_is_not_removed_after_states_that_were_passed_by_hand(
                 "this journal does not know that they were ever copied" in done.stderr
             )
             assert carry.copies() == before
+        # what is set aside within a limit is not counted when it was copied later
+        carry.write_file(top=top, limits="deleted = 3")
+        done = carry.run()
+        assert done.returncode == 69 and "lacks 4 items of node" in done.stderr, done
+        carry.write_file(top=top)
         # they are copied now, but for one that an application has deleted meanwhile
         deleted, *others = lacking
         carry.ledger.values[deleted] = None

@@ -477,7 +477,7 @@ impl Pass<'_> {
     }
 
     /// Makes durable what a batch has added.
-    fn flush(&self, loads: &[Load]) -> Result {
+    pub(super) fn flush(&self, loads: &[Load]) -> Result {
         let mut targets = BTreeSet::new();
         for (_, job) in loads {
             match job {
@@ -555,26 +555,32 @@ impl Pass<'_> {
     fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
         let done = self.carry(node, items, job)?;
         for (item, done) in items.iter().zip(done) {
-            self.tally.items.fetch_add(1, Ordering::Relaxed);
-            match done {
-                Ok(Outcome::Absent) => self.set_aside(node, item)?,
-                // it was written or deleted there just now
-                Ok(Outcome::Differs | Outcome::Gone) if self.task == LOOK_FOR_OLD => {
-                    self.tally.count(Outcome::Present);
-                }
-                Ok(Outcome::Differs) => self.differ(node, item, job)?,
-                Ok(Outcome::RemovedOther) => {
-                    self.tally.count(Outcome::Removed);
-                    self.tally.overrule(&node.name, item);
-                }
-                Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
-                    self.tally.mend(&node.name, item, outcome);
-                }
-                Ok(outcome) => self.tally.count(outcome),
-                // nothing is wrong with an item whose pass was ended
-                Err(_) if self.stop.load(Ordering::Relaxed) => {}
-                Err(fault) => self.fail(node, item, &fault)?,
+            self.note(node, item, job, done)?;
+        }
+        Ok(())
+    }
+
+    /// Counts an item, and notes what became of it.
+    pub(super) fn note(&self, node: &Node, item: &Item, job: &Job, done: Done<Outcome>) -> Result {
+        self.tally.items.fetch_add(1, Ordering::Relaxed);
+        match done {
+            Ok(Outcome::Absent) => self.set_aside(node, item)?,
+            // it was written or deleted there just now
+            Ok(Outcome::Differs | Outcome::Gone) if self.task == LOOK_FOR_OLD => {
+                self.tally.count(Outcome::Present);
             }
+            Ok(Outcome::Differs) => self.differ(node, item, job)?,
+            Ok(Outcome::RemovedOther) => {
+                self.tally.count(Outcome::Removed);
+                self.tally.overrule(&node.name, item);
+            }
+            Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
+                self.tally.mend(&node.name, item, outcome);
+            }
+            Ok(outcome) => self.tally.count(outcome),
+            // nothing is wrong with an item whose pass was ended
+            Err(_) if self.stop.load(Ordering::Relaxed) => {}
+            Err(fault) => self.fail(node, item, &fault)?,
         }
         Ok(())
     }
@@ -590,7 +596,12 @@ impl Pass<'_> {
     }
 
     /// Does what is to be done with items, each to its outcome.
-    fn carry(&self, node: &Node, items: &[&Item], job: &Job) -> Result<Vec<Done<Outcome>>> {
+    pub(super) fn carry(
+        &self,
+        node: &Node,
+        items: &[&Item],
+        job: &Job,
+    ) -> Result<Vec<Done<Outcome>>> {
         let protocol = self.protocol();
         let nodes = &self.routes.nodes;
         match job {
@@ -704,6 +715,7 @@ impl Pass<'_> {
             }
             journal.land(Some(flight), &name, None, 0)?;
         }
+        self.aside_again(journal)?;
         // they stay in the journal, and are removed when their node is done
         for (name, item) in story.newer {
             let node = self.routes.nodes.iter().find(|node| node.name == name);
