@@ -51,7 +51,7 @@ def main():
     os.makedirs(tree.OUT, exist_ok=True)
     os.makedirs(tree.WORK, exist_ok=True)
     sources = os.path.join(tree.OUT, f"stead-{tree.version()}.tar.xz")
-    if "source" in kinds or ("debs" in kinds and not os.path.exists(sources)):
+    if "source" in kinds or ("debs" in kinds and not source.is_current(sources)):
         source.make()
     for kind, make in (
         ("crates", crates.make),

@@ -8,6 +8,7 @@ files. Most of these are import libraries of Windows, some 250 MB.
 import json
 import os
 import shutil
+import tarfile
 
 import archive
 import tree
@@ -86,6 +87,32 @@ def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def is_current(path):
+    """Whether an archive is there and has every file of the tree as it is now."""
+    if not os.path.exists(path):
+        return False
+    found = {}
+    with tarfile.open(path) as tar:
+        for member in tar:
+            name = member.name.partition("/")[2]
+            if name.startswith("vendor/") or not (member.isfile() or member.issym()):
+                continue
+            found[name] = tar.extractfile(member).read() if member.isfile() else None
+    config = os.path.join(".cargo", "config.toml")
+    now = {name: contents(name) for name in tree.files()}
+    now[config] = (now.get(config) or b"") + OFFLINE.encode()
+    return found == now
+
+
+def contents(name):
+    """Returns the bytes of a file of the tree, and None for a link."""
+    path = os.path.join(tree.ROOT, name)
+    if os.path.islink(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def make():
