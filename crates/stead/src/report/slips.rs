@@ -3,8 +3,9 @@
 //! weights of 20.
 //!
 //! stead does not know what an attribute means. An attribute is taken for the own place of each
-//! node if, in the old map, at least two nodes have it, and all with different values. In a map
-//! without an old one, at least four nodes have it, and all but two with different values.
+//! node if, in the old map, at least two nodes have it, and all with different values. Where no
+//! old map says so, all but two nodes that have it have different values, and they are at least
+//! four, or these two are the same server in everything that is said of them.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ use crate::weight::Weight;
 /// The attribute by which the router of stead-rrd reaches a node. It refuses a new name.
 const RRDCACHED: &str = "rrdcached";
 
-/// The fewest nodes of which two with the same value of an attribute are odd.
+/// The fewest nodes of which two with the same value of an attribute are odd, whatever it means.
 const SOME: usize = 4;
 /// The least of the other weights beside which a weight of 1 is odd.
 const FAR: u64 = 8;
@@ -56,12 +57,13 @@ pub(super) fn slips(
     for now in by_name(&after) {
         let Some(name) = name_of(now) else { continue };
         while before.next_if(|was| name_of(was) < Some(name)).is_some() {}
-        let Some(was) = before.next_if(|was| name_of(was) == Some(name)) else {
+        let was = before.next_if(|was| name_of(was) == Some(name));
+        let Some(was) = was.filter(|was| was.len() > 1) else {
+            if let Some(pair) = odd_pair(now, new) {
+                found.shared.add(|| shared(pair, new));
+            }
             continue;
         };
-        if was.len() < 2 {
-            continue;
-        }
         if was.len() == old.nodes().len() && now.len() < new.nodes().len() {
             found.missing.add(|| missing(name, now, new));
         }
@@ -82,13 +84,29 @@ pub(super) fn slips(
 /// Looks for slips in a map alone: two nodes with the same value where all others have their own.
 pub(super) fn slips_of(map: &Map) -> Slips {
     let mut found = Slips::default();
-    for has in by_name(&attributes(map)).filter(|has| has.len() >= SOME) {
-        let mut alike = by_value(has).filter(|nodes| nodes.len() > 1);
-        if let (Some(pair @ [_, _]), None) = (alike.next(), alike.next()) {
-            found.shared.add(|| shared(pair, map));
-        }
+    let attributes = attributes(map);
+    for pair in by_name(&attributes).filter_map(|has| odd_pair(has, map)) {
+        found.shared.add(|| shared(pair, map));
     }
     found
+}
+
+/// Returns the two nodes with the same value of an attribute, if all others have their own.
+fn odd_pair<'l, 'a>(has: &'l [Has<'a>], map: &Map) -> Option<&'l [Has<'a>]> {
+    let mut alike = by_value(has).filter(|nodes| nodes.len() > 1);
+    let (Some(pair @ [one, other]), None) = (alike.next(), alike.next()) else {
+        return None;
+    };
+    let all = |node: &Has<'_>| map.node(node.2).attributes();
+    let are_one = || is_server(one.1) && all(one).eq(all(other));
+    (has.len() >= SOME || are_one()).then_some(pair)
+}
+
+/// Whether a value says where a server is: a host and its port, or a URL.
+fn is_server(value: &str) -> bool {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    let host = value.rsplit_once(':').filter(|(_, port)| is_port(port));
+    host.is_some_and(|(host, _)| !host.is_empty()) || value.contains("://")
 }
 
 /// The attributes of all nodes by their names, then by their values.
@@ -288,10 +306,42 @@ mod tests {
             told("a,address=1 b,address=2 c,address=2 d,address=3"),
             ["b, c have the same address, \"2\": is it a slip?"]
         );
+        // of few, only what is the same server in everything
+        let few = "a,address=h:1 b,address=[::1]:2,rack=r";
+        for wrong in ["c,address=h:1", "c,address=[::1]:2,rack=r"] {
+            let found = told(&format!("{few} {wrong}"));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].contains("c have the same address, "), "{found:?}");
+        }
+        for right in [
+            "c,address=h:1,database=c",
+            "c,address=[::1]:2",
+            "c,address=h:3",
+        ] {
+            let found = told(&format!("{few} {right}"));
+            assert!(found.is_empty(), "{found:?}");
+        }
+        assert_eq!(told("a,url=redis://h b,url=redis://h").len(), 1);
+        assert!(told("a,path=/srv b,path=/srv").is_empty());
+        assert!(told("a,at=h:1 b,at=h:1 c,at=h:2 d,at=h:2").is_empty());
         // too few to tell, a class of nodes, and pairs of them
         assert!(told("a,address=1 b,address=1 c,address=2 d").is_empty());
         assert!(told("a,class=x b,class=x c,class=x d,class=y").is_empty());
         assert!(told("a,host=x b,host=x c,host=y d,host=y e,host=z").is_empty());
+    }
+
+    #[test]
+    fn a_second_node_that_is_the_server_of_the_first_is_told() {
+        let same = ["a, b have the same address, \"h:1\": is it a slip?"];
+        assert_eq!(
+            told("a,address=h:1", "a,address=h:1 b,address=h:1", 0),
+            same
+        );
+        assert_eq!(told("a b", "a,address=h:1 b,address=h:1", 0), same);
+        assert!(told("a b", "a,address=h:1 b,address=h:2", 0).is_empty());
+        // it was there, and is meant
+        let before = "a,address=h:1 b,address=h:1";
+        assert!(told(before, &format!("{before} c,address=h:2"), 0).is_empty());
     }
 
     #[test]
