@@ -32,6 +32,8 @@ def test_a_carry_loses_nothing_while_applications_work(site, record_property):
     assert dry.returncode == 0, dry.stderr
     (count,) = json.loads(dry.stdout)["work"]
     assert {way["to"] for way in count["ways"]} == {"d"}
+    # about: applications delete some of them meanwhile
+    assert all(way["bytes"] > 1024 * way["items"] for way in count["ways"])
     assert sum(way["items"] for way in count["ways"]) == count["items"] > 20
     assert carry.copies() and not list((carry.roots / "d").iterdir())
     assert carry.state() == "old"
@@ -231,6 +233,20 @@ def test_a_full_disk_at_the_target(programs, place, record_property):
             # applications find no room there either, so none works here
             site.host("web1").wait(1)
             carry.begin(*NEW)
+            # it is told beforehand
+            for options in ["--dry-run"], []:
+                done = carry.run(*options)
+                told = re.search(
+                    r"the disk of d has ([\d.]+) kB free, and about ([\d.]+) kB are to be copied "
+                    r"there; nothing was copied",
+                    done.stderr,
+                )
+                assert done.returncode == 69 and told, done
+                assert float(told[1]) < 205 < float(told[2])
+                assert carry.state() == "old" and not list(
+                    (carry.roots / "d").glob("*/key*")
+                )
+            carry.write_file(limits="full = 1")
             full = carry.run("--json")
             assert full.returncode == 1, full.stderr
             report = json.loads(full.stdout)

@@ -263,8 +263,13 @@ def test_two_journals_of_one_machine_do_not_carry_at_once(programs, place):
             told = f"carries by the journal {carry.anna.map}.carry; wait for it, or end"
             assert done.returncode == 75 and told in done.stderr, done
             assert done.stderr.count("\n") == 1, done.stderr
+            told = site.sync("carry", "status", other)
+            at_work = f"a run is at work on this machine by the journal {carry.anna.map}.carry"
+            assert told.returncode == 1 and at_work in told.stdout, told
         finally:
             kill(first)
+        told = site.sync("carry", "status", other).stdout
+        assert "no run is at work on this machine" in told, told
         # it was killed: the second one goes on, and says so
         assert site.sync("forget", site.url, "web1").returncode == 0
         done = site.sync("carry", "run", other)

@@ -152,6 +152,10 @@ def test_a_full_disk_at_another_machine(far, record_property):
     try:
         far.begin("a", "b", "c", "d")
         full = far.run()
+        assert full.returncode == 69 and far.state() == "old", full
+        assert "the disk of d has " in full.stderr
+        far.write_file(limits="full = 1")
+        full = far.run()
         assert full.returncode == 1, full.stderr
         failed = full.stdout.count("No space left")
         assert failed and set(far.copies()) == set(KEYS)

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from carry_site import local
 from sync_servers import Etcd, Relay, wait_for
 from sync_site import Site, digest, epoch, leftovers, verify
 
@@ -381,6 +382,29 @@ def test_a_watch_that_may_not_write_says_so_before_the_next_push(site):
     finally:
         host.directory.chmod(0o700)
     site.wait_state("web1", "current", epoch=1, problem=None)
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+def test_a_host_that_may_not_report_is_told_whose_the_directory_is(programs, place):
+    with local(programs, place) as site:
+        followed(site, "a")
+        hosts = place / "shared" / "members.map.hosts"
+        hosts.chmod(0o500)
+        try:
+            options = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+            done = subprocess.run(
+                [*options, programs["stead-sync"], "pull", site.url, place / "own.map"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            hosts.chmod(0o700)
+        assert done.returncode == 77, done
+        told = done.stderr
+        assert "Permission denied" in told and "with mode 0500, and this is " in told
+        assert "give this directory the mode 1777, or the group of all hosts" in told
+        assert told.count("\n") == 1, told
 
 
 def test_a_hub_that_has_lost_everything_gets_its_map_again(site):

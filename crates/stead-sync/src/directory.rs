@@ -78,10 +78,24 @@ impl Directory {
     fn make(&self, directory: &Path) -> Result {
         match fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(self.away(&directory.display().to_string(), &error))
+                Err(self.unwritten("make", directory, error))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the failure of writing a report, with whose the directory is and what it needs.
+    fn unwritten(&self, action: &'static str, path: &Path, error: io::Error) -> Failure {
+        if error.kind() != io::ErrorKind::PermissionDenied {
+            return self.away(&format!("cannot {action} {}", path.display()), &error);
+        }
+        let mut failure = Failure::from(stead::Error::io(action, path, error));
+        failure.line += &format!(
+            "; each host writes its report into {}: give this directory the mode 1777, or the \
+             group of all hosts",
+            self.hosts_dir().display()
+        );
+        failure
     }
 
     /// Returns the failure of reading the shared directory, which may be away for a while.
@@ -170,7 +184,7 @@ impl Directory {
             .and_then(|()| fs::rename(&draft, &path));
         done.map_err(|error| {
             let _ = fs::remove_file(&draft);
-            self.away(&format!("cannot write {}", path.display()), &error)
+            self.unwritten("write", &path, error)
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::confirm::{followers, lacking, told_lacking};
 use crate::contact::Contact;
 use crate::exit::say;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
-use crate::hub::Hub;
+use crate::hub::{Host, Hub};
 use crate::open::shared;
 
 /// How often the reports are read.
@@ -14,6 +14,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// How long hosts may take to register with the first map of a hub: some look once a second.
 const FIRST: Duration = Duration::from_secs(5);
+
+/// How often it is said again what is waited for, with what to do.
+const REMIND: Duration = Duration::from_secs(60);
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +42,11 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
     let began = Instant::now();
     let mut contact = Contact::default();
     let mut since: Option<Instant> = None;
-    let mut said = String::new();
+    let mut telling = Telling::new(began);
     loop {
         let now = Instant::now();
         let found = hub.head().and_then(|head| Ok((head, hosts.hosts()?)));
+        let mut advice = None;
         let (line, pause) = match found {
             Ok((head, hosts)) => {
                 contact.find().iter().for_each(|line| say(line));
@@ -82,6 +86,7 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
+                    advice = advice_for(&lacking, url);
                     (
                         told_lacking(&lacking, &hosts, head.as_ref(), patience.epoch),
                         LOOK,
@@ -95,7 +100,7 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     .lose(&failure.line)
                     .iter()
                     .for_each(|line| say(line));
-                (said.clone(), contact.pause())
+                (telling.said.clone(), contact.pause())
             }
             Err(failure) => return Err(failure),
         };
@@ -107,9 +112,8 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
             };
             return Err(Failure::new(NOT_YET, format_args!("the time is up: {why}")));
         }
-        if line != said && !line.is_empty() {
-            say(&line);
-            said = line;
+        if let Some(told) = telling.tells(line, advice, now) {
+            say(&told);
         }
         let left = patience
             .timeout
@@ -118,10 +122,105 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
     }
 }
 
+/// What was said while somebody waits.
+struct Telling {
+    said: String,
+    at: Instant,
+}
+
+impl Telling {
+    fn new(now: Instant) -> Telling {
+        Telling {
+            said: String::new(),
+            at: now,
+        }
+    }
+
+    /// Returns what is to be said: a line that was not said before, or, now and then, the same with
+    /// an advice.
+    fn tells(&mut self, line: String, advice: Option<String>, now: Instant) -> Option<String> {
+        if line.is_empty() {
+            return None;
+        }
+        if line != self.said {
+            (self.said, self.at) = (line, now);
+            return Some(self.said.clone());
+        }
+        let advice = advice.filter(|_| now.duration_since(self.at) >= REMIND)?;
+        self.at = now;
+        Some(format!("still waiting: {}; {advice}", self.said))
+    }
+}
+
+/// Says what to do about the first host that is waited for. A carrier confirms nothing while it
+/// does not work, and neither does a host without a watch.
+fn advice_for(lacking: &[&Host], url: &str) -> Option<String> {
+    let report = &lacking.first()?.report;
+    let host = &report.host;
+    let start = match report.is_carrier() {
+        true => format!(
+            "{host} is the carrier of another machine: run `stead-sync carry run` there, too"
+        ),
+        false => format!("{host} takes the map by `stead-sync watch` or `stead-sync pull`"),
+    };
+    Some(format!(
+        "{start}; if it is gone for good: `stead-sync forget {url} {host}`"
+    ))
+}
+
 /// Says that so many hosts have something.
 pub fn hosts_have(count: usize) -> String {
     match count {
         1 => "1 host has".to_owned(),
         count => format!("{count} hosts have"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+
+    #[test]
+    fn what_is_waited_for_is_said_again_with_an_advice() {
+        let began = Instant::now();
+        let mut telling = Telling::new(began);
+        let mut after = |seconds, line: &str, advice: Option<&str>| {
+            let now = began + Duration::from_secs(seconds);
+            telling.tells(line.to_owned(), advice.map(str::to_owned), now)
+        };
+        assert_eq!(after(0, "", Some("wait")), None);
+        assert_eq!(after(1, "a lacks", Some("go")).unwrap(), "a lacks");
+        assert_eq!(after(60, "a lacks", Some("go")), None);
+        let again = after(61, "a lacks", Some("go")).unwrap();
+        assert_eq!(again, "still waiting: a lacks; go");
+        assert_eq!(after(120, "a lacks", Some("go")), None);
+        assert!(after(121, "a lacks", Some("go")).is_some());
+        // the grace runs, and needs nothing
+        assert_eq!(
+            after(200, "the grace runs", None).unwrap(),
+            "the grace runs"
+        );
+        assert_eq!(after(900, "the grace runs", None), None);
+    }
+
+    #[test]
+    fn the_advice_names_the_host() {
+        let host = |name: &str| Host {
+            report: Report::new(name, "boot:1:2:m", None),
+            alive: false,
+            age: None,
+        };
+        let (web, carrier) = (host("web2"), host("carry.ops2"));
+        let told = advice_for(&[&web, &carrier], "file:///m").unwrap();
+        assert_eq!(
+            told,
+            "web2 takes the map by `stead-sync watch` or `stead-sync pull`; if it is gone for good: \
+             `stead-sync forget file:///m web2`"
+        );
+        let told = advice_for(&[&carrier], "file:///m").unwrap();
+        assert!(told.starts_with("carry.ops2 is the carrier of another machine: run"));
+        assert!(told.ends_with("`stead-sync forget file:///m carry.ops2`"));
+        assert_eq!(advice_for(&[], "file:///m"), None);
     }
 }

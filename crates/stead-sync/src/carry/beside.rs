@@ -9,13 +9,23 @@ use std::path::{Path, PathBuf};
 
 use super::journal::Journal;
 use super::owner::who;
+use super::settings::Settings;
 use crate::exit::{Failure, Result, CONFLICT};
-use crate::hub::Shared;
+use crate::hub::{Host, Shared};
+use crate::instance;
 use crate::report::Report;
 
-/// Returns where a journal is, whatever the working directory. `None` where its directory is gone.
-pub fn place(journal: &Path) -> Option<PathBuf> {
+/// Returns where a journal is, whatever the working directory. `None` where it is not there.
+fn place(journal: &Path) -> Option<PathBuf> {
     fs::canonicalize(journal).ok()
+}
+
+/// Returns what the carrier of this name reports of itself before it has done anything.
+pub fn report(host: &str, settings: &Settings) -> Report {
+    Report {
+        journal: place(&settings.journal()),
+        ..Report::new(host, &instance::mark(&settings.map), None)
+    }
 }
 
 /// Refuses to carry while another process of this machine does so by another journal. Returns what
@@ -24,18 +34,9 @@ pub fn place(journal: &Path) -> Option<PathBuf> {
 /// Errors: `CONFLICT` when the other process works, or when nobody can say whether it does.
 pub fn refuse_beside(shared: &dyn Shared, url: &str, own: &Report) -> Result<Option<String>> {
     let hosts = shared.hosts()?;
-    let other = hosts.iter().map(|host| &host.report).find(|report| {
-        // the mark begins with the boot of the kernel: a path of another machine says nothing here
-        let boot = |report: &Report| report.instance.split(':').next().map(str::to_owned);
-        report.host == own.host && boot(report) == boot(own)
-    });
-    let theirs = other.and_then(|report| report.journal.as_deref());
-    let (Some(theirs), Some(ours)) = (theirs, own.journal.as_deref()) else {
+    let (Some(theirs), Some(ours)) = (other_journal(&hosts, own), own.journal.as_deref()) else {
         return Ok(None);
     };
-    if theirs == ours || is_one_file(theirs, ours) {
-        return Ok(None);
-    }
     let file = theirs.display();
     let line = match Journal::is_open(theirs) {
         Ok(false) => {
@@ -56,6 +57,20 @@ pub fn refuse_beside(shared: &dyn Shared, url: &str, own: &Report) -> Result<Opt
         ),
     };
     Err(Failure::new(CONFLICT, line))
+}
+
+/// Returns the journal by which another run on this machine has carried last, if it is not that of
+/// this one.
+pub fn other_journal<'a>(hosts: &'a [Host], own: &Report) -> Option<&'a Path> {
+    let other = hosts.iter().map(|host| &host.report).find(|report| {
+        // the mark begins with the boot of the kernel: a path of another machine says nothing here
+        let boot = |report: &Report| report.instance.split(':').next().map(str::to_owned);
+        report.host == own.host && boot(report) == boot(own)
+    });
+    let theirs = other?.journal.as_deref()?;
+    let is_ours = |ours: &Path| theirs == ours || is_one_file(theirs, ours);
+    let is_other = !own.journal.as_deref().is_some_and(is_ours);
+    is_other.then_some(theirs)
 }
 
 /// Whether two paths lead to one file, such as by another mount.

@@ -1,5 +1,6 @@
 //! What a pass has found: the sentences for the report, and what a carry does not go on with.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use super::kind::{Done, Fault, Kind};
@@ -7,8 +8,8 @@ use super::pass::Task;
 use super::refusals::uncarried;
 use super::route::Routes;
 use super::settings::Settings;
-use super::tally::Tally;
-use crate::exit::{Failure, Result, NO_INPUT};
+use super::tally::{told_bytes, Tally};
+use crate::exit::{Failure, Result, NO_INPUT, REFUSED};
 
 /// How many items a node is expected to have, at least, before it matters that it has none: chance
 /// leaves it empty less than once in a hundred times.
@@ -190,6 +191,63 @@ pub fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -
                 "{first}; nothing was changed; if so many nodes may be empty ({}), raise \
                  limits.empty",
                 empty.len()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Names the disks that have not the room for what is on its way to them.
+pub fn full_disks(kind: &dyn Kind, routes: &Routes, tally: &Tally) -> Result<Vec<String>> {
+    let ways = match tally.ways.lock() {
+        Ok(ways) => ways.clone(),
+        Err(_) => return Ok(Vec::new()),
+    };
+    let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
+    for ((_, to), (_, bytes)) in ways {
+        if let Some(bytes) = bytes {
+            let sum = wanted.entry(to).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+    let mut disks: BTreeMap<String, (u64, u64, Vec<&str>)> = BTreeMap::new();
+    for (to, bytes) in wanted {
+        let node = &routes.nodes[to];
+        let disk = kind.disk(node);
+        let Some(disk) = disk.map_err(|fault| Failure::new(NO_INPUT, fault.at(node).line))? else {
+            continue;
+        };
+        let (free, sum, names) = disks.entry(disk.name).or_default();
+        *free = disk.free;
+        *sum = sum.saturating_add(bytes);
+        names.push(&node.name);
+    }
+    let is_full = |(free, wanted, _): &(u64, u64, Vec<&str>)| wanted > free;
+    let line = |(free, wanted, names): (u64, u64, Vec<&str>)| {
+        let (names, disk) = match &names[..] {
+            [one] => ((*one).to_owned(), "the disk of"),
+            several => (several.join(", "), "the disk that is shared by"),
+        };
+        format!(
+            "{disk} {names} has {} free, and about {} are to be copied there",
+            told_bytes(free),
+            told_bytes(wanted)
+        )
+    };
+    Ok(disks.into_values().filter(is_full).map(line).collect())
+}
+
+/// Refuses more such disks than `limits.full`: while one is full, applications cannot write there
+/// either.
+pub fn refuse_full_disks(full: &[String], settings: &Settings) -> Result {
+    match full.first() {
+        Some(first) if full.len() as u64 > settings.limits.full => Err(Failure::new(
+            REFUSED,
+            format_args!(
+                "{first}; nothing was copied; make room, or go back by `stead-sync carry reverse`; \
+                 if it fits nevertheless, such as where a part of it is there already, set \
+                 limits.full to the number of such disks ({})",
+                full.len()
             ),
         )),
         _ => Ok(()),

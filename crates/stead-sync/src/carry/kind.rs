@@ -265,6 +265,15 @@ pub struct Tie {
     pub example: String,
 }
 
+/// A disk, of which each node has its own, or which several share.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Disk {
+    /// What tells it from all others.
+    pub name: String,
+    /// How many bytes can be written to it.
+    pub free: u64,
+}
+
 /// A kind of data: see the head of this module for what it must guarantee.
 pub trait Kind: Send + Sync {
     /// Checks that the nodes can be used: reachable, permitted, alike. It changes nothing, and is
@@ -334,6 +343,17 @@ pub trait Kind: Send + Sync {
     /// application uses this node for this key any more.
     fn tidy(&self, _node: &Node, _item: &Item) -> Done {
         Ok(())
+    }
+
+    /// Returns how many bytes each of these items takes of the disk of its node, about; `None` when
+    /// the kind does not know. An item that is gone takes none.
+    fn size_all(&self, _node: &Node, items: &[&Item]) -> Vec<Done<Option<u64>>> {
+        items.iter().map(|_| Ok(None)).collect()
+    }
+
+    /// Returns the disk of a node; `None` when the kind does not know it.
+    fn disk(&self, _node: &Node) -> Done<Option<Disk>> {
+        Ok(None)
     }
 
     /// [`Kind::add`] for several items from one node to another.

@@ -11,11 +11,16 @@ use super::journal::Journal;
 use super::story::Hosts;
 use crate::exit::{Failure, Result, REFUSED};
 use crate::hub::Shared;
+use crate::instance;
+use crate::report::CARRIER;
 
 /// How many hosts the message names.
 const NAMED: usize = 5;
 
-pub use crate::report::CARRIER;
+/// Returns the name by which the carrier of this machine reports.
+pub fn carrier() -> Result<String> {
+    Ok(format!("{CARRIER}{}", instance::host(None)?))
+}
 
 /// Checks after a wait that every known host is still registered, and notes those that are.
 ///

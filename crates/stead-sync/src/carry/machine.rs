@@ -26,8 +26,8 @@ use stead::{Map, Store};
 
 use super::beside::{self, refuse_beside};
 use super::found::{
-    empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
-    refuse_uncarried,
+    empty_nodes, full_disks, noted, refuse_blind, refuse_empty_nodes, refuse_full_disks,
+    refuse_overlooked, refuse_tied, refuse_uncarried,
 };
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
@@ -45,7 +45,6 @@ use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, REFUSED, USAGE};
 use crate::hub::{hex, Hub, Shared};
-use crate::instance;
 use crate::open::shared;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;
@@ -101,7 +100,7 @@ impl<'a> Machine<'a> {
             kind: settings.kind(&map_id)?,
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
-            host: format!("{}{}", known_hosts::CARRIER, instance::host(None)?),
+            host: known_hosts::carrier()?,
             wait: Box::new(wait),
             settings,
             hub,
@@ -315,11 +314,7 @@ impl<'a> Machine<'a> {
     }
 
     fn host(&self) -> HostReport {
-        let mark = instance::mark(&self.settings.map);
-        HostReport {
-            journal: beside::place(&self.settings.journal()),
-            ..HostReport::new(&self.host, &mark, None)
-        }
+        beside::report(&self.host, self.settings)
     }
 
     /// Waits until all hosts have confirmed the map, also those that had confirmed an earlier state
@@ -514,6 +509,11 @@ impl<'a> Machine<'a> {
             refuse_uncarried(&tally, routes, self.settings)?;
             refuse_empty_nodes(routes, &tally, self.settings)?;
             refuse_blind(&tally, &*self.kind, self.settings)?;
+            let full = full_disks(&*self.kind, routes, &tally)?;
+            refuse_full_disks(&full, self.settings)?;
+            full.iter().for_each(|line| say(line));
+            self.told.extend(full.iter().cloned());
+            self.report.notes.extend(full);
         }
         end
     }

@@ -8,6 +8,7 @@ use super::kind::{Done, Item, Node};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
 use super::refusals::{only_new, only_new_in_reverse, written_later};
+use super::tally::Show;
 use crate::exit::{Failure, Result, IO};
 
 impl Pass<'_> {
@@ -130,7 +131,7 @@ impl Pass<'_> {
     }
 
     /// Settles what was in flight when an earlier process was killed.
-    pub(super) fn settle_flights(&self) -> Result {
+    pub(super) fn settle_flights(&self, show: &mut Show) -> Result {
         let Some(journal) = self.journal else {
             return Ok(());
         };
@@ -158,6 +159,7 @@ impl Pass<'_> {
                         Ok(outcome) => self.tally.count(outcome),
                         Err(fault) => self.fail(source, item, &fault)?,
                     }
+                    show.show(self.tally);
                 }
                 let flushed = self.kind.flush(target);
                 flushed.map_err(|fault| Failure::new(IO, fault.line))?;

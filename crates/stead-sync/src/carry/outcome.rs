@@ -9,7 +9,7 @@ use super::kind::told;
 use super::pass::Task;
 use super::route::Routes;
 use super::story::Story;
-use super::tally::{told_time, Counts, Tally};
+use super::tally::{told_bytes, told_time, Counts, Tally};
 use crate::exit::one_line;
 
 /// How many failures a text shows; JSON has all.
@@ -67,6 +67,9 @@ pub struct Way {
     pub to: String,
     /// How many.
     pub items: u64,
+    /// How many bytes of the disk there they take, where the kind knows that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// An item that failed.
@@ -81,10 +84,23 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// Whether another one failed for the same reason, which may name the item.
+    /// Whether another one failed for the same reason, which may name the item, or a directory
+    /// above it.
     fn is_like(&self, other: &Failed) -> bool {
-        let bare = |failed: &Failed| failed.why.replacen(&failed.item, "", 1);
-        self.why == other.why || bare(self) == bare(other)
+        self.why == other.why || self.bare() == other.bare()
+    }
+
+    /// The reason without the item, or without that part of its path that the reason names.
+    fn bare(&self) -> String {
+        let mut path = Some(&*self.item);
+        while let Some(named) = path {
+            let named_last = format!("/{named}:");
+            if self.why.contains(&named_last) {
+                return self.why.replacen(&named_last, ":", 1);
+            }
+            path = named.rsplit_once('/').map(|(above, _)| above);
+        }
+        self.why.replacen(&self.item, "", 1)
     }
 }
 
@@ -97,10 +113,11 @@ impl Work {
             .map(|ways| ways.clone())
             .unwrap_or_default();
         let name = |node: usize| routes.nodes[node].name.clone();
-        let way = |((from, to), items)| Way {
+        let way = |((from, to), (items, bytes))| Way {
             from: name(from),
             to: name(to),
             items,
+            bytes,
         };
         Work {
             pass: task.word(),
@@ -115,7 +132,11 @@ impl Work {
 
     /// Says it: in one line, and one for each way that was counted.
     pub fn lines(&self) -> Vec<String> {
-        let way = |way: &Way| format!("  {} -> {}: {} items", way.from, way.to, way.items);
+        let way = |way: &Way| {
+            let bytes = way.bytes.map(|bytes| format!(", {}", told_bytes(bytes)));
+            let bytes = bytes.unwrap_or_default();
+            format!("  {} -> {}: {} items{bytes}", way.from, way.to, way.items)
+        };
         let mut lines = vec![self.line()];
         lines.extend(self.ways.iter().map(way));
         lines
@@ -255,6 +276,7 @@ mod tests {
                 from: "a".to_owned(),
                 to: "d".to_owned(),
                 items: 7,
+                bytes: Some(28_672),
             }],
             restored_items: vec![],
             keeper: "new",
@@ -274,7 +296,7 @@ mod tests {
         let note = "note: a path was left alone\n";
         assert_eq!(
             report.text(),
-            format!("count: 7 items, 1 s\n  a -> d: 7 items\n{note}epoch 8: the carry is closed\n")
+            format!("count: 7 items, 1 s\n  a -> d: 7 items, 28.7 kB\n{note}epoch 8: the carry is closed\n")
         );
         assert_eq!(report.untold(), note);
         report.state = Some("new");
@@ -299,16 +321,24 @@ mod tests {
         report
             .failed
             .push(failed("b", "y", "y: it is written all the time"));
+        // a directory above the item
+        for item in ["00/12/k", "00/12/l", "00/13/k", "01/k"] {
+            let above = item.rsplit_once('/').unwrap().0;
+            let why = format!("cannot make /srv/c/{above}: not permitted");
+            report.failed.push(failed("c", item, &why));
+        }
         report.failed.push(failed("b", "z", "another"));
         let text = report.untold();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
-            lines[..5],
+            lines[..7],
             [
                 "failed: node a, k0: no room",
                 "... and 29 more for this reason; --json lists all",
                 "failed: node b, x: x: it is written all the time",
                 "... and 1 more for this reason; --json lists all",
+                "failed: node c, 00/12/k: cannot make /srv/c/00/12: not permitted",
+                "... and 3 more for this reason; --json lists all",
                 "failed: node b, z: another",
             ]
         );

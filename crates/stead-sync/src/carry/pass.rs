@@ -194,9 +194,9 @@ impl Pass<'_> {
             .map(|n| &self.routes.nodes[n])
             .collect();
         if matches!(self.task, Task::Copy | Task::Verify) {
-            self.settle_flights()?;
+            self.settle_flights(show)?;
         }
-        self.again()?;
+        self.again(show)?;
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Failure>> = Mutex::default();
         let mut is_stopped = false;
@@ -406,12 +406,7 @@ impl Pass<'_> {
             self.tie(node, loads)?;
         }
         if self.task == Task::Count {
-            for (_, job) in loads {
-                if let Job::Bring { from, to } = job {
-                    self.tally.items.fetch_add(1, Ordering::Relaxed);
-                    to.iter().for_each(|to| self.tally.count_way(*from, *to));
-                }
-            }
+            self.count_ways(node, loads)?;
             return self.count_strays(node, loads);
         }
         let Some(journal) = self.journal else {
@@ -429,6 +424,22 @@ impl Pass<'_> {
             return Ok(());
         }
         journal.land(flight, &node.name, mark, loads.len() as u64)
+    }
+
+    /// Counts the items of a batch that are to be brought, each way by itself.
+    fn count_ways(&self, node: &Node, loads: &[Load]) -> Result {
+        let brought = loads.iter().filter_map(|(item, job)| match job {
+            Job::Bring { from, to } => Some((item, (*from, to))),
+            _ => None,
+        });
+        let (items, ways): (Vec<&Item>, Vec<_>) = brought.unzip();
+        for (size, (from, to)) in self.protocol().sizes(node, &items).into_iter().zip(ways) {
+            let size = size.map_err(|fault| Failure::new(IO, fault.at(node).line))?;
+            self.tally.items.fetch_add(1, Ordering::Relaxed);
+            to.iter()
+                .for_each(|to| self.tally.count_way(from, *to, size));
+        }
+        Ok(())
     }
 
     /// Counts the items of a batch that only this new place has. Hosts write the old places alone
@@ -693,7 +704,7 @@ impl Pass<'_> {
     }
 
     /// Does again what failed, and what was set aside, in an earlier run of this pass.
-    fn again(&self) -> Result {
+    fn again(&self, show: &mut Show) -> Result {
         let Some(journal) = self.journal else {
             return Ok(());
         };
@@ -714,6 +725,7 @@ impl Pass<'_> {
                 self.flush(&[(item, job)])?;
             }
             journal.land(Some(flight), &name, None, 0)?;
+            show.show(self.tally);
         }
         self.aside_again(journal)?;
         // they stay in the journal, and are removed when their node is done

@@ -254,6 +254,11 @@ impl Protocol<'_> {
         self.retry_all(items, |items| self.kind.version_all(node, items))
     }
 
+    /// Returns how many bytes items take of the disk of a node.
+    pub fn sizes(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<u64>>> {
+        self.retry_all(items, |items| self.kind.size_all(node, items))
+    }
+
     /// Removes items at a node that no application uses any more for them. `stays` says what is
     /// left there nevertheless. What nodes may forget by themselves is always removed.
     ///

@@ -64,9 +64,10 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
         REFUSED,
         format_args!(
             "the new place lacks {} of node {}: nothing was removed, and hosts still write both \
-             places; look whether a node has lost data, a program writes to the old place only, or \
-             the file of the carry was changed; `stead-sync carry reverse` goes back; more than \
-             limits.absent such items of a node end a run",
+             places; look whether a node has lost data, a program writes to the old place only, the \
+             file of the carry was changed, or one of several copies was deleted after a change \
+             without a carry; `stead-sync carry reverse` goes back; more than limits.absent such \
+             items of a node end a run",
             item.told(),
             node.name
         ),

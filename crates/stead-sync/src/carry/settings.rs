@@ -80,6 +80,8 @@ pub struct Limits {
     pub deleted: Option<u64>,
     /// How many nodes may have no items although they have so many keys that this is no chance.
     pub empty: u64,
+    /// How many disks may have less room than what is to be copied there.
+    pub full: u64,
     /// The percentage of the counted items that may be at nodes where no map places them, and the
     /// percentage of the paths that may not fit the pattern.
     pub overlooked: u64,
@@ -102,6 +104,7 @@ impl Default for Limits {
             only_new: 0,
             deleted: None,
             empty: 0,
+            full: 0,
             overlooked: 10,
         }
     }
@@ -133,6 +136,7 @@ impl Settings {
             let line = line_at(text.as_bytes(), start);
             let what = of_another_type(text, error.span(), error.message())
                 .or_else(|| without_quotes(text, line, error.message()))
+                .or_else(|| out_of_place(error.message()))
                 .unwrap_or_else(|| error.message().replace('\n', ", "));
             format!(":{line}: {what}")
         })?;
@@ -153,6 +157,7 @@ impl Settings {
                 (limits.deleted.unwrap_or_default(), 0, 1_000_000),
             ),
             ("empty", (limits.empty, 0, 65_536)),
+            ("full", (limits.full, 0, 65_536)),
             ("overlooked", (limits.overlooked, 0, 100)),
         ]);
         for (name, (value, least, most)) in ranges {
@@ -297,6 +302,17 @@ fn without_quotes(text: &str, number: usize, message: &str) -> Option<String> {
     Some(format!("{key} {is}; write {what}"))
 }
 
+/// The settings that stand before all tables.
+const AT_THE_TOP: [&str; 5] = ["map", "url", "grace", "journal", "lost"];
+
+/// Says where a setting belongs that stands in a table; `None` for other mistakes. `message` is
+/// what the parser says: "unknown field `lost`, expected one of ...".
+fn out_of_place(message: &str) -> Option<String> {
+    let (key, _) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    let is_top = AT_THE_TOP.contains(&key);
+    is_top.then(|| format!("{key} belongs above the first [table] of the file; move it there"))
+}
+
 /// The settings that are times.
 const SECONDS: [&str; 2] = ["grace", "seconds"];
 
@@ -385,6 +401,12 @@ mod tests {
         }
         let odd = made("[memcached]\nserver = 'x'\nport = 1\n").unwrap_err();
         assert!(odd.line.contains(":6: unknown field `port`"), "{odd:?}");
+        for key in AT_THE_TOP {
+            let low = made(&format!("{FILES}{key} = 'x'\n")).unwrap_err();
+            let told =
+                format!(":7: {key} belongs above the first [table] of the file; move it there");
+            assert!(low.line.ends_with(&told), "{low:?}");
+        }
     }
 
     #[test]

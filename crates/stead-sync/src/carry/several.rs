@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::kind::{
-    About, Added, Compared, Done, Fault, Holding, Item, Kind, Moment, Node, Tie, Version,
+    About, Added, Compared, Disk, Done, Fault, Holding, Item, Kind, Moment, Node, Tie, Version,
 };
 
 /// A kind with its word, such as `files`.
@@ -175,6 +175,19 @@ impl Kind for Several {
     fn tidy(&self, node: &Node, item: &Item) -> Done {
         let own = self.own(item)?;
         own.kind.tidy(node, &own.item)
+    }
+
+    fn size_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<u64>>> {
+        self.by_kind(items, |kind, mine, _| kind.size_all(node, mine))
+    }
+
+    fn disk(&self, node: &Node) -> Done<Option<Disk>> {
+        for (_, kind) in &self.kinds {
+            if let Some(disk) = kind.disk(node)? {
+                return Ok(Some(disk));
+            }
+        }
+        Ok(None)
     }
 
     fn add_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Added>> {

@@ -1,13 +1,15 @@
 //! Where a carry is: its state, what of its work is done, and which hosts it waits for.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use stead::Map;
 
+use super::beside;
 use super::journal::Journal;
+use super::known_hosts;
 use super::pass::Task;
 use super::settings::Settings;
 use super::tally::told_time;
@@ -50,6 +52,9 @@ pub struct Standing {
     pub failed: usize,
     /// Whether `stead-sync carry run` is working on it now, on this machine.
     pub running: bool,
+    /// The journal by which it works, if it is another one than that of this file of a carry: what
+    /// is said of the pass is not known then. Null otherwise.
+    pub journal: Option<PathBuf>,
 }
 
 /// How many seconds ago a file was written; `None` where nobody can say.
@@ -75,6 +80,10 @@ impl Standing {
         let is_verified = pass.as_deref() == Some(Task::Verify.word());
         let is_copied = pass.as_deref() == Some(Task::Copy.word());
         let flights = story.flights.values().filter(|_| is_copied);
+        let own = beside::report(&known_hosts::carrier()?, settings);
+        let is_open = |journal: &&Path| Journal::is_open(journal).unwrap_or(false);
+        let other = beside::other_journal(&hosts, &own).filter(is_open);
+        let other = other.filter(|_| carry.is_some());
         Ok(Standing {
             name: map.name().to_owned(),
             epoch: map.epoch(),
@@ -95,7 +104,8 @@ impl Standing {
                 false => story.total,
             },
             failed: story.failed.len(),
-            running: carry.is_some() && Journal::is_open(&settings.journal())?,
+            running: carry.is_some() && (other.is_some() || Journal::is_open(&settings.journal())?),
+            journal: other.map(Path::to_owned),
         })
     }
 
@@ -197,7 +207,7 @@ impl Standing {
                 text.push('\n');
             }
         }
-        if let Some(pass) = &self.pass {
+        if let (Some(pass), None) = (&self.pass, &self.journal) {
             let total = self
                 .total
                 .map_or(String::new(), |total| format!(" of about {total}"));
@@ -214,9 +224,16 @@ impl Standing {
             }
             text.push('\n');
         }
-        text += match self.running {
-            true => "a run is at work\n",
-            false => "no run is at work on this machine; stead-sync carry run continues it\n",
+        text += &match (self.running, &self.journal) {
+            (true, Some(journal)) => format!(
+                "a run is at work on this machine by the journal {}, and only that one knows how \
+                 far it is\n",
+                journal.display()
+            ),
+            (true, None) => "a run is at work\n".to_owned(),
+            (false, _) => {
+                "no run is at work on this machine; stead-sync carry run continues it\n".to_owned()
+            }
         };
         text
     }
@@ -243,6 +260,7 @@ mod tests {
             noted_ago: Some(185),
             failed: 0,
             running: false,
+            journal: None,
         };
         let text = standing.text();
         assert!(
@@ -256,6 +274,17 @@ mod tests {
         let text = standing.text();
         assert!(
             text.contains("items done, 256 under way\na run is at work"),
+            "{text}"
+        );
+        // what this journal knows of the pass is old
+        standing.journal = Some("/ops/photos.map.carry".into());
+        let text = standing.text();
+        assert!(!text.contains("pass copy"), "{text}");
+        assert!(
+            text.ends_with(
+                "a run is at work on this machine by the journal /ops/photos.map.carry, and only \
+                 that one knows how far it is\n"
+            ),
             "{text}"
         );
     }

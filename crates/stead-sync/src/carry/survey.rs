@@ -12,8 +12,8 @@ use stead::{Map, Store};
 use super::about;
 use super::ahead::{Ahead, Counted, Tell, What};
 use super::found::{
-    empty_nodes, noted, refuse_blind, refuse_empty_nodes, refuse_overlooked, refuse_tied,
-    refuse_uncarried,
+    empty_nodes, full_disks, noted, refuse_blind, refuse_empty_nodes, refuse_full_disks,
+    refuse_overlooked, refuse_tied, refuse_uncarried,
 };
 use super::journal::Journal;
 use super::kind::{Done, Item, Kind, Node};
@@ -181,10 +181,13 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.notes.extend(routes.told_lost());
     report.notes.extend(noted(Task::Count, &tally, true, ""));
     report.notes.extend(empty_nodes(&routes, &tally));
+    let full = full_disks(&*kind, &routes, &tally)?;
+    report.notes.extend(full.iter().cloned());
     refuse_tied(&tally)?;
     refuse_uncarried(&tally, &routes, settings)?;
     refuse_empty_nodes(&routes, &tally, settings)?;
     refuse_blind(&tally, &*kind, settings)?;
+    refuse_full_disks(&full, settings)?;
     Ok(report)
 }
 

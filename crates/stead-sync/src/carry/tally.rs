@@ -32,8 +32,9 @@ pub struct Tally {
     /// Those of them that a server may forget, where items are counted.
     pub forgettable: AtomicU64,
     outcomes: Mutex<Counts>,
-    /// How many items go from one node to another.
-    pub ways: Mutex<BTreeMap<(usize, usize), u64>>,
+    /// How many items go from one node to another, and how many bytes of its disk they take, as far
+    /// as that is known.
+    pub ways: Mutex<BTreeMap<(usize, usize), (u64, Option<u64>)>>,
     /// The nodes at which items were listed.
     pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
@@ -257,10 +258,12 @@ impl Tally {
         first(&self.lacking)
     }
 
-    /// Counts an item of a way from one node to another.
-    pub fn count_way(&self, from: usize, to: usize) {
+    /// Counts an item of a way from one node to another, and what it takes of the disk there.
+    pub fn count_way(&self, from: usize, to: usize, size: Option<u64>) {
         let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
-        *ways.entry((from, to)).or_default() += 1;
+        let (items, sizes) = ways.entry((from, to)).or_default();
+        *items += 1;
+        *sizes = size.map_or(*sizes, |size| Some(sizes.unwrap_or(0).saturating_add(size)));
     }
 
     /// Returns the counts.
@@ -369,6 +372,23 @@ impl Show {
     }
 }
 
+/// Writes how much is on a disk: `17 bytes`, `1.5 MB`.
+pub fn told_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut number, mut unit) = (bytes as f64, "bytes");
+    for greater in UNITS {
+        // 999.95 kB would be written as 1000.0 kB
+        if number < 999.95 {
+            break;
+        }
+        (number, unit) = (number / 1000.0, greater);
+    }
+    match unit {
+        "bytes" => format!("{bytes} bytes"),
+        unit => format!("{number:.1} {unit}"),
+    }
+}
+
 /// Writes a duration: `2 h 5 min`, `45 s`.
 pub fn told_time(seconds: u64) -> String {
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -403,5 +423,16 @@ mod tests {
             .line(&tally, Duration::from_secs(5))
             .starts_with("copying: 50 items"));
         assert_eq!(told_time(7300), "2 h 1 min");
+        let told = [0, 999, 4096, 999_940, 999_999, 1_500_000, 2_000_000_000_000].map(told_bytes);
+        let right = [
+            "0 bytes",
+            "999 bytes",
+            "4.1 kB",
+            "999.9 kB",
+            "1.0 MB",
+            "1.5 MB",
+            "2.0 TB",
+        ];
+        assert_eq!(told, right);
     }
 }

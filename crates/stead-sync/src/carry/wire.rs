@@ -106,6 +106,10 @@ pub enum Ask {
         item: Sent,
     },
     Holding,
+    Sizes {
+        items: Vec<Sent>,
+    },
+    Disk,
 }
 
 /// A frame.

@@ -86,6 +86,10 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
                 root.own.clear(token.as_deref(), token.is_none()),
             )?,
             Ask::Holding => answer(&mut output, root.holding())?,
+            Ask::Sizes { items } => {
+                answer(&mut output, root.sizes(items.into_iter().map(Item::from)))?
+            }
+            Ask::Disk => answer(&mut output, root.disk())?,
             Ask::Keys { after } => list(&root, after, &mut output)?,
             Ask::Version { item } => answer(&mut output, root.version(&item.into()))?,
             Ask::Written { item } => answer(&mut output, root.written(&item.into()))?,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Done, Fault, Item, Version};
+use crate::carry::kind::{Added, Disk, Done, Fault, Item, Version};
 use crate::carry::whole_file::Piece;
 use crate::carry::wire::{hear, say, say_piece, sent, Ask, Hello, Sent};
 
@@ -212,16 +212,34 @@ impl Far {
         self.with(|line, token| line.ask(&ask(token.to_owned())))
     }
 
-    /// [`Root::ready`](super::root::Root::ready) there: it writes nothing, so it needs no token.
-    pub fn ready(&self) -> Done<String> {
+    /// Asks something that writes nothing, so it needs no token.
+    fn look<T: DeserializeOwned>(&self, ask: &Ask) -> Done<T> {
         let mut line = self.line()?;
-        let ready = line.ask(&Ask::Ready);
-        let ready = ready.map_err(|error| Fault::passing(error.to_string()));
-        let ready = ready
-            .and_then(|done| done)
-            .map_err(|fault| self.at(fault))?;
+        let said = line.ask(ask);
+        let lost = |error| Fault::passing(format_args!("the line was lost: {error}"));
+        let said = said.map_err(lost).and_then(|done| done);
+        let said = said.map_err(|fault| self.at(fault))?;
         lock(&self.idle).push(line);
-        Ok(ready)
+        Ok(said)
+    }
+
+    /// [`Root::ready`](super::root::Root::ready) there.
+    pub fn ready(&self) -> Done<String> {
+        self.look(&Ask::Ready)
+    }
+
+    /// [`Root::sizes`](super::root::Root::sizes) there.
+    pub fn sizes(&self, items: &[&Item]) -> Done<Vec<u64>> {
+        let items = items.iter().map(|item| Sent::from(*item)).collect();
+        self.look(&Ask::Sizes { items })
+    }
+
+    /// [`Root::disk`](super::root::Root::disk) there. Machines that were cloned may call their disks
+    /// alike, so the host is a part of the name.
+    pub fn disk(&self) -> Done<Disk> {
+        let disk: Disk = self.look(&Ask::Disk)?;
+        let name = format!("{}:{}", self.host, disk.name);
+        Ok(Disk { name, ..disk })
     }
 
     /// `Own::clear` there.

@@ -28,7 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::base64_bytes::Bytes;
 use super::kind::{
-    told, About, Added, Compared, Done, Fault, Holding, Item, Kind, Moment, Node, Version,
+    each_or_all, told, About, Added, Compared, Disk, Done, Fault, Holding, Item, Kind, Moment,
+    Node, Version,
 };
 use super::pattern::Pattern;
 use super::walk::OWN;
@@ -264,6 +265,24 @@ impl Kind for Files {
 
     fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
         self.spot(node)?.written(item)
+    }
+
+    fn size_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<u64>>> {
+        each_or_all(items.len(), |range| {
+            let items = &items[range];
+            let sizes = match &*self.spot(node)? {
+                Spot::Here(root) => root.sizes(items.iter().map(|item| (*item).clone())),
+                Spot::There(far) => far.sizes(items),
+            };
+            Ok(sizes?.into_iter().map(Some).collect())
+        })
+    }
+
+    fn disk(&self, node: &Node) -> Done<Option<Disk>> {
+        match &*self.spot(node)? {
+            Spot::Here(root) => root.disk().map(Some),
+            Spot::There(far) => far.disk().map(Some),
+        }
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {

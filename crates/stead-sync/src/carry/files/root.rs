@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Done, Fault, Item, Moment, Version};
+use crate::carry::kind::{Added, Disk, Done, Fault, Item, Moment, Version};
 use crate::carry::pattern::Pattern;
 use crate::carry::stamp::{is_absent, Stamp};
 use crate::carry::walk::Walk;
@@ -25,6 +25,9 @@ use crate::carry::wire::sent;
 
 use super::options::FilesOptions;
 use super::own::{absent_is_fine, fault, Own};
+
+/// How many bytes there are in a block, as the system counts what a file takes of its disk.
+const BLOCK: u64 = 512;
 
 /// What is at the place of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -227,6 +230,28 @@ impl Root {
         let path = self.place(item);
         let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
         self.if_still(stamp.map(|stamp| stamp.changed()))
+    }
+
+    /// Returns how many bytes items take of the disk. The holes of a file take none, and are copied
+    /// as holes.
+    pub fn sizes(&self, items: impl Iterator<Item = Item>) -> Done<Vec<u64>> {
+        let size = |item: Item| match fs::symlink_metadata(self.place(&item)) {
+            Ok(meta) => Ok(meta.blocks().saturating_mul(BLOCK)),
+            Err(error) if is_absent(&error) => Ok(0),
+            Err(error) => Err(fault("cannot look at", &self.place(&item), &error)),
+        };
+        items.map(size).collect()
+    }
+
+    /// Returns the disk of the root.
+    pub fn disk(&self) -> Done<Disk> {
+        let failed = |error| fault("cannot look at", &self.path, &error);
+        let device = fs::metadata(&self.path).map_err(failed)?.dev();
+        let room = rustix::fs::statvfs(&self.path).map_err(|error| failed(error.into()))?;
+        Ok(Disk {
+            name: device.to_string(),
+            free: room.f_bavail.saturating_mul(room.f_frsize),
+        })
     }
 
     /// Returns whether an item can be added.
