@@ -16,7 +16,7 @@ from rrd_copies import dumped
 from rrd_feed import START, Feed, lost
 from rrd_feed import create as create_feed
 from rrd_feed import names as fed_names
-from rrd_servers import Client, free_port, wait_for
+from rrd_servers import Client, Cluster, free_port, wait_for
 from test_repairs import page, status
 
 FILES = 24
@@ -704,6 +704,102 @@ def test_what_is_in_doubt_is_compared_while_another_server_is_away(filled):
     away.start_agent(filled.programs)
     wait_for(lambda: equal(waiting[0]), "the other copies to be compared")
     wait_for(lambda: status(filled)[1] and not doubted(), "all to be well")
+
+
+class Thrice(Cluster):
+    """The same with three copies of each file."""
+
+    copies = 3
+
+
+def test_two_of_three_copies_are_compared_while_the_third_is_away(programs, place):
+    """They are made equal, nothing is lost that only the third one has, and it gets what it
+    lacks when it is back.
+    """
+    with Thrice(programs, place) as cluster:
+        cluster.stop_router()
+        cluster.start_router("--check-every", "0")
+        places = cluster.located(names())
+        here = [name for name in names() if "b2" in places[name]]
+        each, one, third, equal = here[:4]
+        others = {name: [at for at in places[name] if at != "b2"] for name in here}
+
+        def direct(at, name, seconds):
+            with Client(cluster.backends[at].address) as client:
+                update(client, name, seconds)
+
+        def known(at, name):
+            """Returns the seconds whose values a copy on disk has, of those that were sent."""
+            after, _ = rows(dumped(cluster.backends[at].base / name))
+            return {
+                second
+                for second in range(1, 141)
+                if after[0, START + second] != ["NaN", "NaN"]
+            }
+
+        with Client(cluster.unix) as client:
+            for name in names():
+                assert client.ask(f"CREATE {name} {SOURCES}").startswith(b"0 ")
+                update(client, name, range(1, 31))
+            direct("b2", third, range(31, 61))
+            for name in here:
+                update(client, name, range(61, 71))
+                flush(cluster.unix, name)
+            cluster.backends["b2"].stop(signal.SIGKILL)
+            wait_for(
+                lambda: cluster.router_said(r"backend b2 \(\S+ is down"),
+                "b2 to be down",
+            )
+            for name, at, since in (
+                (each, others[each][0], 71),
+                (one, others[one][0], 71),
+                (each, others[each][1], 101),
+            ):
+                direct(at, name, range(since, since + 20))
+                flush(cluster.backends[at].address, name)
+            for name in here:
+                update(client, name, range(131, 141))
+                flush(cluster.unix, name)
+        every = set(range(1, 31)) | set(range(62, 71)) | set(range(132, 141))
+        code, result = check(cluster)
+        assert code == 1 and found(result).keys() == {each, one}, result
+        # what is away is not said to be compared
+        assert result["failed"] == len(here), result
+        assert result["done"] == FILES - len(here), result
+        text = r".*: b2 is not up; the copies on \w+ and \w+ were compared"
+        for reason in result["reasons"]:
+            assert re.fullmatch(text, reason), reason
+        # the control: nothing that only the third one has
+        assert not known(others[third][0], third) & set(range(32, 61))
+        whole = {
+            each: every | set(range(72, 91)) | set(range(102, 121)),
+            one: every | set(range(72, 91)),
+            equal: every,
+        }
+        for name, seconds in whole.items():
+            for at in others[name]:
+                wait_for(
+                    lambda at=at, name=name, seconds=seconds: (
+                        known(at, name) >= seconds
+                    ),
+                    f"{at} to have what the other one has of {name}",
+                )
+        # each of the two lacked something, so the third one may be the one to trust
+        wait_for(
+            lambda: "b2 is not up; the other copies were compared" in page(cluster),
+            "the status to say what is left",
+        )
+        cluster.backends["b2"].start()
+        wait_for(lambda: status(cluster)[1], "all to be well")
+        assert known("b2", each) >= whole[each]
+        code, result = check(cluster, "--restart")
+        assert found(result).keys() == {one, third}, result
+        wait_for(lambda: status(cluster)[1], "all to be well")
+        assert check(cluster, "--restart")[0] == 0
+        whole[third] = every | set(range(32, 61))
+        for name, seconds in whole.items():
+            assert len(set(dumps(cluster, name).values())) == 1, name
+            assert all(known(at, name) >= seconds for at in places[name]), name
 
 
 def test_a_check_while_files_move_is_refused(filled):

@@ -208,7 +208,7 @@ impl Mover {
                 (Arc::clone(self), course.rate.clone(), course.tell.is_none());
             tasks.spawn(async move {
                 let compared = mover.compare(&name, &at).await;
-                let is_seek = slow && compared.away.is_none();
+                let is_seek = slow && (compared.away.is_none() || compared.bytes > 0);
                 let least = if is_seek { LEAST_BYTES } else { 0 };
                 if let Some(until) = rate.take(compared.bytes.max(least)) {
                     tokio::time::sleep_until(until).await;
