@@ -706,6 +706,80 @@ def test_what_is_in_doubt_is_compared_while_another_server_is_away(filled):
     wait_for(lambda: status(filled)[1] and not doubted(), "all to be well")
 
 
+@pytest.mark.parametrize("heartbeat", [5, 600])
+@pytest.mark.parametrize("is_flushed", [True, False])
+def test_older_files_that_were_copied_into_a_server_in_use_win_nowhere(
+    filled, heartbeat, is_flushed
+):
+    """Somebody has restored a backup. The next check finds each file, also where rrdcached still
+    had values in memory, and the copy that was not restored is taken. With the longer heartbeat
+    rrdtool fills the gap with the value after it, so no copy lacks anything.
+    """
+    made = [f"backup/{number}.rrd" for number in range(12)]
+    sources = SOURCES.replace("GAUGE:5:", f"GAUGE:{heartbeat}:")
+    restored = filled.backends["b1"]
+    with Client(filled.unix) as client:
+        for name in made:
+            assert client.ask(f"CREATE {name} {sources}").startswith(b"0 ")
+            update(client, name, range(1, 31))
+            assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        mine = [name for name, at in filled.located(made).items() if "b1" in at]
+        assert len(mine) > 2
+        backup = {name: (restored.base / name).read_bytes() for name in mine}
+        for name in made:
+            update(client, name, range(31, 61))
+            if is_flushed:
+                assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        for name, content in backup.items():
+            (restored.base / name).write_bytes(content)
+        for name in made:
+            update(client, name, range(61, 71))
+            assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+    # the control: the restored copies are not equal to the others
+    unequal = [name for name in mine if len(set(dumps(filled, name).values())) > 1]
+    assert unequal == (mine if is_flushed else []), unequal
+    code, result = check(filled, "--restart")
+    assert (code, set(found(result))) == (int(is_flushed), set(unequal)), result
+    wait_for(lambda: status(filled)[1], "all to be well")
+    for name in made:
+        one, other = dumps(filled, name).values()
+        assert one == other, name
+        after, _ = rows(one)
+        for second in range(1, 71):
+            values = [float(value) for value in after[0, START + second]]
+            assert values == [second, 2 * second], (name, second)
+
+
+class Once(Cluster):
+    """The same with one copy of each file."""
+
+    copies = 1
+
+
+def test_an_older_file_that_has_no_other_copy_keeps_what_was_in_memory(programs, place):
+    """A backup was restored. Nothing else has what came after it, and no check can find that."""
+    with Once(programs, place) as cluster, Client(cluster.unix) as client:
+        made = names()[:2]
+        for name in made:
+            assert client.ask(f"CREATE {name} {SOURCES}").startswith(b"0 ")
+            update(client, name, range(1, 31))
+            flush(cluster.unix, name)
+            [at] = cluster.located([name])[name]
+            backup = (cluster.backends[at].base / name).read_bytes()
+            update(client, name, range(31, 61))
+            if name == made[0]:
+                flush(cluster.unix, name)
+            (cluster.backends[at].base / name).write_bytes(backup)
+            update(client, name, range(61, 71))
+        assert check(cluster)[0] == 0
+        for name in made:
+            [dump] = dumps(cluster, name).values()
+            after, _ = rows(dump)
+            known = [n for n in range(1, 71) if after[0, START + n][0] != "NaN"]
+            gap = range(31, 62) if name == made[0] else ()
+            assert known == [n for n in range(1, 71) if n not in gap], name
+
+
 class Thrice(Cluster):
     """The same with three copies of each file."""
 
