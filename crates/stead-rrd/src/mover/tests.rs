@@ -319,6 +319,24 @@ async fn a_backend_with_another_address_stays_doubted_when_a_file_was_skipped() 
     }
 }
 
+#[tokio::test]
+async fn the_check_in_the_background_waits_an_hour_for_one_of_three_copies() {
+    for (replicas, goes_on) in [(2, false), (3, true)] {
+        let place = tempfile::tempdir().unwrap();
+        let node = |name| {
+            format!("[[node]]\nname = '{name}'\nattributes = {{ rrdcached = 'unix:/{name}' }}\n")
+        };
+        let nodes = ["a", "b", "c", "d"].map(node).concat();
+        let fleet = format!("name = 'rrd'\nreplicas = {replicas}\n{nodes}");
+        let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+        let map = stead::build(&fleet, None).unwrap();
+        let (_, mover) = mover_by(map, Arc::new(StateDir::open(place.path()).unwrap()));
+        let goes_on_after = |seconds| mover.goes_without_after(1, Duration::from_secs(seconds));
+        assert!(!goes_on_after(3599));
+        assert_eq!(goes_on_after(3600), goes_on, "{replicas}");
+    }
+}
+
 /// Two nodes are one server, and their addresses do not show it. It has no rrdcached, so a copy that
 /// it were to lose could not even be forgotten there.
 #[tokio::test]
