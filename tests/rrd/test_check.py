@@ -16,7 +16,7 @@ from rrd_copies import dumped
 from rrd_feed import START, Feed, lost
 from rrd_feed import create as create_feed
 from rrd_feed import names as fed_names
-from rrd_servers import Client, free_port, wait_for
+from rrd_servers import Client, Cluster, free_port, wait_for
 from test_repairs import page, status
 
 FILES = 24
@@ -704,6 +704,176 @@ def test_what_is_in_doubt_is_compared_while_another_server_is_away(filled):
     away.start_agent(filled.programs)
     wait_for(lambda: equal(waiting[0]), "the other copies to be compared")
     wait_for(lambda: status(filled)[1] and not doubted(), "all to be well")
+
+
+@pytest.mark.parametrize("heartbeat", [5, 600])
+@pytest.mark.parametrize("is_flushed", [True, False])
+def test_older_files_that_were_copied_into_a_server_in_use_win_nowhere(
+    filled, heartbeat, is_flushed
+):
+    """Somebody has restored a backup. The next check finds each file, also where rrdcached still
+    had values in memory, and the copy that was not restored is taken. With the longer heartbeat
+    rrdtool fills the gap with the value after it, so no copy lacks anything.
+    """
+    made = [f"backup/{number}.rrd" for number in range(12)]
+    sources = SOURCES.replace("GAUGE:5:", f"GAUGE:{heartbeat}:")
+    restored = filled.backends["b1"]
+    with Client(filled.unix) as client:
+        for name in made:
+            assert client.ask(f"CREATE {name} {sources}").startswith(b"0 ")
+            update(client, name, range(1, 31))
+            assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        mine = [name for name, at in filled.located(made).items() if "b1" in at]
+        assert len(mine) > 2
+        backup = {name: (restored.base / name).read_bytes() for name in mine}
+        for name in made:
+            update(client, name, range(31, 61))
+            if is_flushed:
+                assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        for name, content in backup.items():
+            (restored.base / name).write_bytes(content)
+        for name in made:
+            update(client, name, range(61, 71))
+            assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+    # the control: the restored copies are not equal to the others
+    unequal = [name for name in mine if len(set(dumps(filled, name).values())) > 1]
+    assert unequal == (mine if is_flushed else []), unequal
+    code, result = check(filled, "--restart")
+    assert (code, set(found(result))) == (int(is_flushed), set(unequal)), result
+    wait_for(lambda: status(filled)[1], "all to be well")
+    for name in made:
+        one, other = dumps(filled, name).values()
+        assert one == other, name
+        after, _ = rows(one)
+        for second in range(1, 71):
+            values = [float(value) for value in after[0, START + second]]
+            assert values == [second, 2 * second], (name, second)
+
+
+class Once(Cluster):
+    """The same with one copy of each file."""
+
+    copies = 1
+
+
+def test_an_older_file_that_has_no_other_copy_keeps_what_was_in_memory(programs, place):
+    """A backup was restored. Nothing else has what came after it, and no check can find that."""
+    with Once(programs, place) as cluster, Client(cluster.unix) as client:
+        made = names()[:2]
+        for name in made:
+            assert client.ask(f"CREATE {name} {SOURCES}").startswith(b"0 ")
+            update(client, name, range(1, 31))
+            flush(cluster.unix, name)
+            [at] = cluster.located([name])[name]
+            backup = (cluster.backends[at].base / name).read_bytes()
+            update(client, name, range(31, 61))
+            if name == made[0]:
+                flush(cluster.unix, name)
+            (cluster.backends[at].base / name).write_bytes(backup)
+            update(client, name, range(61, 71))
+        assert check(cluster)[0] == 0
+        for name in made:
+            [dump] = dumps(cluster, name).values()
+            after, _ = rows(dump)
+            known = [n for n in range(1, 71) if after[0, START + n][0] != "NaN"]
+            gap = range(31, 62) if name == made[0] else ()
+            assert known == [n for n in range(1, 71) if n not in gap], name
+
+
+class Thrice(Cluster):
+    """The same with three copies of each file."""
+
+    copies = 3
+
+
+def test_two_of_three_copies_are_compared_while_the_third_is_away(programs, place):
+    """They are made equal, nothing is lost that only the third one has, and it gets what it
+    lacks when it is back.
+    """
+    with Thrice(programs, place) as cluster:
+        cluster.stop_router()
+        cluster.start_router("--check-every", "0")
+        places = cluster.located(names())
+        here = [name for name in names() if "b2" in places[name]]
+        each, one, third, equal = here[:4]
+        others = {name: [at for at in places[name] if at != "b2"] for name in here}
+
+        def direct(at, name, seconds):
+            with Client(cluster.backends[at].address) as client:
+                update(client, name, seconds)
+
+        def known(at, name):
+            """Returns the seconds whose values a copy on disk has, of those that were sent."""
+            after, _ = rows(dumped(cluster.backends[at].base / name))
+            return {
+                second
+                for second in range(1, 141)
+                if after[0, START + second] != ["NaN", "NaN"]
+            }
+
+        with Client(cluster.unix) as client:
+            for name in names():
+                assert client.ask(f"CREATE {name} {SOURCES}").startswith(b"0 ")
+                update(client, name, range(1, 31))
+            direct("b2", third, range(31, 61))
+            for name in here:
+                update(client, name, range(61, 71))
+                flush(cluster.unix, name)
+            cluster.backends["b2"].stop(signal.SIGKILL)
+            wait_for(
+                lambda: cluster.router_said(r"backend b2 \(\S+ is down"),
+                "b2 to be down",
+            )
+            for name, at, since in (
+                (each, others[each][0], 71),
+                (one, others[one][0], 71),
+                (each, others[each][1], 101),
+            ):
+                direct(at, name, range(since, since + 20))
+                flush(cluster.backends[at].address, name)
+            for name in here:
+                update(client, name, range(131, 141))
+                flush(cluster.unix, name)
+        every = set(range(1, 31)) | set(range(62, 71)) | set(range(132, 141))
+        code, result = check(cluster)
+        assert code == 1 and found(result).keys() == {each, one}, result
+        # what is away is not said to be compared
+        assert result["failed"] == len(here), result
+        assert result["done"] == FILES - len(here), result
+        text = r".*: b2 is not up; the copies on \w+ and \w+ were compared"
+        for reason in result["reasons"]:
+            assert re.fullmatch(text, reason), reason
+        # the control: nothing that only the third one has
+        assert not known(others[third][0], third) & set(range(32, 61))
+        whole = {
+            each: every | set(range(72, 91)) | set(range(102, 121)),
+            one: every | set(range(72, 91)),
+            equal: every,
+        }
+        for name, seconds in whole.items():
+            for at in others[name]:
+                wait_for(
+                    lambda at=at, name=name, seconds=seconds: (
+                        known(at, name) >= seconds
+                    ),
+                    f"{at} to have what the other one has of {name}",
+                )
+        # each of the two lacked something, so the third one may be the one to trust
+        wait_for(
+            lambda: "b2 is not up; the other copies were compared" in page(cluster),
+            "the status to say what is left",
+        )
+        cluster.backends["b2"].start()
+        wait_for(lambda: status(cluster)[1], "all to be well")
+        assert known("b2", each) >= whole[each]
+        code, result = check(cluster, "--restart")
+        assert found(result).keys() == {one, third}, result
+        wait_for(lambda: status(cluster)[1], "all to be well")
+        assert check(cluster, "--restart")[0] == 0
+        whole[third] = every | set(range(32, 61))
+        for name, seconds in whole.items():
+            assert len(set(dumps(cluster, name).values())) == 1, name
+            assert all(known(at, name) >= seconds for at in places[name]), name
 
 
 def test_a_check_while_files_move_is_refused(filled):

@@ -215,12 +215,11 @@ impl Numbers {
     fn moving(&self, families: &mut Families) -> fmt::Result {
         let help = "1 while files are moved or a backend is repaired, else 0";
         families.plain([("move_running", help, u64::from(self.0.is_moving()))])?;
-        let Some(moving) = &self.0.moving else {
-            return Ok(());
-        };
+        // an alert on a figure that is missing would be silent
+        let moving = self.0.moving.clone().unwrap_or_default();
         #[rustfmt::skip]
         let gauges = [
-            ("move_files", "Files that the move or repair has to copy", moving.files),
+            ("move_files", "Files that the last move or repair since the start has to copy", moving.files),
             ("move_done_files", "Files that have been copied", moving.done),
             ("move_failed_files", "Files that could not be copied", moving.failed),
             ("move_carried_bytes", "Bytes that this run has copied", moving.bytes),
@@ -330,5 +329,21 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
         assert!(text.ends_with("\n# EOF\n"));
+    }
+
+    /// An alert on a figure that is missing would be silent.
+    #[test]
+    fn the_numbers_of_a_move_are_there_before_any_move() {
+        let text = encode(sample()).unwrap();
+        for name in [
+            "files",
+            "done_files",
+            "failed_files",
+            "carried_bytes",
+            "running",
+        ] {
+            let line = format!("stead_rrd_move_{name} 0");
+            assert!(text.lines().any(|other| other == line), "{line}");
+        }
     }
 }

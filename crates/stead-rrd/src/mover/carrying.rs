@@ -44,6 +44,8 @@ pub struct Mover {
     /// whether two backends have been seen to be two servers: the first one is the backend that a
     /// file has left, the second one the backend where the file is now
     pub(super) apart: Mutex<BTreeMap<(BackendId, BackendId), bool>>,
+    /// held by the one who finds that out
+    pub(super) marking: tokio::sync::Mutex<()>,
     /// The checks of all copies.
     pub(super) checks: Checks,
 }
@@ -84,6 +86,7 @@ impl Mover {
             latest: Mutex::default(),
             intended: Mutex::default(),
             apart: Mutex::default(),
+            marking: tokio::sync::Mutex::default(),
             checks: Checks::default(),
         })
     }

@@ -7,10 +7,9 @@
 use std::time::Duration;
 
 use super::carrying::{Held, Mover};
-use super::judging::{described, judge, to_replace, Content};
+use super::judging::{described, judge, to_replace, Content, Verdict};
 use super::looking::all_equal;
 use super::straying::Stray;
-use crate::health::Health;
 use crate::image::Digest;
 use crate::layout::{BackendId, Copies};
 use crate::repairs::Need;
@@ -25,9 +24,9 @@ pub(super) struct Compared {
     pub(super) differs: Option<String>,
     /// Whether it is only where the map does not place it.
     pub(super) misplaced: bool,
-    /// Why it could not be compared.
+    /// Why it, or a copy of it, could not be compared.
     pub(super) skipped: Option<String>,
-    /// The backend of a copy that is not up, so that it could not be compared.
+    /// The backend of a copy that is not up. The others were compared if there are at least two.
     pub(super) away: Option<BackendId>,
     /// The copies where the map does not place them.
     pub(super) strays: Vec<Stray>,
@@ -51,13 +50,15 @@ impl Mover {
         at: &Copies,
         compared: &mut Compared,
     ) -> Result<(), String> {
-        let copies = self.router.shared().layout().now(name);
-        for id in &copies {
-            let backend = self.router.backends.get(*id);
-            if backend.health() != Health::Up {
-                compared.away = Some(*id);
-                return Err(format!("{} is not up", backend.name()));
-            }
+        let all = self.router.shared().layout().now(name);
+        let (copies, away) = self.up_and_away(&all);
+        compared.away = away.first().copied();
+        if !away.is_empty() && copies.len() < 2 {
+            return Err(self.not_up(&away));
+        }
+        if !away.is_empty() {
+            let (away, others) = (self.not_up(&away), self.names(&copies).join(" and "));
+            compared.skipped = Some(format!("{away}; the copies on {others} were compared"));
         }
         let first = self.seen(name, &copies, false).await;
         let sizes =
@@ -80,7 +81,9 @@ impl Mover {
             "{file} is looked at again while its writes are held"
         );
         let mut held = Held::new(&self.router, name).await?;
-        let copies = self.router.shared().layout().now(name);
+        if self.router.shared().layout().now(name) != all {
+            return Err("it has moved meanwhile".to_owned());
+        }
         let mut seen = self.steady(name, &copies).await?;
         if seen.iter().any(Option::is_none) && seen.iter().any(Option::is_some) {
             // perhaps the other name of a file that rrdtool is making
@@ -92,6 +95,9 @@ impl Mover {
         compared.bytes += sizes(&seen);
         if seen.iter().all(Option::is_none) {
             drop(held);
+            if !away.is_empty() {
+                return Err(self.not_up(&away)); // the copy there may be the only one
+            }
             let strays = self.strays(name, at).await;
             if !strays.is_empty() {
                 compared.differs = Some(format!(
@@ -121,7 +127,18 @@ impl Mover {
             };
             repairs.add(name, copies[index], need);
         }
+        if let Verdict::Join(_) = verdict {
+            // what is merged is judged again with this copy, and none of them is trusted more
+            for id in away {
+                repairs.add(name, id, Need::Doubtful);
+            }
+        }
         Ok(())
+    }
+
+    fn not_up(&self, away: &[BackendId]) -> String {
+        let is = if away.len() == 1 { "is" } else { "are" };
+        format!("{} {is} not up", self.names(away).join(" and "))
     }
 
     fn names(&self, copies: &[BackendId]) -> Vec<String> {

@@ -8,8 +8,9 @@ use super::agreeing::{agreed, files_of};
 use super::carrying::Mover;
 use super::judging::Content;
 use crate::files::MOST_BYTES;
+use crate::health::Health;
 use crate::image::{is_foreign, Digest, Image};
-use crate::layout::BackendId;
+use crate::layout::{BackendId, Copies};
 
 /// The pause between two looks at copies that differ. While rrdcached writes a file, it says that
 /// nothing waits for the file, although a part of the file is still old. So two copies differ only
@@ -27,6 +28,12 @@ pub(super) fn all_equal(seen: &[Option<Digest>]) -> bool {
 }
 
 impl Mover {
+    /// Returns which of these copies are at backends that are up, and which are not.
+    pub(super) fn up_and_away(&self, copies: &[BackendId]) -> (Copies, Copies) {
+        let is_up = |id: &BackendId| self.router.backends.get(*id).health() == Health::Up;
+        copies.iter().copied().partition(is_up)
+    }
+
     /// Returns the digest of each copy on disk after a FLUSH, or `None` for a copy that does not
     /// exist. With `held`, the writes of the file are held.
     pub(super) async fn seen(

@@ -1,4 +1,13 @@
 //! Makes the copies of one file equal, so that no copy lacks a value that another one had.
+//!
+//! Of three copies, one may be at a backend that is away. The others are made equal without it,
+//! since no copy is ever outvoted: a value that only one of them knows goes into all, whatever the
+//! others say. When the backend is back, its copy is judged against the others in the same way, so
+//! what only it has is not lost, and what it lacks it gets.
+//!
+//! Only where copies know different values for the same time does one of them win: one that is
+//! trusted before one that is not. So if none of those that are there is trusted, they stay in the
+//! repair queue until all are there. The copy that is away may be the one to trust.
 
 use super::agreeing::{arrived, files_of};
 use super::carrying::{forget, Held, Mover};
@@ -52,12 +61,46 @@ impl Mover {
             }
             Verdict::Join(order) => self.put_joined(name, copies, &contents, order).await?,
         };
-        for place in copies {
-            shared.repairs.made_equal(name, *place);
+        if self.stays_in_doubt(name, copies).is_none() {
+            for place in copies {
+                shared.repairs.made_equal(name, *place);
+            }
         }
         shared.known.forget(name);
         drop(held);
         Ok(copied)
+    }
+
+    /// Makes the copies of a file equal because the one at this backend may lack values: all, or
+    /// those that are up. An error says why the copy stays in the repair queue.
+    pub(super) async fn mend_doubtful(
+        &self,
+        name: &[u8],
+        id: BackendId,
+    ) -> Result<Vec<Copied>, String> {
+        let all = self.router.shared().layout().now(name);
+        let (up, _) = self.up_and_away(&all);
+        if up.len() < 2 || !up.contains(&id) {
+            return self.mend(name, &all, None).await;
+        }
+        let copied = self.mend(name, &up, None).await?;
+        self.stays_in_doubt(name, &up).map_or(Ok(copied), Err)
+    }
+
+    /// Returns why these copies of a file stay in doubt after they were made equal, if they do: all
+    /// of them were, and there is one more.
+    fn stays_in_doubt(&self, name: &[u8], copies: &[BackendId]) -> Option<String> {
+        let shared = self.router.shared();
+        if copies.iter().any(|id| !shared.repairs.doubts(name, *id)) {
+            return None;
+        }
+        let all = shared.layout().now(name);
+        let away = all.into_iter().find(|id| !copies.contains(id))?;
+        let away = self.router.backends.get(away);
+        Some(format!(
+            "{} is not up; the other copies were compared, and are compared with it when it is",
+            away.name()
+        ))
     }
 
     /// Makes the copies of a file equal that this backend should have. The others must be up to be

@@ -98,7 +98,7 @@ impl Mover {
             }
             let goes_without = |id| self.goes_without(&self.router.backends.get(id));
             let away = compared.away.filter(|_| course.tell.is_none());
-            if let Some(away) = away.filter(|id| is_unsure || goes_without(*id)) {
+            if let Some(away) = away.filter(|id| is_unsure || differs || goes_without(*id)) {
                 self.leave_out(away);
             }
         }

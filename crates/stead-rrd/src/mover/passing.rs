@@ -14,7 +14,7 @@ use super::walking::{Gap, Walk};
 use crate::backend::Backend;
 use crate::files::Files;
 use crate::health::Health;
-use crate::layout::Copies;
+use crate::layout::{BackendId, Copies, Placement};
 use crate::lock::lock;
 
 /// How many files are compared at the same time when somebody waits for the result.
@@ -27,9 +27,13 @@ const STORE: Duration = Duration::from_secs(2);
 /// How often a backend whose files cannot be listed is tried again, after a second, two, four ...
 const TRIES: u32 = 5;
 
-/// For how long a backend has to be down before the check in the background goes on without it, if
-/// it does so at all. One that was only started again is back sooner.
+/// For how long a backend has to be down before the check in the background goes on without it,
+/// when all copies of another one are in doubt. One that was only started again is back sooner.
 const AWAY: Duration = Duration::from_secs(20);
+
+/// The same when nothing is in doubt, and each file has two other copies to compare. What the pass
+/// leaves out costs a second pass, so it is better to wait for a machine that is started again.
+const LONG_AWAY: Duration = Duration::from_secs(3600);
 
 /// As how many bytes a file counts at least in the background, for the seeks that it costs.
 const LEAST_BYTES: u64 = 128 << 10;
@@ -133,15 +137,23 @@ impl Mover {
     }
 
     /// Returns whether the check in the background goes on without this backend: it is away, and
-    /// all copies of another one are in doubt until they have been compared.
+    /// all copies of another one are in doubt until they have been compared; or it is away for
+    /// long, and the other copies of all its files can be compared.
     pub(super) fn goes_without(&self, backend: &Backend) -> bool {
         let (health, since, _) = backend.condition();
-        let is_away = health == Health::Down && since.elapsed().is_ok_and(|time| time >= AWAY);
+        let down = since.elapsed().unwrap_or_default();
+        health == Health::Down && self.goes_without_after(backend.id(), down)
+    }
+
+    /// The same of a backend that has been down for so long.
+    pub(super) fn goes_without_after(&self, id: BackendId, down: Duration) -> bool {
         let repairs = &self.router.shared().repairs;
         let is_in_doubt = |other: &Arc<Backend>| {
             other.health() == Health::Up && repairs.is_uncompared(other.id())
         };
-        is_away && self.router.backends.all().iter().any(is_in_doubt)
+        let any_in_doubt = || self.router.backends.all().iter().any(is_in_doubt);
+        let has_others = || two_others(self.router.shared().layout().settled(), id);
+        down >= AWAY && any_in_doubt() || down >= LONG_AWAY && has_others()
     }
 
     /// Returns the backends whose files are walked through.
@@ -208,7 +220,7 @@ impl Mover {
                 (Arc::clone(self), course.rate.clone(), course.tell.is_none());
             tasks.spawn(async move {
                 let compared = mover.compare(&name, &at).await;
-                let is_seek = slow && compared.away.is_none();
+                let is_seek = slow && (compared.away.is_none() || compared.bytes > 0);
                 let least = if is_seek { LEAST_BYTES } else { 0 };
                 if let Some(until) = rate.take(compared.bytes.max(least)) {
                     tokio::time::sleep_until(until).await;
@@ -228,4 +240,12 @@ impl Mover {
         }
         all
     }
+}
+
+/// Returns whether each file that has a copy at this backend has at least two others.
+fn two_others(placement: &Placement, id: BackendId) -> bool {
+    placement.map().policies().all(|policy| {
+        let members = || policy.members().map(|node| placement.all()[node.index()]);
+        members().count() > 2 || members().all(|member| member != id)
+    })
 }

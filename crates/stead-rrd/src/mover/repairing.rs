@@ -146,10 +146,7 @@ impl Mover {
                 let result = match need {
                     Need::Missing => self.fill(&name, place).await,
                     Need::Gone => self.bring_back(&name, place, age).await,
-                    Need::Doubtful => {
-                        let copies = self.router.shared().layout().now(&name);
-                        self.mend(&name, &copies, None).await
-                    }
+                    Need::Doubtful => self.mend_doubtful(&name, place).await,
                 };
                 match result {
                     Ok(copied) => {

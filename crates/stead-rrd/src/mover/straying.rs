@@ -81,9 +81,10 @@ impl Mover {
         judged
     }
 
-    /// Returns how many values this stray has that the right copies lack.
+    /// Returns how many values this stray has that the right copies lack, of those that are up.
     async fn only_there(&self, name: &[u8], stray: BackendId) -> Result<usize, String> {
-        let mut all = self.router.shared().layout().now(name);
+        let right = || self.up_and_away(&self.router.shared().layout().now(name)).0;
+        let mut all = right();
         all.push(stray);
         // the first look disturbs nobody
         if let Some((own, right)) = self.seen(name, &all, false).await?.split_last() {
@@ -92,7 +93,7 @@ impl Mover {
             }
         }
         let held = Held::new(&self.router, name).await?;
-        let mut all = self.router.shared().layout().now(name);
+        let mut all = right();
         all.push(stray);
         let seen = self.steady(name, &all).await?;
         let mut right = self.contents(name, &all, &seen).await?;

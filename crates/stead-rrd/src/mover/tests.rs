@@ -319,6 +319,81 @@ async fn a_backend_with_another_address_stays_doubted_when_a_file_was_skipped() 
     }
 }
 
+#[tokio::test]
+async fn the_check_in_the_background_waits_an_hour_for_one_of_three_copies() {
+    for (replicas, goes_on) in [(2, false), (3, true)] {
+        let place = tempfile::tempdir().unwrap();
+        let node = |name| {
+            format!("[[node]]\nname = '{name}'\nattributes = {{ rrdcached = 'unix:/{name}' }}\n")
+        };
+        let nodes = ["a", "b", "c", "d"].map(node).concat();
+        let fleet = format!("name = 'rrd'\nreplicas = {replicas}\n{nodes}");
+        let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+        let map = stead::build(&fleet, None).unwrap();
+        let (_, mover) = mover_by(map, Arc::new(StateDir::open(place.path()).unwrap()));
+        let goes_on_after = |seconds| mover.goes_without_after(1, Duration::from_secs(seconds));
+        assert!(!goes_on_after(3599));
+        assert_eq!(goes_on_after(3600), goes_on, "{replicas}");
+    }
+}
+
+/// Two nodes are one server, and their addresses do not show it. It has no rrdcached, so a copy that
+/// it were to lose could not even be forgotten there.
+#[tokio::test]
+async fn a_copy_of_a_server_with_two_names_is_not_removed_to_see_it() {
+    let place = tempfile::tempdir().unwrap();
+    let (files, link) = (place.path().join("files"), place.path().join("link"));
+    std::fs::create_dir(&files).unwrap();
+    std::os::unix::fs::symlink(&files, &link).unwrap();
+    let apart = place.path().join("apart");
+    std::fs::create_dir(&apart).unwrap();
+    let node = |name: &str, files: &std::path::Path| {
+        let files = files.display();
+        format!(
+            "[[node]]\nname = '{name}'\nattributes = {{ rrdcached = 'unix:/{name}', files = \
+             '{files}' }}\n"
+        )
+    };
+    let nodes = [("a", &files), ("b", &link), ("c", &apart)].map(|(name, at)| node(name, at));
+    let fleet = format!("name = 'rrd'\n{}", nodes.concat());
+    let fleet = stead::Fleet::parse(&fleet, "fleet.toml").unwrap();
+    let map = stead::build(&fleet, None).unwrap();
+    let state = Arc::new(StateDir::open(&place.path().join("state")).unwrap());
+    let (router, mover) = mover_by(map, state);
+    let at = |id: u16| {
+        let names = (0..).map(|number| format!("{number}.rrd"));
+        let mut here = names.filter(|name| router.shared().layout().now(name.as_bytes())[0] == id);
+        here.next().unwrap()
+    };
+    let tell = working(&mover, None);
+    for (name, old, one) in [
+        (at(1), 0, Some("a and b are one server")),
+        (at(0), 1, Some("b and a are one server")),
+        // of another server, the copy is removed as soon as its rrdcached can be told
+        (at(0), 2, None),
+    ] {
+        for dir in [&files, &apart] {
+            let content = crate::image::sample_file(1000, [1.0; 4], 0);
+            std::fs::write(dir.join(&name), content).unwrap();
+        }
+        let copy = vec![(name.clone().into_bytes(), old)];
+        mover.remove_left_behind(copy, &tell).await;
+        let lines = tell.told_behind(|id| router.backends.get(id).name().to_owned());
+        let [line] = &lines[..] else {
+            panic!("{lines:?}");
+        };
+        let is_as_said = match one {
+            Some(said) => line.contains(said),
+            None => !line.contains("one server"),
+        };
+        assert!(is_as_said && files.join(&name).exists(), "{line}");
+    }
+    // the router leaves nothing of its own
+    for dir in [&files, &apart] {
+        assert!(!dir.join(".stead-rrd-mark.rrd").exists());
+    }
+}
+
 /// Returns the backends that were not compared since their address changed.
 fn uncompared(router: &Router) -> Vec<u16> {
     router.shared().repairs.doubtful(b"any", 0..2).to_vec()

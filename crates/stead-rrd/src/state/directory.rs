@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -18,6 +19,12 @@ pub(super) const REPAIRS: &str = "repairs";
 pub(super) const MOVING: &str = "moving";
 pub(super) const CHECKS: &str = "checks";
 
+/// The name of the file that is written and removed.
+pub(super) const TRY: &str = "try.tmp";
+
+/// Its least size: that of a block, and more than the record of a promotion has.
+const TRY_BYTES: usize = 4096;
+
 /// The directory, locked by one router.
 pub struct StateDir(Arc<Inner>);
 
@@ -26,6 +33,8 @@ struct Inner {
     /// the list of the files that have moved, once a name was appended
     moved: Mutex<Option<File>>,
     mirror: OnceLock<Arc<dyn Mirror>>,
+    /// held while something is written only to know whether that is possible
+    trying: Mutex<()>,
     /// why it could not be written when that was last tried
     unwritable: Mutex<Option<(io::ErrorKind, String)>>,
     /// why the last change could not be stored
@@ -42,6 +51,7 @@ impl StateDir {
             dir: dir.to_owned(),
             moved: Mutex::default(),
             mirror: OnceLock::new(),
+            trying: Mutex::default(),
             unwritable: Mutex::default(),
             unstored: Mutex::default(),
         })))
@@ -72,12 +82,37 @@ impl StateDir {
         let _ = self.0.mirror.set(mirror);
     }
 
+    /// Tries whether there is room for so many bytes. Blocks.
+    pub(super) fn room_for(&self, bytes: usize) -> io::Result<()> {
+        let _one = lock(&self.0.trying);
+        let path = self.dir().join(TRY);
+        let written = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| {
+                file.write_all(&vec![b'\n'; bytes.max(TRY_BYTES)])?;
+                file.sync_data()
+            });
+        // a file that could not be written whole must not keep what room there is
+        let removed = fs::remove_file(&path);
+        written
+            .map_err(|error| failed("write", &path, error))
+            .and(removed.map_err(|error| failed("remove", &path, error)))
+    }
+
     /// Makes a change, first in the copy if there is one. It is durable when the call returns.
     /// Blocks.
     pub(super) fn make(&self, change: &Change) -> io::Result<()> {
         let Some(mirror) = self.0.mirror.get() else {
             return self.apply(change);
         };
+        // what the copy has and this disk does not, it has to be given anew over a new connection
+        if lock(&self.0.unstored).is_some() {
+            self.room_for(change.parts().1.len())?;
+        }
         mirror.change(change)?;
         let applied = self.apply(change);
         mirror.done(applied.is_ok());

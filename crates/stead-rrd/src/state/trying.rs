@@ -1,24 +1,14 @@
 //! Whether the directory can be written, which a router has to know before it has something to
 //! write: a standby whose disk is full could not be promoted.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::directory::StateDir;
-use crate::dirs::failed;
 
 /// How often the router tries to write.
 const EVERY: Duration = Duration::from_secs(5);
-
-/// The name of the file that is written and removed.
-const NAME: &str = "try.tmp";
-
-/// Its size: that of a block, and more than the record of a promotion has.
-const BYTES: [u8; 4096] = [b'\n'; 4096];
 
 impl StateDir {
     /// Tries again and again whether the directory can be written. Never returns.
@@ -33,8 +23,10 @@ impl StateDir {
 
     /// Tries whether the directory can be written.
     pub(super) fn try_to_write(&self) {
-        let tried = written(self.dir());
-        let now = tried.err().map(|error| (error.kind(), error.to_string()));
+        let now = self
+            .room_for(0)
+            .err()
+            .map(|error| (error.kind(), error.to_string()));
         let before = self.found_unwritable(now.clone());
         match (&before, &now) {
             (None, Some((kind, error))) => {
@@ -50,26 +42,14 @@ impl StateDir {
     }
 }
 
-/// Writes a file into a directory and removes it.
-fn written(dir: &Path) -> io::Result<()> {
-    let path = dir.join(NAME);
-    let written = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&path)
-        .and_then(|mut file| file.write_all(&BYTES).and_then(|()| file.sync_data()));
-    // a file that could not be written whole must not keep what room there is
-    let removed = fs::remove_file(&path);
-    written
-        .map_err(|error| failed("write", &path, error))
-        .and(removed.map_err(|error| failed("remove", &path, error)))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use super::super::change::{Change, Mirror};
+    use super::super::directory::TRY;
     use super::*;
+    use crate::lock::lock;
 
     #[test]
     fn a_directory_that_cannot_be_written_is_found_until_it_can() {
@@ -79,7 +59,7 @@ mod tests {
         let before = names();
         state.try_to_write();
         assert_eq!((state.unwritable(), names()), (None, before));
-        let path = place.path().join(NAME);
+        let path = place.path().join(TRY);
         fs::create_dir(&path).unwrap();
         state.try_to_write();
         let (_, error) = state.unwritable().unwrap();
@@ -104,5 +84,44 @@ mod tests {
         fs::remove_dir(&in_the_way).unwrap();
         state.store_repairs(Vec::new()).unwrap();
         assert_eq!(state.unwritable(), None);
+    }
+
+    /// Counts what it is told.
+    #[derive(Default)]
+    struct Told(std::sync::Mutex<u32>);
+
+    impl Mirror for Told {
+        fn change(&self, _: &Change) -> io::Result<()> {
+            *lock(&self.0) += 1;
+            Ok(())
+        }
+
+        fn done(&self, _: bool) {}
+
+        fn checked(&self) {}
+    }
+
+    /// Whatever it is told and this disk does not have, it has to be given anew.
+    #[test]
+    fn a_copy_is_told_of_no_change_while_this_disk_is_full() {
+        let place = tempfile::tempdir().unwrap();
+        let state = StateDir::open(place.path()).unwrap();
+        let told = Arc::new(Told::default());
+        state.mirror_to(Arc::clone(&told) as Arc<dyn Mirror>);
+        let in_the_way = ["repairs.tmp", TRY].map(|name| place.path().join(name));
+        in_the_way
+            .iter()
+            .for_each(|path| fs::create_dir(path).unwrap());
+        for _ in 0..3 {
+            assert!(state.store_repairs(Vec::new()).is_err());
+            assert!(state.unwritable().is_some());
+        }
+        assert_eq!(*lock(&told.0), 1);
+        in_the_way
+            .iter()
+            .for_each(|path| fs::remove_dir(path).unwrap());
+        // as soon as there is room
+        state.store_repairs(Vec::new()).unwrap();
+        assert_eq!((*lock(&told.0), state.unwritable()), (2, None));
     }
 }
