@@ -337,8 +337,8 @@ async fn the_check_in_the_background_waits_an_hour_for_one_of_three_copies() {
     }
 }
 
-/// Two nodes are one server, and their addresses do not show it. It has no rrdcached, so a copy that
-/// it were to lose could not even be forgotten there.
+/// Two nodes are one server, and their addresses do not show it. It has no rrdcached, so a copy
+/// that it were to lose could not even be forgotten there.
 #[tokio::test]
 async fn a_copy_of_a_server_with_two_names_is_not_removed_to_see_it() {
     let place = tempfile::tempdir().unwrap();

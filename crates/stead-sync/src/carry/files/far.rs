@@ -234,8 +234,8 @@ impl Far {
         self.look(&Ask::Sizes { items })
     }
 
-    /// [`Root::disk`](super::root::Root::disk) there. Machines that were cloned may call their disks
-    /// alike, so the host is a part of the name.
+    /// [`Root::disk`](super::root::Root::disk) there. Machines that were cloned may call their
+    /// disks alike, so the host is a part of the name.
     pub fn disk(&self) -> Done<Disk> {
         let disk: Disk = self.look(&Ask::Disk)?;
         let name = format!("{}:{}", self.host, disk.name);
