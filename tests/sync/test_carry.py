@@ -197,6 +197,47 @@ def test_reversed_while_it_copies_and_too_late_in_the_last_state(programs, place
         carry.judge()
 
 
+def test_what_is_removed_at_new_places_stays_removed_after_kills(programs, place):
+    """A new node has an old disk, with items that were deleted since."""
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        old = [
+            key for key in (f"old{n:03}" for n in range(400)) if carry.home(key) == "d"
+        ]
+        assert len(old) > 60
+        for key in old:
+            path = carry.path("d", key)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("deleted since")
+        # and with one whose key is at another node in both maps
+        misplaced = next(
+            key for key in (f"old{n:03}" for n in range(400)) if carry.home(key) != "d"
+        )
+        carry.path("d", misplaced).parent.mkdir(exist_ok=True)
+        carry.path("d", misplaced).write_text("of no map")
+        done = carry.run()
+        assert done.returncode == 1 and "or d has an old disk" in done.stdout, done
+        told = f"their keys: 1 item, such as {misplaced[-2:]}/{misplaced} at node d"
+        assert told in done.stdout, done
+        assert carry.state() == "both_old_first"
+        carry.write_file(limits="only_new = 1000\nitems_per_second = 60")
+        left = lambda: len(list((carry.roots / "d").glob("*/old*")))
+        killed = 0
+        for _ in range(8):
+            before, run = left(), carry.start_run()
+            wait_for(lambda before=before: left() < before, "a removal")
+            killed += kill(run)
+        assert killed == 8 and left() and carry.state() == "both_old_first"
+        carry.write_file(limits="only_new = 1000")
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done
+        assert left() == 1
+        carry.path("d", misplaced).unlink()
+        carry.judge()
+
+
 def test_files_are_copied_from_a_disk_that_is_read_only(programs, place):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")

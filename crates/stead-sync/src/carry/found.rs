@@ -89,12 +89,6 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
     let counts = tally.counts();
     let mut notes = Vec::new();
     match task {
-        Task::Count if counts.misplaced > 0 => notes.push(format!(
-            "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
-             readers do not find them",
-            items(counts.misplaced),
-            tally.first_misplaced()
-        )),
         Task::Copy | Task::Verify if counts.mended + counts.restored > 0 => {
             let first = |named: Vec<String>| named.first().cloned().unwrap_or_default();
             if counts.mended > 0 {
@@ -169,6 +163,20 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
             }
         }
         _ => {}
+    }
+    if counts.misplaced > 0 && matches!(task, Task::Count | Task::Verify) {
+        let old = match task {
+            Task::Verify => {
+                "; a node that was away may have them from an earlier time: then remove them"
+            }
+            _ => "",
+        };
+        notes.push(format!(
+            "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
+             readers do not find them{old}",
+            items(counts.misplaced),
+            tally.first_misplaced()
+        ));
     }
     notes
 }
@@ -319,7 +327,8 @@ mod tests {
         let found = noted(Task::Verify, &tally, true, also);
         assert!(found[0].ends_with(&format!("and that value is gone{also}")));
         assert!(found[0].starts_with("made equal to the old place: 1 item, such as fred"));
-        assert!(found.len() == 2 && found[1].contains("such as emil at node n5;"));
+        assert!(found.len() == 3 && found[1].contains("such as emil at node n5;"));
+        assert!(found[2].ends_with("from an earlier time: then remove them"));
         tally.differ("n3", &Item::of_key("carl"));
         let found = noted(Task::Check, &tally, true, also).concat();
         assert!(found.ends_with(&format!("to the old place only{also}")));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use super::kind::{Done, Item, Node};
-use super::pass::{Pass, Task};
+use super::pass::{Job, Pass, Task};
 use super::protocol::Outcome;
 use super::refusals::{only_new, only_new_in_reverse, written_later};
 use super::tally::Show;
@@ -147,7 +147,8 @@ impl Pass<'_> {
             }
             for ((from, to), items) in ways {
                 let (source, target) = (&self.routes.nodes[from], &self.routes.nodes[to]);
-                for item in self.settled(source, target, &items) {
+                let (both, only_second) = self.sides(source, target, &items);
+                for item in both {
                     self.tally.items.fetch_add(1, Ordering::Relaxed);
                     match self.protocol().settle(source, target, item) {
                         Ok(Outcome::Restored) if self.task == Task::Copy => {
@@ -161,6 +162,10 @@ impl Pass<'_> {
                     }
                     show.show(self.tally);
                 }
+                // the listing of the target may be past them
+                if self.task == Task::Verify && !only_second.is_empty() {
+                    self.unit(target, &only_second, &Job::Stray { from, to })?;
+                }
                 let flushed = self.kind.flush(target);
                 flushed.map_err(|fault| Failure::new(IO, fault.line))?;
             }
@@ -169,15 +174,22 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Leaves out items that only the target has: one was deleted in the moment in which it was
-    /// copied, or the source has lost data. Verifying decides about them by its limit.
-    fn settled<'b>(&self, source: &Node, target: &Node, items: &[&'b Item]) -> Vec<&'b Item> {
+    /// Returns the items that can be settled, and those that only the target has: one was deleted
+    /// in the moment in which it was copied, or the source has lost data. Verifying decides about
+    /// them by its limit.
+    fn sides<'b>(
+        &self,
+        source: &Node,
+        target: &Node,
+        items: &[&'b Item],
+    ) -> (Vec<&'b Item>, Vec<&'b Item>) {
         let at_source = self.protocol().versions(source, items);
         let at_target = self.protocol().versions(target, items);
-        let both = at_source.iter().zip(&at_target).zip(items);
-        let stays = |((one, other), item): &((&Done<_>, &Done<_>), &&Item)| {
+        let found = at_source.iter().zip(&at_target).zip(items);
+        let (both, only_second): (Vec<_>, Vec<_>) = found.partition(|((one, other), item)| {
             !matches!((one, other), (Ok(None), Ok(Some(_)))) || self.kind.may_forget(item)
-        };
-        both.filter(stays).map(|(_, item)| *item).collect()
+        });
+        let items = |of: Vec<((_, _), &&'b Item)>| of.into_iter().map(|(_, item)| *item).collect();
+        (items(both), items(only_second))
     }
 }

@@ -347,8 +347,10 @@ impl Pass<'_> {
         let mut batch: Vec<Load> = Vec::new();
         let (mut since, mut last, mut any) = (0, None, false);
         // at a node that only gets copies, what no map places is not overlooked by this carry
-        let counts = self.task == Task::Count
-            && (self.routes.uncarried.is_none() || self.routes.ends().0.contains(&node.number));
+        let gives = self.routes.ends().0.contains(&node.number);
+        let counts = self.task == Task::Count && (self.routes.uncarried.is_none() || gives);
+        // one that only gets copies is listed by the pass that verifies, and may have an old disk
+        let tells = counts || self.task == Task::Verify && !gives;
         let mut from = after.clone();
         let mut finish = |batch: &mut Vec<Load>, last: &mut Option<Vec<u8>>| {
             let place = last.take().filter(|_| self.kind.is_ordered());
@@ -379,7 +381,7 @@ impl Pass<'_> {
             let most = BATCH.max(self.kind.at_once(&item) * self.limits.workers as usize);
             if let Some(job) = self.job(node.number, &item) {
                 batch.push((item, job));
-            } else if counts && !self.routes.places(&item.key, node.number) {
+            } else if tells && !self.routes.places(&item.key, node.number) {
                 self.tally.misplace(&node.name, &item);
             }
             if batch.len() < most && since < LISTED {
@@ -563,7 +565,7 @@ impl Pass<'_> {
     }
 
     /// Does items for which the same is to be done, and notes those that fail.
-    fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
+    pub(super) fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
         let done = self.carry(node, items, job)?;
         for (item, done) in items.iter().zip(done) {
             self.note(node, item, job, done)?;
@@ -709,6 +711,20 @@ impl Pass<'_> {
             return Ok(());
         };
         let story = journal.story();
+        // where items are copied, what was in flight is settled; other passes but this begin anew
+        let removes = matches!(self.task, Task::Remove { .. });
+        for (number, (name, items)) in story.flights.into_iter().filter(|_| removes) {
+            if let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) {
+                for item in items {
+                    if let Some(job) = self.job(node.number, &item) {
+                        self.unit(node, &[&item], &job)?;
+                        self.flush(&[(item, job)])?;
+                    }
+                    show.show(self.tally);
+                }
+            }
+            journal.land(Some(number), &name, None, 0)?;
+        }
         let failed = story.failed.into_keys();
         let aside = match self.task {
             Task::Check => story.aside,

@@ -132,11 +132,12 @@ pub fn uncarried(last: &LastMove, (new, old): (u64, u64), first: &str, map: &str
 /// Only the new place has an item, which verifying would remove.
 pub fn only_new(from: &Node, to: &Node) -> Fault {
     Fault::final_one(format_args!(
-        "only its new place, node {}, has it, and verifying would remove it there: a program that \
-         does not follow the carry may write to new places only, or delete at old ones only, or an \
-         earlier change moved data without a carry; copy what is right to node {from}; if {from} \
-         has lost its data, name it in lost; raising limits.only_new deletes such copies",
-        to.name,
+        "only its new place, node {to}, has it, and verifying would remove it there: a program that \
+         does not follow the carry may write to new places only, or delete at old ones only, an \
+         earlier change moved data without a carry, or {to} has an old disk, where applications have \
+         deleted such items since; copy what is right to node {from}; if {from} has lost its data, \
+         name it in lost; raising limits.only_new deletes such copies",
+        to = to.name,
         from = from.name
     ))
 }
