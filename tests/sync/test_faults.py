@@ -3,7 +3,6 @@ test counts the faults that took effect, and has a control.
 """
 
 import json
-import random
 import shutil
 import signal
 import subprocess
@@ -488,17 +487,14 @@ def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property
     anna.apply(*LARGE, attributes=ATTRIBUTES, options=BACK)
     anna.push()
     here = site.place / "here.map"
-    random.seed(7)
-    began = time.monotonic()
-    anna.apply(*LARGE[1:], attributes=ATTRIBUTES, options=BACK)
-    anna.push()
-    took = time.monotonic() - began
+    took = 0.0
     killed = {"old": 0, "new": 0}
-    for n in range(8):
+    for n in range(9):
         before = anna.bytes()
-        anna.apply(*LARGE[n % 2 :], attributes=ATTRIBUTES, options=BACK)
+        anna.apply(*LARGE[(n + 1) % 2 :], attributes=ATTRIBUTES, options=BACK)
         push = anna.start_push()
-        time.sleep(random.uniform(0, 1.2 * took))
+        # the first one at once, the others later and later
+        time.sleep(took * n / 7)
         push.kill()
         push.communicate()
         done = site.pull(here)
@@ -507,7 +503,9 @@ def test_a_push_killed_at_any_point_changes_all_or_nothing(site, record_property
         if push.returncode == -9:
             killed["new" if here.read_bytes() == anna.bytes() else "old"] += 1
         # the operator simply pushes again
+        began = time.monotonic()
         assert anna.push().returncode == 0
+        took = time.monotonic() - began
         site.pull(here)
         assert here.read_bytes() == anna.bytes()
     assert killed["old"] > 0, killed
@@ -576,18 +574,17 @@ def test_a_pull_killed_at_any_point_leaves_a_whole_map(site, record_property):
     anna.push()
     here = site.place / "host" / "here.map"
     here.parent.mkdir()
-    began = time.monotonic()
     site.pull(here)
-    took = time.monotonic() - began
-    random.seed(8)
+    took = 0.0
     killed = {"old": 0, "new": 0}
-    for n in range(8):
+    for n in range(9):
         before = here.read_bytes()
         for more in (1, 2):
             anna.apply(*LARGE[n % 3 + more :], attributes=ATTRIBUTES, options=BACK)
         anna.push()
         pull = site.start("pull", "--unregistered", site.url, here)
-        time.sleep(random.uniform(0, 1.2 * took))
+        # the first one at once, the others later and later
+        time.sleep(took * n / 7)
         pull.kill()
         pull.communicate()
         assert here.read_bytes() in (before, anna.bytes())
@@ -598,7 +595,9 @@ def test_a_pull_killed_at_any_point_leaves_a_whole_map(site, record_property):
                 # readers of two epochs find the one before
                 last = Path(f"{here}.history/{epoch(anna.bytes()) - 1}")
                 assert last.exists()
+        began = time.monotonic()
         done = site.pull(here)
+        took = time.monotonic() - began
         assert done.returncode == 0, done.stderr
         assert here.read_bytes() == anna.bytes()
     verify(site, here)
