@@ -236,7 +236,7 @@ static void *publish(void *nothing) {
         built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", now);
     int32_t status = stead_map_publish(next, now, published, NULL, &error);
     conflicts += status == STEAD_CONFLICT;
-    epochs++;
+    __atomic_add_fetch(&epochs, 1, __ATOMIC_SEQ_CST);
     if (status == STEAD_OK) {
       stead_map_free(now);
       now = next;
@@ -266,7 +266,10 @@ static void publishing(void) {
     usleep(1000 + (unsigned)i * 137 % 3000);
     children[i] = child(live_on, 600);
   }
-  usleep(20000);
+  // on a busy machine the other thread may have published nothing yet
+  for (int i = 0; i < 6000 && __atomic_load_n(&epochs, __ATOMIC_SEQ_CST) <= 5;
+       i++)
+    usleep(20000);
   __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
   CHECK(pthread_join(thread, NULL) == 0);
   CHECK(epochs > 5);

@@ -23,7 +23,7 @@ import memory
 import statuses
 import symbols
 import tracing
-from checking import GCC, MAPS, PATIENCE, Done, Part, compiled, new_directory
+from checking import GCC, MAPS, Done, Part, compiled, new_directory
 
 ROUNDS = "10"
 # random calls beside a model; STEAD_CALLS=1000000 for a long run
@@ -64,11 +64,7 @@ def suite(part, scratch, programs):
     else:
         scarce = Done([programs["scarce"], new_directory(scratch, "scarce-run")])
         part.program("a process that may have hardly any more memory", scarce)
-        # it computes for a minute, which can be several minutes on a busy machine
-        refusing = Done(
-            [programs["refusing"], new_directory(scratch, "refusing-run")],
-            patience=4 * PATIENCE,
-        )
+        refusing = Done([programs["refusing"], new_directory(scratch, "refusing-run")])
         part.program("an allocator that refuses one block after the other", refusing)
         for line in refusing.text.splitlines():
             if " blocks: " in line:

@@ -212,12 +212,13 @@ pub fn full_disks(kind: &dyn Kind, routes: &Routes, tally: &Tally) -> Result<Vec
         Err(_) => return Ok(Vec::new()),
     };
     let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
-    for ((_, to), (_, bytes)) in ways {
-        if let Some(bytes) = bytes {
+    for ((_, to), way) in ways {
+        if let Some(bytes) = way.bytes {
             let sum = wanted.entry(to).or_default();
             *sum = sum.saturating_add(bytes);
         }
     }
+    // by the name of the disk: its room, what comes, and the nodes that have it
     let mut disks: BTreeMap<String, (u64, u64, Vec<&str>)> = BTreeMap::new();
     for (to, bytes) in wanted {
         let node = &routes.nodes[to];

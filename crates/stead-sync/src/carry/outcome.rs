@@ -9,7 +9,7 @@ use super::kind::told;
 use super::pass::Task;
 use super::route::Routes;
 use super::story::Story;
-use super::tally::{told_bytes, told_time, Counts, Tally};
+use super::tally::{told_bytes, told_time, Counts, OnTheWay, Tally};
 use crate::exit::one_line;
 
 /// How many failures a text shows; JSON has all.
@@ -113,11 +113,11 @@ impl Work {
             .map(|ways| ways.clone())
             .unwrap_or_default();
         let name = |node: usize| routes.nodes[node].name.clone();
-        let way = |((from, to), (items, bytes))| Way {
+        let way = |((from, to), way): (_, OnTheWay)| Way {
             from: name(from),
             to: name(to),
-            items,
-            bytes,
+            items: way.items,
+            bytes: way.bytes,
         };
         Work {
             pass: task.word(),

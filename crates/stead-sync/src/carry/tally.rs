@@ -32,9 +32,8 @@ pub struct Tally {
     /// Those of them that a server may forget, where items are counted.
     pub forgettable: AtomicU64,
     outcomes: Mutex<Counts>,
-    /// How many items go from one node to another, and how many bytes of its disk they take, as far
-    /// as that is known.
-    pub ways: Mutex<BTreeMap<(usize, usize), (u64, Option<u64>)>>,
+    /// What goes from one node to another.
+    pub ways: Mutex<BTreeMap<(usize, usize), OnTheWay>>,
     /// The nodes at which items were listed.
     pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
@@ -60,6 +59,15 @@ pub struct Tally {
     overruled: Mutex<(u64, Option<String>)>,
     /// what ties items to others: of which node and what they are, and each of them
     ties: Mutex<BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// What goes from one node to another.
+#[derive(Clone, Copy, Default)]
+pub struct OnTheWay {
+    /// How many items.
+    pub items: u64,
+    /// How many bytes of the disk there they take, as far as that is known.
+    pub bytes: Option<u64>,
 }
 
 /// How many items ended in each way.
@@ -261,9 +269,11 @@ impl Tally {
     /// Counts an item of a way from one node to another, and what it takes of the disk there.
     pub fn count_way(&self, from: usize, to: usize, size: Option<u64>) {
         let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
-        let (items, sizes) = ways.entry((from, to)).or_default();
-        *items += 1;
-        *sizes = size.map_or(*sizes, |size| Some(sizes.unwrap_or(0).saturating_add(size)));
+        let way = ways.entry((from, to)).or_default();
+        way.items += 1;
+        if let Some(size) = size {
+            way.bytes = Some(way.bytes.unwrap_or(0).saturating_add(size));
+        }
     }
 
     /// Returns the counts.
