@@ -13,7 +13,7 @@ from rings import PATIENCE, ROOT, output, stead, works
 from test_adopt_examples import EXAMPLES, servers, site  # noqa: F401  fixtures
 from test_cache_carry import next_state
 
-# the sessions: so many that all of them are never where they should be by chance
+# How many sessions there are: a wrong rule does not place so many of them right by chance.
 COUNT = 200
 # A request tries to lock a session again after so many milliseconds, and gives up after so many
 # tries.

@@ -152,8 +152,8 @@ impl Telling {
     }
 }
 
-/// Says what to do about the first host that is waited for. A carrier confirms nothing while it
-/// does not work, and neither does a host without a watch.
+/// Says what to do about the first host that is waited for. A carrier that does not run confirms
+/// nothing, and neither does a host without a watch.
 fn advice_for(lacking: &[&Host], url: &str) -> Option<String> {
     let report = &lacking.first()?.report;
     let host = &report.host;

@@ -3,8 +3,8 @@
 //! Two nodes can be one server, if somebody has given a server another name, and its address in
 //! another spelling. Then the old copy is the new one. So before the first copy is removed at one
 //! backend, the router puts a small file of its own at the other one, and looks whether both have
-//! it. What an agent says of its directory would not be enough: the disks of two machines that
-//! were made of one image say the same.
+//! it. The router does not rely on what an agent says of its directory, since two machines whose
+//! disks were made from one image say the same.
 //!
 //! A file system of another machine may show a new file late. So the router also looks whether the
 //! other backend has lost its copy when the first one is removed, and then puts it back.

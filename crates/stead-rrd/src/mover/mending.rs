@@ -87,8 +87,9 @@ impl Mover {
         self.stays_in_doubt(name, &up).map_or(Ok(copied), Err)
     }
 
-    /// Returns why these copies of a file stay in doubt after they were made equal, if they do: all
-    /// of them were, and there is one more.
+    /// Returns why these copies of a file stay in doubt after they were made equal, or `None` if
+    /// they do not. They do if each of them was in doubt, and the file has one more copy, which
+    /// could not be compared.
     fn stays_in_doubt(&self, name: &[u8], copies: &[BackendId]) -> Option<String> {
         let shared = self.router.shared();
         if copies.iter().any(|id| !shared.repairs.doubts(name, *id)) {

@@ -136,9 +136,10 @@ impl Mover {
         }
     }
 
-    /// Returns whether the check in the background goes on without this backend: it is away, and
-    /// all copies of another one are in doubt until they have been compared; or it is away for
-    /// long, and the other copies of all its files can be compared.
+    /// Returns whether the check in the background goes on without this backend. It does while the
+    /// backend is away, in two cases: all copies of another backend are in doubt until they have
+    /// been compared; or this one has been away for an hour, and the other copies of all its files
+    /// can be compared.
     pub(super) fn goes_without(&self, backend: &Backend) -> bool {
         let (health, since, _) = backend.condition();
         let down = since.elapsed().unwrap_or_default();

@@ -22,7 +22,7 @@ pub(super) const CHECKS: &str = "checks";
 /// The name of the file that is written and removed.
 pub(super) const TRY: &str = "try.tmp";
 
-/// Its least size: that of a block, and more than the record of a promotion has.
+/// The least size of this file. It is that of a block, and the record of a promotion is smaller.
 const TRY_BYTES: usize = 4096;
 
 /// The directory, locked by one router.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::journal::Journal;
 use super::kind::{Done, Item, Node};
 use super::pass::{Job, Pass, Task};
-use super::protocol::{Outcome, Stays};
+use super::protocol::Stays;
 use super::refusals::{
     lacking, lacking_at_the_end, lacking_since, replaced_meanwhile, too_many_differ, too_many_newer,
 };
@@ -86,7 +86,13 @@ impl Pass<'_> {
     }
 
     /// Checks that the new places do not lack more items of a node than the limit allows.
-    fn judge_lacking(&self, node: &Node, item: &Item, count: u64, journal: &Journal) -> Result {
+    pub(super) fn judge_lacking(
+        &self,
+        node: &Node,
+        item: &Item,
+        count: u64,
+        journal: &Journal,
+    ) -> Result {
         match self.task {
             Task::Check if count > self.limits.absent => Err(lacking(node, item)),
             Task::Look { .. } if count > self.limits.absent => {
@@ -106,41 +112,6 @@ impl Pass<'_> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Before copies are removed, looks again at what an earlier run has set aside: it may be at
-    /// its new place now, and the limit may be another one.
-    pub(super) fn aside_again(&self, journal: &Journal) -> Result {
-        if !matches!(self.task, Task::Remove { .. }) {
-            return Ok(());
-        }
-        let mut lacking: BTreeMap<String, (Item, u64)> = BTreeMap::new();
-        for (name, item) in journal.story().aside {
-            let node = self.routes.nodes.iter().find(|node| node.name == name);
-            let Some((node, job)) =
-                node.and_then(|node| Some((node, self.job(node.number, &item)?)))
-            else {
-                continue;
-            };
-            for done in self.carry(node, &[&item], &job)? {
-                match done {
-                    Ok(Outcome::Absent) => {
-                        lacking.entry(name.clone()).or_insert((item.clone(), 0)).1 += 1;
-                    }
-                    done => {
-                        journal.mend(&name, &item)?;
-                        self.note(node, &item, &job, done)?;
-                    }
-                }
-            }
-            self.flush(&[(item, job)])?;
-        }
-        for (name, (item, count)) in lacking {
-            if let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) {
-                self.judge_lacking(node, &item, count, journal)?;
-            }
-        }
-        Ok(())
     }
 
     /// At the end of a node, removes the old copies of what applications have deleted at the new

@@ -15,7 +15,7 @@ use crate::hub::{Host, Shared};
 use crate::instance;
 use crate::report::Report;
 
-/// Returns where a journal is, whatever the working directory. `None` where it is not there.
+/// Returns the absolute path of a journal, or `None` if the journal is not there.
 fn place(journal: &Path) -> Option<PathBuf> {
     fs::canonicalize(journal).ok()
 }

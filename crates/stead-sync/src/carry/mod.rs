@@ -15,6 +15,7 @@
 //! docs/carry.md is the user's manual.
 
 pub mod about;
+mod again;
 pub mod ahead;
 mod aside;
 mod attributes;

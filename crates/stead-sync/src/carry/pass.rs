@@ -705,57 +705,6 @@ impl Pass<'_> {
         }
     }
 
-    /// Does again what failed, and what was set aside, in an earlier run of this pass.
-    fn again(&self, show: &mut Show) -> Result {
-        let Some(journal) = self.journal else {
-            return Ok(());
-        };
-        let story = journal.story();
-        // where items are copied, what was in flight is settled; other passes but this begin anew
-        let removes = matches!(self.task, Task::Remove { .. });
-        for (number, (name, items)) in story.flights.into_iter().filter(|_| removes) {
-            if let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) {
-                for item in items {
-                    if let Some(job) = self.job(node.number, &item) {
-                        self.unit(node, &[&item], &job)?;
-                        self.flush(&[(item, job)])?;
-                    }
-                    show.show(self.tally);
-                }
-            }
-            journal.land(Some(number), &name, None, 0)?;
-        }
-        let failed = story.failed.into_keys();
-        let aside = match self.task {
-            Task::Check => story.aside,
-            _ => BTreeSet::new(),
-        };
-        for (name, item) in failed.chain(aside) {
-            let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) else {
-                continue;
-            };
-            let flight = journal.take_off(&name, &[&item])?;
-            journal.mend(&name, &item)?;
-            if let Some(job) = self.job(node.number, &item) {
-                self.unit(node, &[&item], &job)?;
-                self.flush(&[(item, job)])?;
-            }
-            journal.land(Some(flight), &name, None, 0)?;
-            show.show(self.tally);
-        }
-        self.aside_again(journal)?;
-        // they stay in the journal, and are removed when their node is done
-        for (name, item) in story.newer {
-            let node = self.routes.nodes.iter().find(|node| node.name == name);
-            if let Some((node, job)) =
-                node.and_then(|node| Some((node, self.job(node.number, &item)?)))
-            {
-                self.unit(node, &[&item], &job)?;
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn fail(&self, node: &Node, item: &Item, fault: &Fault) -> Result {
         if let Some(line) = self.kind.halted() {
             // nothing is wrong with the item itself, and it stays in flight

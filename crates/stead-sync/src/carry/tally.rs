@@ -382,7 +382,7 @@ impl Show {
     }
 }
 
-/// Writes how much is on a disk: `17 bytes`, `1.5 MB`.
+/// Writes a number of bytes as people read it: `17 bytes`, `1.5 MB`.
 pub fn told_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     let (mut number, mut unit) = (bytes as f64, "bytes");
