@@ -302,7 +302,7 @@ fn run_carry(task: &CarryTask) -> Result {
                     shared(&*hub, &settings.url)?;
                     refuse_empty(&*hub, &settings)?;
                     refuse_other(&*hub, &settings.map)?;
-                    (count(&settings, &settings.map)?, Ok(()))
+                    count(&settings, &settings.map)?
                 }
                 false => {
                     let until = task.until.map(|until| match until {

@@ -141,10 +141,12 @@ impl<'a> Off<'a> {
                 Some(Moved {
                     epoch: begun,
                     carried: true,
-                }) => out.line(format_args!(
-                    "epoch {epoch} or a later one; a carry of its last keys began in epoch \
-                     {begun}, and is closed"
-                ))?,
+                }) => {
+                    out.line(format_args!("epoch {epoch} or a later one"))?;
+                    out.line(format_args!(
+                        "the carry of its last keys began in epoch {begun}, and is closed"
+                    ))?;
+                }
                 _ => out.line(format_args!(
                     "epoch {epoch} or a later one, and its data is copied"
                 ))?,

@@ -19,6 +19,7 @@ use super::count::Count;
 use super::load::{tally, ReadsArg};
 use super::locate::FoldArg;
 use super::{ring, simulate};
+use crate::carrying;
 use crate::change::understood;
 use crate::epochs::note_outdated;
 use crate::exit::{note as say, Failure, Result, FLEET, NO_INPUT, USAGE};
@@ -37,7 +38,20 @@ pub fn usage(problem: &str) -> Failure {
 fn open(path: &Path) -> Result<Map> {
     let map = planned::open(path)?;
     understood(&map, path)?;
+    note_carry(&map, path);
     Ok(map)
+}
+
+/// Says that a carry is open in a map that is drawn: the picture shows only the new places.
+fn note_carry(map: &Map, path: &Path) {
+    if let Some(carry) = map.carry() {
+        let [hosts, _] = carrying::meaning(&carry);
+        say(format_args!(
+            "{}: a carry is open ({}): {hosts}; the picture shows the new places",
+            path.display(),
+            carrying::in_words(&carry)
+        ));
+    }
 }
 
 /// Draws each map as a row. Epochs of one map are named by their numbers, others by their files.
@@ -68,6 +82,7 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     // a saved plan has no history
     let newest = Map::open_uncached(path)?;
     understood(&newest, path)?;
+    note_carry(&newest, path);
     let store = Store::new(path, KEEP);
     note_outdated(&store, &newest);
     let mut older: Vec<u64> = store.history()?;
@@ -332,6 +347,7 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
 /// show it.
 fn two(before: &Path, after: &Path) -> Result<(Map, Map)> {
     let (old, new) = planned::pair(before, after)?;
+    note_carry(&new, after);
     if old.map_id() == new.map_id() && old.epoch() > new.epoch() {
         say(format_args!(
             "{} is epoch {}, and {} is the older epoch {}: the picture shows the way back; the old \

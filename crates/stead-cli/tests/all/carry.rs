@@ -431,7 +431,7 @@ fn no_node_gets_leave_while_its_data_may_not_be_carried() {
     assert!(
         // what happened by hand in between is known to nobody here
         said.ends_with(
-            "epoch 6 or a later one; a carry of its last keys began in epoch 2, and is closed\n"
+            "epoch 6 or a later one\nthe carry of its last keys began in epoch 2, and is closed\n"
         ),
         "{said}"
     );

@@ -63,6 +63,24 @@ fn every_kind_is_written_as_svg_and_png_and_twice_the_same() {
 }
 
 #[test]
+fn a_map_with_an_open_carry_is_drawn_with_a_note() {
+    let dir = maps();
+    dir.write(
+        "fleet.toml",
+        THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
+    );
+    dir.run(&["apply", "fleet.toml", "m.map", "--carry"]).ok();
+    dir.run(&["carry", "m.map", "next", "--confirmed", "3"])
+        .ok();
+    let said = "stead: m.map: a carry is open (both_old_first, from epoch 2): hosts write both \
+                places, and read the old one first; the picture shows the new places\n";
+    for kind in KINDS.iter().filter(|kind| kind.contains(&"m.map")) {
+        let run = dir.run(&[&["plot"], *kind, &["-o", "p.svg"]].concat());
+        assert_eq!((run.code, run.err.as_str()), (Some(0), said), "{kind:?}");
+    }
+}
+
+#[test]
 fn epochs_of_a_map_that_is_not_the_newest_are_drawn_with_a_note() {
     let dir = maps();
     dir.write(

@@ -20,6 +20,7 @@ pub struct Memory {
     failing: Mutex<BTreeSet<(&'static str, Vec<u8>)>>,
     hooks: Mutex<BTreeMap<&'static str, Hook>>,
     written: Mutex<BTreeMap<(usize, Vec<u8>), Moment>>,
+    distorted: Mutex<BTreeSet<(usize, Vec<u8>)>>,
 }
 
 impl Memory {
@@ -54,6 +55,12 @@ impl Memory {
     pub fn write_at(&self, node: usize, item: &Item, seconds: i64) {
         let mut written = self.written.lock().unwrap();
         written.insert((node, item.name.clone()), (seconds, 0));
+    }
+
+    /// Makes a node write another value of an item than the one that is copied there.
+    pub fn distort(&self, node: usize, item: &Item) {
+        let mut distorted = self.distorted.lock().unwrap();
+        distorted.insert((node, item.name.clone()));
     }
 
     /// Lets a method fail once for an item, for a reason that passes.
@@ -165,7 +172,9 @@ impl Kind for Memory {
             if nodes[to.number].contains_key(name) {
                 return Added::Present;
             }
-            nodes[to.number].insert(name.clone(), value);
+            let distorted = self.distorted.lock().unwrap();
+            let other = u8::from(distorted.contains(&(to.number, name.clone())));
+            nodes[to.number].insert(name.clone(), value + other);
             Added::Copied {
                 read: Version(vec![value]),
                 wrote: Version(vec![value]),

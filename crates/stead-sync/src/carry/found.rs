@@ -27,7 +27,7 @@ pub fn refuse_overlooked(overlooked: Done<Option<String>>) -> Result {
 /// Refuses to carry where items are only at their new places: after a change without a carry, the
 /// data may still be where it was before, and this carry takes that change's places for the old
 /// ones.
-pub fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Result {
+fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Result {
     let (count, first) = tally.strays();
     match routes.uncarried {
         Some(last) if count > settings.limits.only_new => Err(uncarried(
@@ -42,7 +42,7 @@ pub fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> 
 
 /// Refuses to carry with a file that overlooks much of what is there: paths that do not fit, and
 /// items that are at nodes where neither map places their keys. Readers would not find them.
-pub fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
+fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
     let (misplaced, left) = (tally.counts().misplaced, kind.left_alone());
     let listed = tally.listed.load(Ordering::Relaxed);
     let percent = settings.limits.overlooked;
@@ -89,7 +89,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
     let counts = tally.counts();
     let mut notes = Vec::new();
     match task {
-        Task::Copy | Task::Verify if counts.mended + counts.restored > 0 => {
+        Task::Copy | Task::Verify => {
             let first = |named: Vec<String>| named.first().cloned().unwrap_or_default();
             if counts.mended > 0 {
                 notes.push(format!(
@@ -98,6 +98,15 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
                      the new place only, and that value is gone{also}",
                     items(counts.mended),
                     first(tally.mended())
+                ));
+            }
+            if counts.only_new > 0 {
+                notes.push(format!(
+                    "only at the new place and removed there: {}, such as {}; a delete was under \
+                     way, a program died between its two deletes, one that does not follow the \
+                     pair wrote to the new place only, or they are left of an earlier time",
+                    items(counts.only_new),
+                    first(tally.cleared())
                 ));
             }
             if counts.restored > 0 {
@@ -181,6 +190,21 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
     notes
 }
 
+/// Refuses what was counted if it cannot be carried so. Returns what is to be said about it.
+pub fn judge_counted(
+    kind: &dyn Kind,
+    routes: &Routes,
+    tally: &Tally,
+    settings: &Settings,
+) -> Result<Vec<String>> {
+    refuse_uncarried(tally, routes, settings)?;
+    refuse_empty_nodes(routes, tally, settings)?;
+    refuse_blind(tally, kind, settings)?;
+    let full = full_disks(kind, routes, tally)?;
+    refuse_full_disks(&full, settings)?;
+    Ok(full)
+}
+
 /// Names the nodes that have keys and no items, where others have so many that this is no chance.
 pub fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
     empty_of(routes, tally, tally.listed.load(Ordering::Relaxed))
@@ -188,7 +212,7 @@ pub fn empty_nodes(routes: &Routes, tally: &Tally) -> Vec<String> {
 
 /// Refuses more such nodes than `limits.empty`, unless the servers may forget what they have: what
 /// is not there is not copied, and readers then look for it at the new places.
-pub fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result {
+fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -> Result {
     let listed = tally.listed.load(Ordering::Relaxed);
     let kept = listed.saturating_sub(tally.forgettable.load(Ordering::Relaxed));
     let empty = empty_of(routes, tally, kept);
@@ -206,7 +230,7 @@ pub fn refuse_empty_nodes(routes: &Routes, tally: &Tally, settings: &Settings) -
 }
 
 /// Names the disks that have not the room for what is on its way to them.
-pub fn full_disks(kind: &dyn Kind, routes: &Routes, tally: &Tally) -> Result<Vec<String>> {
+fn full_disks(kind: &dyn Kind, routes: &Routes, tally: &Tally) -> Result<Vec<String>> {
     let ways = match tally.ways.lock() {
         Ok(ways) => ways.clone(),
         Err(_) => return Ok(Vec::new()),
@@ -248,7 +272,7 @@ pub fn full_disks(kind: &dyn Kind, routes: &Routes, tally: &Tally) -> Result<Vec
 
 /// Refuses more such disks than `limits.full`: while one is full, applications cannot write there
 /// either.
-pub fn refuse_full_disks(full: &[String], settings: &Settings) -> Result {
+fn refuse_full_disks(full: &[String], settings: &Settings) -> Result {
     match full.first() {
         Some(first) if full.len() as u64 > settings.limits.full => Err(Failure::new(
             REFUSED,
@@ -323,13 +347,16 @@ mod tests {
         tally.mend("n5", &Item::of_key("emil"), Outcome::Restored);
         let found = noted(Task::Verify, &tally, true, "");
         assert!(found[0].starts_with("lacking at the new place and copied again: 1 item,"));
+        tally.mend("n5", &Item::of_key("gina"), Outcome::Cleared);
+        let found = noted(Task::Verify, &tally, true, "");
+        assert!(found[0].starts_with("only at the new place and removed there: 1 item, such as g"));
         tally.mend("n5", &Item::of_key("fred"), Outcome::Mended);
         let also = ", or each database computed a value by itself";
         let found = noted(Task::Verify, &tally, true, also);
         assert!(found[0].ends_with(&format!("and that value is gone{also}")));
         assert!(found[0].starts_with("made equal to the old place: 1 item, such as fred"));
-        assert!(found.len() == 3 && found[1].contains("such as emil at node n5;"));
-        assert!(found[2].ends_with("from an earlier time: then remove them"));
+        assert!(found.len() == 4 && found[2].contains("such as emil at node n5;"));
+        assert!(found[3].ends_with("from an earlier time: then remove them"));
         tally.differ("n3", &Item::of_key("carl"));
         let found = noted(Task::Check, &tally, true, also).concat();
         assert!(found.ends_with(&format!("to the old place only{also}")));

@@ -25,10 +25,7 @@ use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
 use super::beside::{self, refuse_beside};
-use super::found::{
-    empty_nodes, full_disks, noted, refuse_blind, refuse_empty_nodes, refuse_full_disks,
-    refuse_overlooked, refuse_tied, refuse_uncarried,
-};
+use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
@@ -506,11 +503,7 @@ impl<'a> Machine<'a> {
             refuse_tied(&tally)?;
         }
         if task == Task::Count && matches!(end, Ok(End::Done)) {
-            refuse_uncarried(&tally, routes, self.settings)?;
-            refuse_empty_nodes(routes, &tally, self.settings)?;
-            refuse_blind(&tally, &*self.kind, self.settings)?;
-            let full = full_disks(&*self.kind, routes, &tally)?;
-            refuse_full_disks(&full, self.settings)?;
+            let full = judge_counted(&*self.kind, routes, &tally, self.settings)?;
             full.iter().for_each(|line| say(line));
             self.told.extend(full.iter().cloned());
             self.report.notes.extend(full);

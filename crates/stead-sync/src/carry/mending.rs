@@ -2,10 +2,10 @@
 //! what only its new place has, and what was written there later.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
+use super::journal::Journal;
 use super::kind::{Done, Item, Node};
-use super::pass::{Job, Pass, Task};
+use super::pass::{Job, Pass, Task, COMPARED};
 use super::protocol::Outcome;
 use super::refusals::{only_new, only_new_in_reverse, written_later};
 use super::tally::Show;
@@ -23,66 +23,89 @@ impl Pass<'_> {
     ) -> Result<Vec<Done<Outcome>>> {
         let looks = self.task == (Task::Look { reverse: true });
         let only_second = self.protocol().only_second_all(from, to, items);
-        let each = items.iter().zip(only_second).map(|(item, only_second)| {
-            Ok(match only_second {
-                Err(fault) => Err(fault),
-                Ok(false) => Ok(Outcome::Gone),
-                Ok(true) if self.kind.may_forget(item) && looks => Ok(Outcome::Present),
-                Ok(true) if self.kind.may_forget(item) => {
-                    self.mended(from, to, item, Ok(Outcome::Gone))?
-                }
-                Ok(true) if self.journal.is_none() => {
-                    self.tally.stray(&to.name, item);
-                    Ok(Outcome::Present)
-                }
-                Ok(true) if self.tally.only_new() > self.limits.only_new => Err(match looks {
-                    true => only_new_in_reverse(from, to),
-                    false => only_new(from, to),
-                }),
-                Ok(true) if looks => Ok(Outcome::Absent),
-                Ok(true) => self.mended(from, to, item, Ok(Outcome::Gone))?,
-            })
+        let mut places = Vec::new();
+        let each = items.iter().zip(only_second).enumerate();
+        let each = each.map(|(place, (item, only_second))| match only_second {
+            Err(fault) => Err(fault),
+            Ok(false) => Ok(Outcome::Gone),
+            Ok(true) if self.kind.may_forget(item) && looks => Ok(Outcome::Present),
+            Ok(true) if self.kind.may_forget(item) => {
+                places.push(place);
+                Ok(Outcome::Gone)
+            }
+            Ok(true) if self.journal.is_none() => {
+                self.tally.stray(&to.name, item);
+                Ok(Outcome::Present)
+            }
+            Ok(true) if self.tally.only_new() > self.limits.only_new => Err(match looks {
+                true => only_new_in_reverse(from, to),
+                false => only_new(from, to),
+            }),
+            Ok(true) if looks => Ok(Outcome::Absent),
+            Ok(true) => {
+                places.push(place);
+                Ok(Outcome::Gone)
+            }
         });
-        each.collect()
+        let mut all: Vec<Done<Outcome>> = each.collect();
+        let open: Vec<&Item> = places.iter().map(|place| items[*place]).collect();
+        let found = vec![Ok(Outcome::Gone); open.len()];
+        for (place, done) in places.into_iter().zip(self.mended(from, to, &open, found)?) {
+            all[place] = done;
+        }
+        Ok(all)
     }
 
-    /// While data is verified, mends an item that differs. Otherwise returns what was found.
+    /// While data is verified, mends the items that differ. Otherwise returns what was found.
     pub(super) fn mended(
         &self,
         from: &Node,
         to: &Node,
-        item: &Item,
-        found: Done<Outcome>,
-    ) -> Result<Done<Outcome>> {
-        let differs = matches!(
-            found,
-            Ok(Outcome::Differs | Outcome::Absent | Outcome::Gone)
-        );
-        let Some(journal) = self
-            .journal
-            .filter(|_| self.task == Task::Verify && differs)
-        else {
-            return Ok(match found {
-                Ok(Outcome::Absent) if self.kind.may_forget(item) => Ok(Outcome::Gone),
-                found => found,
-            });
+        items: &[&Item],
+        found: Vec<Done<Outcome>>,
+    ) -> Result<Vec<Done<Outcome>>> {
+        let mut all = found;
+        let Some(journal) = self.journal.filter(|_| self.task == Task::Verify) else {
+            for (found, item) in all.iter_mut().zip(items) {
+                if *found == Ok(Outcome::Absent) && self.kind.may_forget(item) {
+                    *found = Ok(Outcome::Gone);
+                }
+            }
+            return Ok(all);
         };
-        if found == Ok(Outcome::Differs) {
-            if let Err(fault) = self.may_replace(from, to, item) {
-                return Ok(Err(fault));
+        let mut places = Vec::new();
+        for (place, found) in all.iter_mut().enumerate() {
+            let may_mend = match found {
+                Ok(Outcome::Differs) => self.may_replace(from, to, items[place]),
+                Ok(Outcome::Absent | Outcome::Gone) => Ok(()),
+                _ => continue,
+            };
+            match may_mend {
+                Ok(()) => places.push(place),
+                Err(fault) => *found = Err(fault),
             }
         }
-        let number = journal.take_off(&from.name, &[item])?;
-        let done = self.protocol().settle(from, to, item);
-        if done.is_ok() {
+        if places.is_empty() {
+            return Ok(all);
+        }
+        let open: Vec<&Item> = places.iter().map(|place| items[*place]).collect();
+        let number = journal.take_off(&from.name, &open)?;
+        let settled = self.protocol().settle_all(from, to, &open);
+        // one that was not settled stays in flight, and with it all of them
+        if settled.iter().all(Done::is_ok) {
             journal.land(Some(number), &from.name, None, 0)?;
         }
-        Ok(done.map(|outcome| match (outcome, found) {
-            // an item that was being written, and is well
-            (Outcome::Present, Ok(Outcome::Gone)) => Outcome::Gone,
-            (Outcome::Restored, _) if self.kind.may_forget(item) => Outcome::Mended,
-            (outcome, _) => outcome,
-        }))
+        for (place, done) in places.into_iter().zip(settled) {
+            all[place] = match (done, &all[place]) {
+                // an item that was being written, and is well
+                (Ok(Outcome::Present), Ok(Outcome::Gone)) => Ok(Outcome::Gone),
+                (Ok(Outcome::Restored), _) if self.kind.may_forget(items[place]) => {
+                    Ok(Outcome::Mended)
+                }
+                (done, _) => done,
+            };
+        }
+        Ok(all)
     }
 
     /// Copies the items that the target lacks. After a change without a carry, hosts may have read
@@ -131,10 +154,7 @@ impl Pass<'_> {
     }
 
     /// Settles what was in flight when an earlier process was killed.
-    pub(super) fn settle_flights(&self, show: &mut Show) -> Result {
-        let Some(journal) = self.journal else {
-            return Ok(());
-        };
+    pub(super) fn settle_flights(&self, journal: &Journal, show: &mut Show) -> Result {
         for (number, (name, items)) in journal.story().flights {
             let mut ways: BTreeMap<(usize, usize), Vec<&Item>> = BTreeMap::new();
             for item in &items {
@@ -148,18 +168,11 @@ impl Pass<'_> {
             for ((from, to), items) in ways {
                 let (source, target) = (&self.routes.nodes[from], &self.routes.nodes[to]);
                 let (both, only_second) = self.sides(source, target, &items);
-                for item in both {
-                    self.tally.items.fetch_add(1, Ordering::Relaxed);
-                    match self.protocol().settle(source, target, item) {
-                        Ok(Outcome::Restored) if self.task == Task::Copy => {
-                            self.tally.count(Outcome::Copied(0));
-                        }
-                        Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
-                            self.tally.mend(&source.name, item, outcome);
-                        }
-                        Ok(outcome) => self.tally.count(outcome),
-                        Err(fault) => self.fail(source, item, &fault)?,
-                    }
+                let most = both.first().map_or(1, |item| self.kind.at_once(item));
+                let units: Vec<&[&Item]> = both.chunks(most.max(COMPARED)).collect();
+                // shown between them
+                for units in units.chunks(self.limits.workers as usize) {
+                    self.in_parallel(units, &|items| self.settle(source, target, items))?;
                     show.show(self.tally);
                 }
                 // the listing of the target may be past them
@@ -170,6 +183,23 @@ impl Pass<'_> {
                 flushed.map_err(|fault| Failure::new(IO, fault.line))?;
             }
             journal.land(Some(number), &name, None, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Settles items that were in flight, and counts them.
+    fn settle(&self, source: &Node, target: &Node, items: &[&Item]) -> Result {
+        let settled = self.protocol().settle_all(source, target, items);
+        let job = Job::Bring {
+            from: source.number,
+            to: vec![target.number],
+        };
+        for (item, done) in items.iter().zip(settled) {
+            let done = match done {
+                Ok(Outcome::Restored) if self.task == Task::Copy => Ok(Outcome::Copied(0)),
+                done => done,
+            };
+            self.note(source, item, &job, done)?;
         }
         Ok(())
     }

@@ -222,6 +222,7 @@ fn walk(
             stop: &stop,
             without_step_3: broken == Broken::Step3,
         };
+        let settle = || protocol.settle_all(&source, &target, &[&item]).remove(0);
         let mut done = protocol.copy_all(&source, &target, &[&item]).remove(0);
         while done.is_err() {
             killed += 1;
@@ -229,10 +230,10 @@ fn walk(
             if broken == Broken::Flights {
                 break;
             }
-            done = protocol.settle(&source, &target, &item);
+            done = settle();
         }
         // what was there before is left alone by the copy, and mended when it is verified
-        while start[1].is_some() && protocol.settle(&source, &target, &item).is_err() {
+        while start[1].is_some() && settle().is_err() {
             killed += 1;
             fake.0.lock().unwrap().killed = false;
         }

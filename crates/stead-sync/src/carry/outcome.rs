@@ -50,6 +50,9 @@ pub struct Work {
     /// The items that were mended, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mended_items: Vec<String>,
+    /// The items that only the new place had, and that were removed there, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only_new_items: Vec<String>,
     /// The items that the new place lacked, and that were copied again, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restored_items: Vec<String>,
@@ -125,6 +128,7 @@ impl Work {
             seconds: took.as_secs_f64(),
             ways: ways.into_iter().map(way).collect(),
             mended_items: tally.mended(),
+            only_new_items: tally.cleared(),
             restored_items: tally.restored(),
             keeper: task.keeper(),
         }
@@ -149,6 +153,7 @@ impl Work {
             (counts.copied, "copied"),
             (counts.present, "there already"),
             (counts.mended, "mended"),
+            (counts.only_new, "only at the new place and removed there"),
             (counts.restored, "lacking at the new place and copied again"),
             (counts.different, "differ"),
             (counts.gone, "deleted meanwhile"),
@@ -281,6 +286,7 @@ mod tests {
             restored_items: vec![],
             keeper: "new",
             mended_items: Vec::new(),
+            only_new_items: Vec::new(),
         };
         Report {
             epoch: 8,

@@ -34,10 +34,10 @@ use super::throttle::Throttle;
 use crate::exit::{Failure, Result, IO, NO_INPUT};
 
 /// How many items are in flight at once for each listed node, at least.
-const BATCH: usize = 256;
+pub(super) const BATCH: usize = 256;
 
 /// How many items a worker compares at once, at least.
-const COMPARED: usize = 16;
+pub(super) const COMPARED: usize = 16;
 
 /// After how many listed items the journal notes the place, also if few of them move.
 const LISTED: usize = 100_000;
@@ -183,7 +183,7 @@ pub(super) enum Job {
 }
 
 /// An item of a listed node and what is to be done with it.
-type Load = (Item, Job);
+pub(super) type Load = (Item, Job);
 
 impl Pass<'_> {
     /// Goes through all nodes. `is_current` is asked now and then, and ends the pass when the map
@@ -193,10 +193,10 @@ impl Pass<'_> {
             .into_iter()
             .map(|n| &self.routes.nodes[n])
             .collect();
-        if matches!(self.task, Task::Copy | Task::Verify) {
-            self.settle_flights(show)?;
+        if let Err(failure) = self.resume(show) {
+            self.stop.store(false, Ordering::Relaxed);
+            return Err(failure);
         }
-        self.again(show)?;
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Failure>> = Mutex::default();
         let mut is_stopped = false;
@@ -513,7 +513,7 @@ impl Pass<'_> {
     }
 
     /// Lets workers share the items of a batch. Returns whether all were done.
-    fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
+    pub(super) fn share(&self, node: &Node, loads: &[Load]) -> Result<bool> {
         // what differs is looked at again after pauses, together
         let least = match self.task {
             Task::Verify | Task::Check | Task::Ahead | Task::Look { .. } => COMPARED,
@@ -534,6 +534,19 @@ impl Pass<'_> {
                 None => units.push(vec![place]),
             }
         }
+        self.in_parallel(&units, &|unit| {
+            let items: Vec<&Item> = unit.iter().map(|place| &loads[*place].0).collect();
+            self.unit(node, &items, &loads[unit[0]].1)
+        })
+    }
+
+    /// Lets workers share units of work. The first failure ends the pass. Returns whether all were
+    /// done.
+    pub(super) fn in_parallel<U: Sync>(
+        &self,
+        units: &[U],
+        each: &(dyn Fn(&U) -> Result + Sync),
+    ) -> Result<bool> {
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Failure>> = Mutex::default();
         let work = || {
@@ -541,8 +554,7 @@ impl Pass<'_> {
                 let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     break;
                 };
-                let items: Vec<&Item> = unit.iter().map(|place| &loads[*place].0).collect();
-                if let Err(found) = self.unit(node, &items, &loads[unit[0]].1) {
+                if let Err(found) = each(unit) {
                     lock(&failure).get_or_insert(found);
                     self.stop.store(true, Ordering::Relaxed);
                 }
@@ -587,7 +599,7 @@ impl Pass<'_> {
                 self.tally.count(Outcome::Removed);
                 self.tally.overrule(&node.name, item);
             }
-            Ok(outcome @ (Outcome::Mended | Outcome::Restored)) => {
+            Ok(outcome @ (Outcome::Mended | Outcome::Cleared | Outcome::Restored)) => {
                 self.tally.mend(&node.name, item, outcome);
             }
             Ok(outcome) => self.tally.count(outcome),
@@ -630,14 +642,11 @@ impl Pass<'_> {
                         _ => protocol.judge_all(source, target, items),
                     };
                     let mut bytes = 0;
-                    for ((sum, done), item) in all.iter_mut().zip(done).zip(items) {
-                        let done = match done {
-                            Ok(Outcome::Copied(n)) => {
-                                bytes += n;
-                                Ok(Outcome::Copied(n))
-                            }
-                            done => self.mended(source, target, item, done)?,
-                        };
+                    let done = self.mended(source, target, items, done)?;
+                    for (sum, done) in all.iter_mut().zip(done) {
+                        if let Ok(Outcome::Copied(n)) = done {
+                            bytes += n;
+                        }
                         join(sum, done);
                     }
                     let items = items.len() as u64;
@@ -674,8 +683,8 @@ impl Pass<'_> {
                     let places: Vec<usize> = (0..items.len()).filter(lacks).collect();
                     let absent: Vec<&Item> = places.iter().map(|n| items[*n]).collect();
                     let judged = protocol.judge_all(node, keeper, &absent);
+                    let judged = self.mended(node, keeper, &absent, judged)?;
                     for (place, done) in places.into_iter().zip(judged) {
-                        let done = self.mended(node, keeper, items[place], done)?;
                         join(&mut all[place], done);
                     }
                     let items = items.len() as u64;
@@ -743,7 +752,7 @@ fn join(sum: &mut Done<Outcome>, done: Done<Outcome>) {
         Ok(Outcome::Copied(_)) => 3,
         Ok(Outcome::Removed | Outcome::RemovedOther) => 4,
         Ok(Outcome::Restored) => 5,
-        Ok(Outcome::Mended) => 6,
+        Ok(Outcome::Mended | Outcome::Cleared) => 6,
         Ok(Outcome::Absent) => 7,
         Err(_) => 8,
     };

@@ -45,8 +45,10 @@ pub enum Outcome {
     Present,
     /// The source has no such item any more.
     Gone,
-    /// The target had another value, or one that the source lacks, and was mended.
+    /// The target had another value, and has that of the source now.
     Mended,
+    /// Only the target had it, and it was removed there.
+    Cleared,
     /// The target lacked it, and has it now.
     Restored,
     /// The value at the target stays different; both have one.
@@ -81,6 +83,28 @@ enum Verdict {
     /// This version is removed. Whether a keeper has another value, of which nobody knows when it
     /// was written.
     Remove(Version, bool),
+}
+
+/// How far an item is that is being settled.
+struct Settling {
+    /// what was done so far
+    outcome: Outcome,
+    /// what the source had when it was copied
+    copied: Option<Version>,
+    /// how often the copy was another value although the source still had that
+    distorted: u32,
+    end: Option<Done<Outcome>>,
+}
+
+impl Default for Settling {
+    fn default() -> Settling {
+        Settling {
+            outcome: Outcome::Present,
+            copied: None,
+            distorted: 0,
+            end: None,
+        }
+    }
 }
 
 /// The way items are carried, with a kind.
@@ -152,44 +176,80 @@ impl Protocol<'_> {
         Err(busy(from, item))
     }
 
-    /// Makes the target equal to the source.
-    pub fn settle(&self, from: &Node, to: &Node, item: &Item) -> Done<Outcome> {
-        let mut outcome = Outcome::Present;
-        // what the source had when it was copied, and how often the copy was another value although
-        // the source still had that
-        let (mut copied, mut distorted): (Option<Version>, u32) = (None, 0);
+    /// Makes the target equal to the source, for several items at once.
+    ///
+    /// Each round compares all that are open, removes what differs, copies what is missing, and
+    /// looks at the source again where both are equal. What was copied is compared, too.
+    pub fn settle_all(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
+        let mut all: Vec<Settling> = items.iter().map(|_| Settling::default()).collect();
         for again in 0..AGAIN {
+            let open = |n: &usize| all[*n].end.is_none();
+            let places: Vec<usize> = (0..items.len()).filter(open).collect();
+            if places.is_empty() {
+                break;
+            }
             self.pause(CHANGED, again);
-            let both = self.retry(|| self.kind.compare(from, to, item))?;
-            if !both.equal && both.second.is_some() {
-                distorted += u32::from(copied.is_some() && copied == both.first);
-                if distorted >= self.tries.max(DISTORTED) {
-                    return Err(distorts(to, item));
-                }
-            }
-            if both.equal {
-                let now = self.retry(|| self.kind.version(from, item))?;
-                if now == both.first {
-                    return Ok(outcome);
-                }
-                continue;
-            }
-            // what was copied is compared, too
-            match both.second {
-                Some(version) => {
-                    self.retry(|| self.kind.remove(to, item, &version))?;
-                    outcome = Outcome::Mended;
-                }
-                None => {
-                    copied = both.first;
-                    self.copy(from, to, item)?;
-                    if outcome == Outcome::Present {
-                        outcome = Outcome::Restored;
+            let of = |places: &[usize]| places.iter().map(|n| items[*n]).collect::<Vec<_>>();
+            let compared =
+                self.retry_all(&of(&places), |items| self.kind.compare_all(from, to, items));
+            let (mut equal, mut differing, mut missing) = (vec![], vec![], vec![]);
+            for (place, both) in places.into_iter().zip(compared) {
+                match both {
+                    Err(fault) => all[place].end = Some(Err(fault)),
+                    Ok(both) if both.equal => equal.push((place, both.first)),
+                    Ok(Compared {
+                        first,
+                        second: Some(version),
+                        ..
+                    }) => {
+                        let item = &mut all[place];
+                        item.distorted += u32::from(item.copied.is_some() && item.copied == first);
+                        match item.distorted >= self.tries.max(DISTORTED) {
+                            true => item.end = Some(Err(distorts(to, items[place]))),
+                            false => differing.push((place, version)),
+                        }
+                    }
+                    Ok(both) => {
+                        all[place].copied = both.first;
+                        missing.push(place);
                     }
                 }
             }
+            let places: Vec<usize> = equal.iter().map(|(place, _)| *place).collect();
+            for ((place, first), now) in equal.into_iter().zip(self.versions(from, &of(&places))) {
+                match now {
+                    Err(fault) => all[place].end = Some(Err(fault)),
+                    Ok(now) if now != first => {}
+                    Ok(None) if all[place].outcome == Outcome::Mended => {
+                        all[place].end = Some(Ok(Outcome::Cleared));
+                    }
+                    Ok(_) => all[place].end = Some(Ok(all[place].outcome)),
+                }
+            }
+            let pairs: Vec<(&Item, &Version)> = differing
+                .iter()
+                .map(|(place, version)| (items[*place], version))
+                .collect();
+            let removed = self.retry_all(&pairs, |pairs| self.kind.remove_all(to, pairs));
+            for ((place, _), removed) in differing.iter().zip(removed) {
+                match removed {
+                    Err(fault) => all[*place].end = Some(Err(fault)),
+                    Ok(_) => all[*place].outcome = Outcome::Mended,
+                }
+            }
+            let copied = self.copy_all(from, to, &of(&missing));
+            for (place, copied) in missing.into_iter().zip(copied) {
+                let item = &mut all[place];
+                match copied {
+                    Err(fault) => item.end = Some(Err(fault)),
+                    Ok(_) if item.outcome == Outcome::Present => item.outcome = Outcome::Restored,
+                    Ok(_) => {}
+                }
+            }
         }
-        Err(busy(from, item))
+        let ends = all.into_iter().zip(items);
+        ends.map(|(item, name)| item.end.unwrap_or_else(|| Err(busy(from, name))))
+            .collect()
     }
 
     /// Compares items at two nodes.
@@ -419,6 +479,9 @@ impl Protocol<'_> {
         items: &[I],
         what: impl Fn(&[I]) -> Vec<Done<T>>,
     ) -> Vec<Done<T>> {
+        if items.is_empty() {
+            return Vec::new();
+        }
         let mut ends = what(items);
         for tried in 1..self.tries {
             let passes = |n: &usize| matches!(&ends[*n], Err(fault) if fault.passes);
@@ -609,6 +672,60 @@ mod tests {
         let ends = protocol.only_second_all(&nodes[0], &nodes[1], &all);
         let only: Vec<usize> = (0..100).filter(|n| ends[*n] == Ok(true)).collect();
         assert_eq!(only, (1..10).map(|n| n * 10 + 4).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn items_are_settled_together() {
+        let (kind, nodes) = Memory::new(2);
+        let items: Vec<Item> = (0..100).map(|n| Item::of_key(format!("{n:03}"))).collect();
+        for (n, item) in items.iter().enumerate() {
+            // of ten: one is only at the target, one only at the source, one differs
+            (n % 10 != 4).then(|| kind.put(0, item, 1));
+            (n % 10 != 5).then(|| kind.put(1, item, if n % 10 == 6 { 2 } else { 1 }));
+        }
+        // a server that is away for a moment
+        kind.fail_once("add", &items[5]);
+        let stop = AtomicBool::new(false);
+        let protocol = trying(2, &kind, &stop);
+        let all: Vec<&Item> = items.iter().collect();
+        let ends = protocol.settle_all(&nodes[0], &nodes[1], &all);
+        for (n, end) in ends.into_iter().enumerate() {
+            let expected = match n % 10 {
+                4 => Outcome::Cleared,
+                5 => Outcome::Restored,
+                6 => Outcome::Mended,
+                _ => Outcome::Present,
+            };
+            assert_eq!(end, Ok(expected), "{n}");
+        }
+        assert_eq!(kind.names(0), kind.names(1));
+        // three rounds: what differs is removed, is copied, and is compared once more
+        let calls = kind.calls();
+        assert_eq!(calls["compare"], [100, 30, 10], "{calls:?}");
+        assert_eq!(calls["remove"], [20]);
+        assert_eq!(calls["add"], [10, 1, 10]);
+    }
+
+    #[test]
+    fn a_target_that_changes_what_is_written_ends_the_settling_of_that_item_alone() {
+        let (kind, nodes) = Memory::new(2);
+        let items: Vec<Item> = (0..3).map(|n| Item::of_key(format!("{n}"))).collect();
+        for item in &items {
+            kind.put(0, item, 1);
+            kind.put(1, item, 2);
+        }
+        let stop = AtomicBool::new(false);
+        let protocol = trying(1, &kind, &stop);
+        kind.distort(1, &items[1]);
+        let all: Vec<&Item> = items.iter().collect();
+        let ends = protocol.settle_all(&nodes[0], &nodes[1], &all);
+        assert_eq!(ends[0], Ok(Outcome::Mended));
+        assert_eq!(ends[2], Ok(Outcome::Mended));
+        let line = &ends[1].as_ref().unwrap_err().line;
+        assert!(
+            line.starts_with("1: node n1 has another value each time"),
+            "{line}"
+        );
     }
 
     #[test]

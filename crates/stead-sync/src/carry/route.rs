@@ -270,25 +270,28 @@ impl Routes {
     }
 }
 
+/// Returns the ways from a cluster of these nodes to another one, for tests.
+#[cfg(test)]
+pub fn routes(replicas: u32, before: &[&str], after: &[&str], lost: &[&str]) -> Routes {
+    use stead::{build, Fleet};
+    let fleet = |nodes: &[&str]| {
+        let nodes: String = nodes
+            .iter()
+            .map(|n| format!("[[node]]\nname = '{n}'\n"))
+            .collect();
+        let text = format!("name = 'm'\nreplicas = {replicas}\n{nodes}");
+        Fleet::parse(&text, "fleet").unwrap()
+    };
+    let old = build(&fleet(before), None).unwrap();
+    let new = build(&fleet(after), Some(&old)).unwrap();
+    let lost: Vec<String> = lost.iter().map(|n| (*n).to_owned()).collect();
+    Routes::new(Arc::new(old), Arc::new(new), &lost).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use stead::{build, Fleet};
-
-    fn routes(replicas: u32, before: &[&str], after: &[&str], lost: &[&str]) -> Routes {
-        let fleet = |nodes: &[&str]| {
-            let nodes: String = nodes
-                .iter()
-                .map(|n| format!("[[node]]\nname = '{n}'\n"))
-                .collect();
-            let text = format!("name = 'm'\nreplicas = {replicas}\n{nodes}");
-            Fleet::parse(&text, "fleet").unwrap()
-        };
-        let old = build(&fleet(before), None).unwrap();
-        let new = build(&fleet(after), Some(&old)).unwrap();
-        let lost: Vec<String> = lost.iter().map(|n| (*n).to_owned()).collect();
-        Routes::new(Arc::new(old), Arc::new(new), &lost).unwrap()
-    }
 
     fn names(routes: &Routes, nodes: &BTreeSet<usize>) -> Vec<String> {
         nodes

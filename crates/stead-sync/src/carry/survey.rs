@@ -11,10 +11,7 @@ use stead::{Map, Store};
 
 use super::about;
 use super::ahead::{Ahead, Counted, Tell, What};
-use super::found::{
-    empty_nodes, full_disks, noted, refuse_blind, refuse_empty_nodes, refuse_full_disks,
-    refuse_overlooked, refuse_tied, refuse_uncarried,
-};
+use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
 use super::journal::Journal;
 use super::kind::{Done, Item, Kind, Node};
 use super::outcome::{Report, Work};
@@ -150,8 +147,9 @@ fn survey(
 }
 
 /// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
-/// to be carried from the epoch before.
-pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
+/// to be carried from the epoch before. Beside the report, returns why a run would refuse what was
+/// counted.
+pub fn count(settings: &Settings, map_file: &Path) -> Result<(Report, Result)> {
     let map = Map::open_uncached(map_file)?;
     let Some(carry) = map.carry() else {
         return Err(none_open(map_file, &map));
@@ -181,14 +179,12 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<Report> {
     report.notes.extend(routes.told_lost());
     report.notes.extend(noted(Task::Count, &tally, true, ""));
     report.notes.extend(empty_nodes(&routes, &tally));
-    let full = full_disks(&*kind, &routes, &tally)?;
-    report.notes.extend(full.iter().cloned());
-    refuse_tied(&tally)?;
-    refuse_uncarried(&tally, &routes, settings)?;
-    refuse_empty_nodes(&routes, &tally, settings)?;
-    refuse_blind(&tally, &*kind, settings)?;
-    refuse_full_disks(&full, settings)?;
-    Ok(report)
+    let end = refuse_tied(&tally).and_then(|()| judge_counted(&*kind, &routes, &tally, settings));
+    match &end {
+        Ok(full) => report.notes.extend(full.iter().cloned()),
+        Err(failure) => report.problem = Some(failure.line.clone()),
+    }
+    Ok((report, end.map(drop)))
 }
 
 impl Pass<'_> {

@@ -44,6 +44,8 @@ pub struct Tally {
     stray: Mutex<Option<String>>,
     /// the items that were mended, with the names of their nodes, as far as they are named
     mended: Mutex<Vec<String>>,
+    /// the same of items that only the new place had
+    cleared: Mutex<Vec<String>>,
     /// the same of items that the new place lacked
     restored: Mutex<Vec<String>>,
     /// The first item that no map places where it is, with the name of its node.
@@ -85,6 +87,8 @@ pub struct Counts {
     pub gone: u64,
     /// Items that differed and were mended.
     pub mended: u64,
+    /// Items that only the new place had, and that were removed there.
+    pub only_new: u64,
     /// Items that the new place lacked, and that were copied again.
     pub restored: u64,
     /// Items that stay different.
@@ -111,6 +115,7 @@ impl Tally {
             Outcome::Present => counts.present += 1,
             Outcome::Gone => counts.gone += 1,
             Outcome::Mended => counts.mended += 1,
+            Outcome::Cleared => counts.only_new += 1,
             Outcome::Restored => counts.restored += 1,
             Outcome::Differs => counts.different += 1,
             Outcome::Absent => counts.absent += 1,
@@ -141,11 +146,12 @@ impl Tally {
         self.replaced.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Counts an item that was mended, or restored.
+    /// Counts an item that was mended, cleared or restored.
     pub fn mend(&self, node: &str, item: &Item, how: Outcome) {
         self.count(how);
         let named = match how {
             Outcome::Restored => &self.restored,
+            Outcome::Cleared => &self.cleared,
             _ => &self.mended,
         };
         let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,6 +163,12 @@ impl Tally {
     /// Returns the items that were mended, as far as they are named.
     pub fn mended(&self) -> Vec<String> {
         all(&self.mended)
+    }
+
+    /// Returns the items that were removed where only the new place had them, as far as they are
+    /// named.
+    pub fn cleared(&self) -> Vec<String> {
+        all(&self.cleared)
     }
 
     /// Returns the items that were restored, as far as they are named.
@@ -359,17 +371,20 @@ impl Show {
         let rate = done as f64 / elapsed.as_secs_f64().max(0.001);
         let mut line = format!("{}: ", self.what);
         match self.total {
+            // beyond the items that were counted, nobody knows how many there are
+            Some(total) if self.before + done > total => {
+                let all = self.before + done;
+                line += &format!("{all} items, more than the {total} counted, {rate:.0} a second");
+            }
             Some(total) => {
                 let all = self.before + done;
-                let percent = 100 * all.min(total) / total;
-                let left = total.saturating_sub(all);
+                let percent = 100 * all / total;
+                line += &format!("{all} of about {total} items ({percent} %), {rate:.0} a second");
                 let seconds = match rate > 0.0 {
-                    true => told_time((left as f64 / rate) as u64),
+                    true => told_time(((total - all) as f64 / rate) as u64),
                     false => "?".to_owned(),
                 };
-                line += &format!("{all} of about {total} items ({percent} %), {rate:.0} a second");
-                // beyond the items that were counted, nobody knows how long it takes
-                if left > 0 {
+                if total > all {
                     line += &format!(", {seconds} left");
                 }
             }
@@ -427,6 +442,11 @@ mod tests {
         assert_eq!(
             show.line(&tally, Duration::from_secs(5)),
             "copying: 150 of about 150 items (100 %), 10 a second, 1 failed"
+        );
+        let show = Show::new("copying", Some(149), 100);
+        assert_eq!(
+            show.line(&tally, Duration::from_secs(5)),
+            "copying: 150 items, more than the 149 counted, 10 a second, 1 failed"
         );
         let show = Show::new("copying", None, 0);
         assert!(show
