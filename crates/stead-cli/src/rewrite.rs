@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -85,10 +86,25 @@ impl Drop for Temporary {
     }
 }
 
-/// Returns `.NAME.PID.tmp` in the directory of a file.
+/// Returns `.NAME.PID.RANDOM.tmp` in the directory of a file. Processes of different containers may
+/// have the same process id.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
+    // std seeds each of these hashers at random
+    let random = RandomState::new().build_hasher().finish();
+    name.push(format!(".{}.{random:016x}.tmp", std::process::id()));
     path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_writers_use_the_same_temporary_file() {
+        let path = Path::new("/x/m.map");
+        assert_ne!(beside(path), beside(path));
+        assert_eq!(beside(path).parent(), path.parent());
+    }
 }

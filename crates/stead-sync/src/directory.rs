@@ -22,6 +22,7 @@ use crate::hub::{Head, Host, Hub, Shared, Turn};
 use crate::inotify::Notices;
 use crate::instance::another;
 use crate::report::Report;
+use crate::token::token;
 
 /// How often a report is renewed.
 const RENEW: Duration = Duration::from_secs(30);
@@ -176,7 +177,7 @@ impl Directory {
         let (path, draft) = (
             directory.join(&report.host),
             // no name of a host begins with a dot
-            directory.join(format!(".{}.{}", report.host, std::process::id())),
+            directory.join(format!(".{}.{}", report.host, token())),
         );
         let text = serde_json::to_vec(report).unwrap_or_default();
         let done = File::create(&draft)
@@ -423,6 +424,21 @@ mod tests {
         Directory::new(&dir.path().join("members.map"))
             .check_directory()
             .unwrap();
+    }
+
+    #[test]
+    fn two_reports_of_one_name_do_not_disturb_each_other() {
+        // as of two containers that were given one name, and have one process id
+        let dir = tempfile::tempdir().unwrap();
+        let hub = Directory::new(&dir.path().join("m.map"));
+        let report = Report::new("web1", "boot:1:2:m", None);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..300).for_each(|_| hub.write(&report).unwrap()));
+            }
+        });
+        let left = fs::read_dir(hub.hosts_dir()).unwrap().count();
+        assert_eq!(left, 1, "no drafts are left");
     }
 
     #[test]

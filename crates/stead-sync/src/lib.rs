@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report paragraph | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
+//! exit report paragraph token | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]
@@ -62,6 +62,7 @@ pub mod push;
 pub mod report;
 pub mod run;
 pub mod status;
+pub mod token;
 pub mod turns;
 pub mod watch;
 pub mod web;

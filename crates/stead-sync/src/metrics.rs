@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::exit::{Failure, Result};
+use crate::token::token;
 
 /// The figures of a watch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -130,7 +131,7 @@ impl MetricsFile {
     pub fn write(&self, text: &str) -> Result {
         let mut draft = self.path.clone().into_os_string();
         // the collector reads files that end with .prom
-        draft.push(format!(".{}", std::process::id()));
+        draft.push(format!(".{}", token()));
         let done = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.path));
         done.map_err(|error| {
             let _ = fs::remove_file(&draft);
@@ -142,6 +143,20 @@ impl MetricsFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_writers_of_one_file_do_not_disturb_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("figures.prom");
+        std::thread::scope(|scope| {
+            for text in ["one", "other"] {
+                let file = MetricsFile::new(&path);
+                scope.spawn(move || (0..500).for_each(|_| file.write(text).unwrap()));
+            }
+        });
+        let left = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 1, "no drafts are left");
+    }
 
     #[test]
     fn every_figure_has_its_kind_and_its_labels() {

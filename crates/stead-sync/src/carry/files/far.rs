@@ -14,9 +14,9 @@ use crate::carry::base64_bytes::Bytes;
 use crate::carry::kind::{Added, Disk, Done, Fault, Item, Version};
 use crate::carry::whole_file::Piece;
 use crate::carry::wire::{hear, say, say_piece, sent, Ask, Hello, Sent};
+use crate::token::token;
 
 use super::agent::{Arrived, Page, Pieces};
-use super::own::token;
 use super::root::{Left, Opening, Taking};
 
 /// How much of what ssh writes to standard error is shown.

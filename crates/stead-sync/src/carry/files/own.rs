@@ -18,12 +18,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{flock, FlockOperation};
 
 use crate::carry::kind::{Done, Fault};
 use crate::carry::stamp::is_absent;
+use crate::token::token;
 
 /// The file with the token of the carrier, among the temporary files.
 const FENCE: &str = "fence";
@@ -34,7 +34,9 @@ const MARK: &str = "mark";
 /// The directory.
 pub struct Own {
     path: PathBuf,
-    /// numbers temporary files
+    /// how the names of temporary files begin
+    name: String,
+    /// numbers them
     made: AtomicU64,
 }
 
@@ -43,6 +45,7 @@ impl Own {
     pub fn new(path: PathBuf) -> Own {
         Own {
             path,
+            name: token(),
             made: AtomicU64::new(0),
         }
     }
@@ -59,11 +62,12 @@ impl Own {
         }
     }
 
-    /// Returns a path beside the items that nobody uses. It makes the directory.
+    /// Returns a path beside the items that nobody uses, in no other process or machine either. It
+    /// makes the directory.
     pub fn beside(&self) -> Done<PathBuf> {
         self.make()?;
         let number = self.made.fetch_add(1, Ordering::Relaxed);
-        Ok(self.path.join(format!("{}-{number}", std::process::id())))
+        Ok(self.path.join(format!("{}-{number}", self.name)))
     }
 
     /// Lets only agents with this token do anything from now on.
@@ -160,15 +164,6 @@ impl Own {
     }
 }
 
-/// Returns a text that no other call returns, at any time.
-pub fn token() -> String {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanos = now.map_or(0, |now| now.as_nanos());
-    let (process, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-    format!("{process}-{nanos}-{number}")
-}
-
 /// Takes it for no error that something is not there.
 pub fn absent_is_fine(error: io::Error) -> io::Result<()> {
     match is_absent(&error) {
@@ -192,5 +187,21 @@ pub fn fault(what: &str, path: &Path, error: &io::Error) -> Fault {
     Fault {
         line: format!("{what} {}: {error}", path.display()),
         passes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_carriers_of_one_root_never_use_the_same_path() {
+        // as in two containers, where both may have the same process id
+        let directory = tempfile::tempdir().unwrap();
+        let own = || Own::new(directory.path().join("own"));
+        let (one, other) = (own(), own());
+        let paths = [&one, &other, &one, &other].map(|own| own.beside().unwrap());
+        let different: std::collections::BTreeSet<_> = paths.iter().collect();
+        assert_eq!(different.len(), 4, "{paths:?}");
     }
 }
