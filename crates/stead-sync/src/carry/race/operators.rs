@@ -68,8 +68,9 @@ fn fleet(replicas: u32, random: &mut Random) -> Fleet {
 impl Operator {
     pub fn new(number: usize, directory: &Path, hub: &Path, replicas: u32) -> Operator {
         fs::create_dir(directory).unwrap();
+        // of a dozen keys, a node may have none by chance
         let text = format!(
-            "map = 'm'\nurl = 'file://{}'\ngrace = 0\n[limits]\nnodes = 1\nworkers = 1\n\
+            "map = 'm'\nurl = 'file://{}'\ngrace = 0\n[limits]\nnodes = 1\nworkers = 1\nempty = 9\n\
              [files]\nroot = '/nowhere/{{node}}'\npattern = '{{key}}'\n", // the kind is replaced
             hub.display()
         );
