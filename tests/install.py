@@ -219,12 +219,15 @@ def expected(lib="lib"):
         f"share/doc/stead/figures/{name}"
         for name in os.listdir(os.path.join(ROOT, "docs", "figures"))
     ]
-    plain += ["share/doc/stead/examples/alerts.yml"]
-    plain += [
-        f"share/doc/stead/examples/adopt/{name}"
-        for name in os.listdir(os.path.join(ROOT, "examples", "adopt"))
-        if "." in name
-    ]
+    plain += ["share/doc/stead/SECURITY.md", "share/doc/stead/examples/alerts.yml"]
+    for parts in ("adopt", "c", "perl", "php", "python", "site"):
+        top = os.path.join(ROOT, "examples", parts)
+        plain += [
+            f"share/doc/stead/{os.path.relpath(os.path.join(where, name), ROOT)}"
+            for where, _, names in os.walk(top)
+            for name in names
+            if "__pycache__" not in where and ("." in name or name == "Makefile")
+        ]
     for program in PROGRAMS:
         plain += [
             f"share/man/man1/{program}.1",
@@ -259,6 +262,7 @@ def check_tree(prefix, lib="lib"):
         closed,
         [prefix] if prefix in closed else [],
     )
+    TALLY.equal("every link of the pages leads to a page", broken_links(prefix), [])
     listed = read(prefix, "share/stead/installed").split("\n")[:-1]
     TALLY.equal("the list names exactly these files", sorted(listed), sorted(wanted))
     for program in PROGRAMS:
@@ -303,6 +307,24 @@ def check_tree(prefix, lib="lib"):
             ".text" in sections and ".debug_info" not in sections,
         )
     return None
+
+
+def broken_links(prefix):
+    """Returns the links of the installed pages that lead to no file."""
+    broken = []
+    for where, _, names in os.walk(os.path.join(prefix, "share", "doc", "stead")):
+        for name in (name for name in names if name.endswith(".md")):
+            text = re.sub(
+                r"^```.*?^```", "", read(where, name), flags=re.DOTALL | re.MULTILINE
+            )
+            links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+            broken += [
+                f"{name}: {link}"
+                for link in links
+                if not re.match(r"\w+:", link)
+                and not os.path.exists(os.path.join(where, link))
+            ]
+    return sorted(broken)
 
 
 def in_header():

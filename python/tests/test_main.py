@@ -73,30 +73,25 @@ def test_ctrl_c_ends_it_as_it_ends_programs(tmp_path):
 def test_a_missing_program_is_named(tmp_path):
     package = tmp_path / "stead"
     shutil.copytree(os.path.dirname(stead.__file__), package)
-    code, _, said = run(
-        [sys.executable, "-c"],
-        (
-            "import runpy, sys, sysconfig\n"
-            f"sys.path.insert(0, {str(tmp_path)!r})\n"
-            f"sysconfig.get_path = lambda *_: {str(tmp_path)!r}\n"
-            "runpy.run_module('stead', run_name='__main__')\n"
-        ),
+    here = tmp_path / "usr"
+    code = (
+        "import runpy, sys, sysconfig\n"
+        f"sys.path.insert(0, {str(tmp_path)!r})\n"
+        f"sysconfig.get_path = lambda *_: {str(tmp_path)!r}\n"
+        f"sys.executable = {str(here / 'python3')!r}\n"
+        "sys.argv[1:] = ['--version']\n"
+        "runpy.run_module('stead', run_name='__main__')\n"
     )
-    assert code == 1
+    status, _, said = run([sys.executable, "-c"], code)
+    assert status == 1
     assert said.decode().startswith(
         "stead: the program `stead` is not installed beside"
     )
-    # a package in a folder (pip install -t) has it in the folder's bin
-    (tmp_path / "bin").mkdir()
-    shutil.copy(PROGRAM, tmp_path / "bin")
-    code, said, _ = run(
-        [sys.executable, "-c"],
-        (
-            "import runpy, sys, sysconfig\n"
-            f"sys.path.insert(0, {str(tmp_path)!r})\n"
-            f"sysconfig.get_path = lambda *_: {str(tmp_path)!r}\n"
-            "sys.argv[1:] = ['--version']\n"
-            "runpy.run_module('stead', run_name='__main__')\n"
-        ),
-    )
-    assert (code, said.decode()) == (0, f"stead {stead.__version__}\n")
+    # a package in a folder (pip install -t) has it in the folder's bin, and that of a distribution
+    # beside Python itself
+    for folder in tmp_path / "bin", here:
+        folder.mkdir()
+        shutil.copy(PROGRAM, folder)
+        status, said, _ = run([sys.executable, "-c"], code)
+        assert (status, said.decode()) == (0, f"stead {stead.__version__}\n")
+        shutil.rmtree(folder)

@@ -218,6 +218,12 @@ KNOWN = [
         "it gives a map to the group of a web server",
     ),
     (
+        "docs/security.md",
+        "Who may write what",
+        "usermod",
+        "it changes a user of the system",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",

@@ -1,18 +1,21 @@
 """What a router does at its start when something is not as it should be."""
 
+import os
 import shutil
 import subprocess
 
+import pytest
 from rrd_feed import START, create, names
 from rrd_pair import Pair
 from rrd_servers import Client, wait_for
 from test_faults import filled, small_disk  # noqa: F401  a fixture
 
 
-def refused(cluster, *options):
+def refused(cluster, *options, prefix=()):
     """Starts a router that refuses to run. Returns its exit code and what it says."""
     done = subprocess.run(
         [
+            *prefix,
             cluster.programs["stead-rrd"],
             "serve",
             *("--map", cluster.map, "--base", cluster.base),
@@ -42,6 +45,18 @@ def test_a_missing_map_says_where_the_router_has_its_own(cluster):
     assert code == 66 and f"from {kept}, which is epoch 1" in said, said
     # as it says
     shutil.copy(kept, cluster.map)
+    cluster.start_router()
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+def test_a_map_that_may_not_be_read_is_told_as_such(cluster):
+    cluster.stop_router()
+    cluster.map.chmod(0)
+    # root reads everything, but not without its capabilities
+    may_less = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    code, said = refused(cluster, prefix=may_less if os.geteuid() == 0 else [])
+    assert code == 77 and str(cluster.map) in said and "denied" in said, said
+    cluster.map.chmod(0o644)
     cluster.start_router()
 
 

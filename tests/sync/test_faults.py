@@ -3,6 +3,7 @@ test counts the faults that took effect, and has a control.
 """
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -404,6 +405,55 @@ def test_a_host_that_may_not_report_is_told_whose_the_directory_is(programs, pla
         assert "Permission denied" in told and "with mode 0500, and this is " in told
         assert "give this directory the mode 1777, or the group of all hosts" in told
         assert told.count("\n") == 1, told
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_report_stays_its_users_after_root_has_pulled(programs, place):
+    with local(programs, place) as site:
+        followed(site, "a")
+        hosts = place / "shared" / "members.map.hosts"
+
+        def pull(*prefix):
+            own = [place / "own.map", "--host", "web2"]
+            return subprocess.run(
+                [*prefix, programs["stead-sync"], "pull", site.url, *own],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        assert pull().returncode == 0
+        os.chown(hosts / "web2", 65534, 65534)
+        assert pull().returncode == 0
+        assert (hosts / "web2").stat().st_uid == 65534
+        # who owns neither the report nor the directory is told what to do
+        os.chown(hosts, 65534, -1)
+        hosts.chmod(0o1777)
+        try:
+            done = pull("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+        finally:
+            os.chown(hosts, 0, -1)
+        assert done.returncode == 77 and done.stderr.count("\n") == 1, done
+        told = "only its owner and root may replace it: remove it"
+        assert told in done.stderr and "cannot replace" in done.stderr, done
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+def test_a_map_that_cannot_be_read_is_told_once_and_not_as_damaged(programs, place):
+    with local(programs, place) as site:
+        _anna, host = followed(site, "a")
+        host.stop()
+        host.prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+        host.start()
+        host.wait(1)
+        host.map.chmod(0)
+        host.wait_said("Permission denied")
+        time.sleep(3)
+        host.map.chmod(0o644)
+        host.wait_said("all is well again")
+        assert host.said().count("Permission denied") == 1, host.said()
+        assert "damaged" not in host.said()
 
 
 def test_a_hub_that_has_lost_everything_gets_its_map_again(site):

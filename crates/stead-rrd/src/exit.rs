@@ -18,6 +18,8 @@ pub const INTERNAL: u8 = 70;
 pub const IO: u8 = 74;
 /// The router refused.
 pub const REFUSED: u8 = 75;
+/// This user may not read the map.
+pub const PERMISSION: u8 = 77;
 /// The fleet does not say where its backends are.
 pub const FLEET: u8 = 78;
 /// Stopped by Ctrl-C; the number is the one that the shell uses.

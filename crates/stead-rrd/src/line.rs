@@ -319,6 +319,7 @@ Exit codes:
   70  a fault in stead-rrd itself
   74  reading, writing or listening failed
   75  the router refused, and says why
+  77  this user may not read the map
   78  the fleet does not say where its backends are
   130 stopped by Ctrl-C
   141 the reader of the output has gone";

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{fchown, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -88,14 +89,27 @@ impl Directory {
     /// Returns the failure of writing a report, with whose the directory is and what it needs.
     fn unwritten(&self, action: &'static str, path: &Path, error: io::Error) -> Failure {
         if error.kind() != io::ErrorKind::PermissionDenied {
-            return self.away(&format!("cannot {action} {}", path.display()), &error);
+            let mut failure = self.away(&format!("cannot {action} {}", path.display()), &error);
+            if error.kind() == io::ErrorKind::ReadOnlyFilesystem {
+                let above = self.map.parent().unwrap_or(&self.map);
+                failure.line += &format!(
+                    "; a unit of systemd may write there with ReadWritePaths={} (systemctl edit)",
+                    above.display()
+                );
+            }
+            return failure;
         }
         let mut failure = Failure::from(stead::Error::io(action, path, error));
-        failure.line += &format!(
-            "; each host writes its report into {}: give this directory the mode 1777, or the \
-             group of all hosts",
-            self.hosts_dir().display()
-        );
+        failure.line += &match action {
+            "replace" => "; in a directory of mode 1777 only its owner and root may replace it: \
+                          remove it, and this host reports again"
+                .to_owned(),
+            _ => format!(
+                "; each host writes its report into {}: give this directory the mode 1777, or the \
+                 group of all hosts",
+                self.hosts_dir().display()
+            ),
+        };
         failure
     }
 
@@ -180,12 +194,21 @@ impl Directory {
             directory.join(format!(".{}.{}", report.host, token())),
         );
         let text = serde_json::to_vec(report).unwrap_or_default();
-        let done = File::create(&draft)
-            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&draft, &path));
-        done.map_err(|error| {
+        let written = File::create(&draft).and_then(|mut file| {
+            file.write_all(&text)?;
+            if let Ok(before) = fs::symlink_metadata(&path) {
+                // what root replaces stays its user's, who could not replace it any more; only root
+                // can give files away
+                let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+            }
+            file.sync_all()
+        });
+        let done = written
+            .map_err(|error| ("write", error))
+            .and_then(|()| fs::rename(&draft, &path).map_err(|error| ("replace", error)));
+        done.map_err(|(action, error)| {
             let _ = fs::remove_file(&draft);
-            self.unwritten("write", &path, error)
+            self.unwritten(action, &path, error)
         })
     }
 }

@@ -41,8 +41,10 @@ pub enum Look {
     Whole(Box<Map>),
     /// There is no file.
     Missing,
-    /// The file is no whole map, or cannot be read; this says why.
+    /// The file is no whole map; this says why.
     Damaged(String),
+    /// The file cannot be read; this says why.
+    Unreadable(String),
 }
 
 /// The map file of this host.
@@ -99,7 +101,10 @@ impl Here {
                     // a file that cannot be read now may be readable the next time
                     self.stamp = None;
                 }
-                Look::Damaged(error.to_string())
+                match error.status() {
+                    Status::Io | Status::Permission => Look::Unreadable(error.to_string()),
+                    _ => Look::Damaged(error.to_string()),
+                }
             }
         }
     }

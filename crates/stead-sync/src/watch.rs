@@ -296,6 +296,8 @@ impl Watch {
                 "missing",
             ),
             Look::Damaged(why) => (format!("the map here is damaged: {why}"), "damaged"),
+            // in the words of the installation, which fails for the same reason
+            Look::Unreadable(why) => (why, "unreadable"),
         };
         // it is in place no longer, so it is not confirmed either
         self.report.epoch = 0;

@@ -137,6 +137,16 @@ pub(crate) fn us() -> Option<u32> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Says what to do where a file cannot be given to the group of the one that it replaces.
+#[cfg(unix)]
+pub(crate) fn not_given(group: u32) -> String {
+    let group = name("/etc/group", group);
+    format!(
+        "; it replaces a file of the group {group}, and only root and members of {group} can give \
+         it to that group: add this user to it, or let the readers be in a group of this user"
+    )
+}
+
 /// Returns the name of a user or group, or its number where the file does not have it.
 #[cfg(unix)]
 fn name(file: &str, number: u32) -> String {

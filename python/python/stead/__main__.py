@@ -11,11 +11,13 @@ import sysconfig
 
 def _program() -> str:
     """Returns the path of the program."""
-    # a virtualenv, an install for the user, and a folder for PYTHONPATH (pip install -t)
+    # a virtualenv, an install for the user, a folder for PYTHONPATH (pip install -t), and the
+    # package of a distribution, which has it in another folder than pip
     folders = [
         sysconfig.get_path("scripts"),
         sysconfig.get_path("scripts", f"{os.name}_user"),
         os.path.join(os.path.dirname(os.path.dirname(__file__)), "bin"),
+        os.path.dirname(sys.executable),
     ]
     for folder in folders:
         program = os.path.join(folder, "stead")
@@ -23,7 +25,7 @@ def _program() -> str:
             return program
     sys.exit(
         "stead: the program `stead` is not installed beside this Python; it is part of "
-        f"the wheel, and was looked for in {', '.join(folders)}"
+        f"the wheel, or a package of its own, and was looked for in {', '.join(folders)}"
     )
 
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::told::Told;
 use crate::create::Templates;
-use crate::exit::{Failure, DATA, IO, NO_INPUT};
+use crate::exit::{Failure, DATA, IO, NO_INPUT, PERMISSION};
 use crate::line::Serve;
 use crate::log::{Durable, Size};
 use crate::mapfile::put_back_from;
@@ -28,12 +28,10 @@ pub(super) struct Start {
 impl Start {
     /// Reads the map and the templates, and takes the state directory.
     pub(super) fn new(serve: Serve) -> Result<Start, Failure> {
-        let map = stead::Map::open_uncached(&serve.map).map_err(|error| {
-            if error.status() == stead::Status::NotFound {
-                Failure(NO_INPUT, format!("{error}{}", kept_map(&serve)))
-            } else {
-                Failure(DATA, error.to_string())
-            }
+        let map = stead::Map::open_uncached(&serve.map).map_err(|error| match error.status() {
+            stead::Status::NotFound => Failure(NO_INPUT, format!("{error}{}", kept_map(&serve))),
+            stead::Status::Permission => Failure(PERMISSION, error.to_string()),
+            _ => Failure(DATA, error.to_string()),
         })?;
         let options = options(&serve)?;
         let state = StateDir::open(&serve.state).map_err(|error| of_state(&serve, error))?;

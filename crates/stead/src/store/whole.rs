@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::lock::try_lock;
 use crate::map::Map;
+use crate::refusal;
 
 /// Writes a map to a file, replacing the file that is there, whole or not at all; for instance a
 /// copy for another machine.
@@ -143,6 +144,17 @@ impl Access {
         }
         file.set_permissions(fs::Permissions::from_mode(self.mode))
     }
+
+    fn not_set(self, path: &Path, source: io::Error) -> Error {
+        let is_denied = source.kind() == io::ErrorKind::PermissionDenied;
+        let mut error = Error::io("set the owner of", path, source);
+        if let (Error::Io { advice, .. }, Some((_, group)), true) =
+            (&mut error, self.owner, is_denied)
+        {
+            *advice = refusal::not_given(group);
+        }
+        error
+    }
 }
 
 /// A file that this process created and that is not yet in its place. Dropping it removes the file.
@@ -185,9 +197,7 @@ impl Temporary {
     ) -> Result<Temporary> {
         let temporary = Temporary::create(directory, target, epoch, access)?;
         let (path, mut file) = (&temporary.path, &temporary.file);
-        access
-            .set(file)
-            .map_err(|e| Error::io("set the owner of", path, e))?;
+        access.set(file).map_err(|e| access.not_set(path, e))?;
         file.write_all(bytes)
             .map_err(|e| not_written("write", path, directory, e))?;
         file.sync_all()

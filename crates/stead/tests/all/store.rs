@@ -699,6 +699,8 @@ fn a_map_that_cannot_be_given_to_its_readers_is_replaced_only_if_everybody_may_r
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
     let refused = answer();
     assert!(refused.contains("set the owner of"), "{refused}");
+    let advice = "of the group root, and only root and members of root can give it to that group";
+    assert!(refused.contains(advice), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), first.bytes());
     assert_eq!(
         (fs::metadata(&path).unwrap().uid(), names(&open)),
