@@ -263,6 +263,7 @@ def check_tree(prefix, lib="lib"):
         [prefix] if prefix in closed else [],
     )
     TALLY.equal("every link of the pages leads to a page", broken_links(prefix), [])
+    check_examples(prefix)
     listed = read(prefix, "share/stead/installed").split("\n")[:-1]
     TALLY.equal("the list names exactly these files", sorted(listed), sorted(wanted))
     for program in PROGRAMS:
@@ -306,6 +307,24 @@ def check_tree(prefix, lib="lib"):
             f"{path} has no debugging information",
             ".text" in sections and ".debug_info" not in sections,
         )
+    return None
+
+
+def check_examples(prefix):
+    """Checks what an installed example says where PHP has no class of stead."""
+    if not shutil.which("php"):
+        return TALLY.without("php is missing (package php-cli)")
+    cache = os.path.join(prefix, "share", "doc", "stead", "examples", "adopt")
+    done = subprocess.run(
+        ["php", "-n", os.path.join(cache, "cache.php")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    TALLY.that(
+        "cache.php says that PHP lacks the extension",
+        "install the extension (Debian: php-stead)" in done.stdout + done.stderr,
+    )
     return None
 
 

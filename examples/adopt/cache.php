@@ -3,7 +3,12 @@
 declare(strict_types=1);
 
 if (!class_exists('Stead\Map')) {
-    require_once __DIR__ . '/../../php/autoload.php';  // neither the extension nor composer has it
+    // neither the extension nor composer has it
+    $beside = __DIR__ . '/../../php/autoload.php';
+    if (!is_file($beside)) {
+        throw new Error('PHP has no class Stead\Map: install the extension (Debian: php-stead) and enable it (phpenmod stead)');
+    }
+    require_once $beside;
 }
 
 /**

@@ -87,8 +87,9 @@ void stead_load(void) {
     if (whose == NULL) {
       refuse("libstead is not found: neither STEAD_LIBRARY in the environment "
              "nor stead.library in php.ini names it, and the "
-             "system does not know it (%s): run make install and ldconfig, or "
-             "name its file, and restart PHP",
+             "system does not know it (%s): install it (make install and "
+             "ldconfig, or a package such as libstead1), or name its file, and "
+             "restart PHP",
              why);
     } else {
       refuse("%s, %s, cannot be loaded: %s (%s)", file, whose, reason(file),

@@ -342,7 +342,7 @@ final class Ffi
         }
         return 'libstead is not found: neither ffi.preload, nor STEAD_LIBRARY in the environment, nor stead.library in php.ini names it, '
             . 'it is not at ' . \implode(' or ', self::beside()) . ", and the system does not know it ($message): "
-            . 'run make install and ldconfig, or name its file';
+            . 'install it (make install and ldconfig, or a package such as libstead1), or name its file';
     }
 
     private function __clone()

@@ -13,33 +13,41 @@ use clap_complete::Shell;
 use clap_mangen::roff::{bold, roman, Roff};
 use clap_mangen::Man;
 
-use crate::page::{verbatim, MANUAL, NO_DATE, SOURCE};
+use crate::page::{see_also, verbatim, MANUAL, NO_DATE, SOURCE};
 
 /// Writes `stead.1` and `stead-VERB.1`, and the same pages for the other programs.
 pub(crate) fn pages(directory: &Path) -> io::Result<()> {
-    program(directory, stead_cli::command(), "libstead(3)")?;
-    program(directory, stead_sync::line::command(), "stead(1)")?;
-    program(directory, stead_rrd::line::command(), "stead(1)")
+    let formats = ["stead-fleet(5)", "stead-map(5)"];
+    let others = ["stead-sync(1)", "stead-rrd(1)", "libstead(3)"];
+    program(
+        directory,
+        stead_cli::command(),
+        &[&others[..], &formats].concat(),
+    )?;
+    let others = ["stead(1)", "stead-rrd(1)", "stead-map(5)"];
+    program(directory, stead_sync::line::command(), &others)?;
+    let others = ["stead(1)", "stead-sync(1)", "stead-fleet(5)"];
+    program(directory, stead_rrd::line::command(), &others)
 }
 
-fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<()> {
+fn program(directory: &Path, described: Command, others: &[&str]) -> io::Result<()> {
     let mut program = described
         .subcommand_help_heading("VERBS")
         .subcommand_value_name("VERB");
     // gives each verb its full name, `stead locate`
     program.build();
     for verb in program.get_subcommands() {
-        page(directory, verb, &format!("{}(1)", program.get_name()))?;
+        page(directory, verb, &[&format!("{}(1)", program.get_name())])?;
         // `stead fleet` has verbs of its own
         for part in verb.get_subcommands() {
             page(
                 directory,
                 part,
-                &format!("{}-{}(1)", program.get_name(), verb.get_name()),
+                &[&format!("{}-{}(1)", program.get_name(), verb.get_name())],
             )?;
         }
     }
-    page(directory, &program, see_also)
+    page(directory, &program, others)
 }
 
 /// Writes a completion for each shell, under the name that the shell looks for.
@@ -58,7 +66,7 @@ pub(crate) fn completions(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
+fn page(directory: &Path, command: &Command, others: &[&str]) -> io::Result<()> {
     let after = command
         .get_after_help()
         .map(ToString::to_string)
@@ -85,22 +93,21 @@ fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
         .manual(MANUAL);
     let mut text = Vec::new();
     man.render(&mut text)?;
-    text.extend(below(&after, see_also).to_roff().into_bytes());
+    text.extend(below(&after, others).to_roff().into_bytes());
     fs::write(directory.join(format!("{title}.1")), text)
 }
 
 /// Turns the text below the options of a help text into sections.
-fn below(text: &str, see_also: &str) -> Roff {
+fn below(text: &str, others: &[&str]) -> Roff {
     let mut roff = Roff::new();
     for paragraph in text.split("\n\n") {
         let (first, rest) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
         if let Some(codes) = first.strip_prefix("Exit codes:") {
             roff.control("SH", ["EXIT STATUS"]);
             // the codes are a table of lines, or one line with semicolons
-            let entries: Vec<&str> = if rest.is_empty() {
-                codes.split("; ").collect()
-            } else {
-                rest.lines().collect()
+            let entries = match rest.is_empty() {
+                true => codes.split("; ").map(str::to_owned).collect(),
+                false => entries(rest),
             };
             for (code, meaning) in entries
                 .iter()
@@ -127,10 +134,25 @@ fn below(text: &str, see_also: &str) -> Roff {
             );
         }
     }
-    roff.control("SH", ["SEE ALSO"]);
-    let (name, section) = see_also.split_once('(').unwrap_or((see_also, ""));
-    roff.text([bold(name), roman(format!("({section}"))]);
+    see_also(&mut roff, others.iter().copied());
     roff
+}
+
+/// Returns the entries of a table of exit codes. A line that does not begin with a code goes on
+/// with the one before it.
+fn entries(table: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in table.lines() {
+        let is_new = line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        match entries
+            .last_mut()
+            .filter(|_| line.starts_with("      ") || !is_new)
+        {
+            Some(last) => *last += &format!(" {}", line.trim()),
+            None => entries.push(line.trim().to_owned()),
+        }
+    }
+    entries
 }
 
 /// The text with a capital at its start.
@@ -139,4 +161,48 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_code_of_a_page_is_a_number() {
+        let mut pages = Vec::new();
+        for mut program in [
+            stead_cli::command(),
+            stead_sync::line::command(),
+            stead_rrd::line::command(),
+        ] {
+            program.build();
+            let mut open = vec![program];
+            while let Some(command) = open.pop() {
+                open.extend(command.get_subcommands().cloned());
+                pages.push(command);
+            }
+        }
+        let (mut codes, mut joined) = (0, 0);
+        for command in pages {
+            let Some(after) = command.get_after_help() else {
+                continue;
+            };
+            let page = below(&after.to_string(), &["stead(1)"]).to_roff();
+            for entry in page.split(".TP\n").skip(1) {
+                let (tag, meaning) = entry.split_once('\n').unwrap();
+                let code = tag.trim_start_matches("\\fB").trim_end_matches("\\fR");
+                assert!(
+                    code.parse::<u8>().is_ok(),
+                    "{}: {entry}",
+                    command.get_name()
+                );
+                codes += 1;
+                joined += usize::from(meaning.lines().next().unwrap().len() > 76);
+            }
+        }
+        assert!(
+            codes > 100 && joined > 10,
+            "{codes} codes, {joined} long ones"
+        );
+    }
 }
