@@ -38,8 +38,12 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
     late = site.host("late")
     late.wait(1)
     assert carry.run("--until", "old").returncode == 0
+    # one that is alive would read the old places while the carry goes on
+    site.wait_state("late", "current", epoch=2)
+    alive = site.sync("forget", site.url, "late")
+    assert alive.returncode == 69 and "a carry is open" in alive.stderr, alive
     late.stop()
-    assert site.sync("forget", site.url, "late").returncode == 0
+    assert site.sync("forget", site.url, "late", "--alive").returncode == 0
     assert carry.run("--until", "both_old_first").returncode == 0
     before = carry.copies()
     # the hosts are down, and the hub is set up anew
@@ -96,7 +100,7 @@ def until_new(site, keys=KEYS):
     while "lacks epoch 5" not in (line := step.stderr.readline()):
         assert line, step.communicate()
     kill(step)
-    assert site.sync("forget", site.url, "slow").returncode == 0
+    assert site.sync("forget", site.url, "slow", "--alive").returncode == 0
     assert carry.state() == "new"
     moved = [key for key in keys if carry.home(key) != before[key]]
     assert len(moved) > 10
@@ -271,7 +275,7 @@ def test_two_journals_of_one_machine_do_not_carry_at_once(programs, place):
         told = site.sync("carry", "status", other).stdout
         assert "no run is at work on this machine" in told, told
         # it was killed: the second one goes on, and says so
-        assert site.sync("forget", site.url, "web1").returncode == 0
+        assert site.sync("forget", site.url, "web1", "--alive").returncode == 0
         done = site.sync("carry", "run", other)
         assert done.returncode == 0, done.stderr
         told = f"by the journal {carry.anna.map}.carry, and does not work now; this one"

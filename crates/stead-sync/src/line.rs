@@ -247,6 +247,7 @@ Exit codes:
   64  wrong usage
   66  no host has this name
   68  the hub cannot be reached
+  69  refused: a carry is open, and the host is alive
   77  permission denied")]
 pub struct Forget {
     /// The hub
@@ -256,6 +257,9 @@ pub struct Forget {
     /// Also if the hub does not know it: it has lost a host for which an open carry waits
     #[arg(long)]
     pub lost: bool,
+    /// Also while a carry is open and the host was alive just now: its programs have ended
+    #[arg(long)]
+    pub alive: bool,
     /// How to get in.
     #[command(flatten)]
     pub access: Access,

@@ -19,7 +19,7 @@ use crate::carry::settings::Settings;
 use crate::carry::standing::Standing;
 use crate::carry::survey::{ahead, count};
 use crate::confirm::told_registered;
-use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE};
+use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE, REFUSED};
 use crate::hub::{hex, short, Host, Hub};
 use crate::instance;
 use crate::interrupted::{say_goodbye, say_how_to_go_on};
@@ -257,7 +257,18 @@ fn run_forget(task: &Forget) -> Result {
     let shared = shared(&*hub, &task.url)?;
     let carried = carried(&*hub)?;
     let hosts = shared.hosts()?;
-    let is_there = hosts.iter().any(|known| known.report.host == host);
+    let known = hosts.iter().find(|known| known.report.host == host);
+    let is_there = known.is_some();
+    if known.is_some_and(|known| known.alive) && carried.is_some() && !task.alive {
+        return Err(Failure::new(
+            REFUSED,
+            format_args!(
+                "{host}: its watch is at work, or was until just now, and a carry is open, which \
+                 would go on while programs there read and write by the state before; end them and \
+                 the watch, and wait a minute and a half; if they have ended, add --alive"
+            ),
+        ));
+    }
     let may_be_lost = task.lost && carried.is_some();
     if !is_there && !may_be_lost {
         let told = told_registered(&host, &hosts);
