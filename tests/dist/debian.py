@@ -90,6 +90,7 @@ def test(suite):
     )
     COUNT.that("a wrong fleet makes the test fail", code and "and not on" in said, said)
     services(there, set(after) - set(before))
+    upgrade_and_removal(there)
     plain = " ".join(name.split("_")[0] for name in names)
     code, said = there.call(f"apt-get -qq purge -y {plain}")
     COUNT.that("the packages are purged", code == 0, said)
@@ -121,3 +122,43 @@ def services(there, installed):
     COUNT.equal("systemd accepts the units", (code, complaints), (0, []))
     code, said = there.call("id -un stead-sync")
     COUNT.equal("the user of stead-sync is there", said.strip(), "stead-sync")
+
+
+# A systemctl that says that every unit runs and is enabled, and notes what it is asked. It stands
+# where a system's own is, under a systemd that seems to run; policy-rc.d, which forbids all, is away.
+PRETENDED = """
+mkdir -p /run/systemd/system
+mv /usr/sbin/policy-rc.d /root/policy-rc.d
+printf '#!/bin/sh\\necho "$@" >>/root/asked\\ncase "$*" in *is-enabled*) echo enabled ;; esac\\n' >/usr/local/bin/systemctl
+chmod 755 /usr/local/bin/systemctl
+"""
+AS_BEFORE = """
+rm -rf /run/systemd /usr/local/bin/systemctl /root/asked
+mv /root/policy-rc.d /usr/sbin/policy-rc.d
+"""
+
+
+def upgrade_and_removal(there):
+    """Checks that an upgrade restarts what runs, and that a removal stops it."""
+    there.run(PRETENDED)
+    try:
+        asked = {}
+        for what in "dpkg -i /packages/stead-*.deb", "dpkg -r stead-sync stead-rrd":
+            there.run(f": >/root/asked; {what}")
+            asked[what.split()[1]] = there.run("cat /root/asked").splitlines()
+        # as it was, for the purge
+        there.run("dpkg -i /packages/stead-*.deb")
+    finally:
+        there.run(AS_BEFORE)
+    units = ("stead-rrd.service", "stead-rrd-files.service", "stead-sync@*.service")
+    for action, option in ("restart", "-i"), ("stop", "-r"):
+        for unit in units:
+            calls = [
+                line
+                for line in asked[option]
+                if re.search(rf"\b(try-)?{action}\b.* {re.escape(unit)}", line)
+            ]
+            told = "an upgrade restarts" if option == "-i" else "a removal stops"
+            COUNT.that(f"{told} {unit}", len(calls) == 1, "\n".join(asked[option]))
+    stopped = [line for line in asked["-i"] if re.search(r"\bstop\b", line)]
+    COUNT.equal("an upgrade stops nothing for longer", stopped, [])
