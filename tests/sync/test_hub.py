@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import urllib.error
 from pathlib import Path
 
@@ -192,7 +193,7 @@ def test_a_watch_that_ends_says_so(site):
     anna.push()
     host = site.host("web1")
     host.wait(1)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         site.wait_state("web1", "current", alive=True, epoch=1)
         process = host.process
         host.stop(number)
@@ -207,6 +208,15 @@ def test_a_watch_that_ends_says_so(site):
         # it confirmed the epoch, and still has it
         assert site.sync("wait", site.url, "--timeout", "9").returncode == 0
         host.start()
+    # what it was started to ignore stays ignored
+    site.wait_state("web1", "current", alive=True, epoch=1)
+    host.stop()
+    host.prefix = ["nohup"]
+    host.start()
+    site.wait_state("web1", "current", alive=True, epoch=1)
+    host.process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        host.process.wait(1)
     # the control: one that is killed counts as alive until it is missed
     site.wait_state("web1", "current", alive=True, epoch=1)
     host.stop()

@@ -1,12 +1,13 @@
-//! What the program does when Ctrl-C or SIGTERM ends it: a carry says how to go on, since whoever
-//! pressed the keys does not know that yet, and a watch says at the hub that it ends.
+//! What the program does when Ctrl-C, SIGTERM or SIGHUP ends it: a carry says how to go on, since
+//! whoever pressed the keys does not know that yet, and a watch says at the hub that it ends.
 
+use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{emulate_default_handler, signal_name};
 
@@ -20,8 +21,8 @@ use crate::watch::{seconds, Options};
 /// How long a watch that ends waits for a hub that does not answer.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// From now on, SIGINT and SIGTERM say how to go on with the carry of a file before they end the
-/// program.
+/// From now on, SIGINT, SIGTERM and SIGHUP say how to go on with the carry of a file before they
+/// end the program.
 pub fn say_how_to_go_on(file: &Path) -> Result {
     let file = file.display().to_string();
     before_the_end(move |name| {
@@ -31,9 +32,9 @@ pub fn say_how_to_go_on(file: &Path) -> Result {
     })
 }
 
-/// From now on, SIGINT and SIGTERM tell the hub that the watch of these options ends, before they
-/// end the program. Without this, the host would count as alive until its lease or its report is
-/// too old, as it does when the watch is killed.
+/// From now on, SIGINT, SIGTERM and SIGHUP tell the hub that the watch of these options ends,
+/// before they end the program. Without this, the host would count as alive until its lease or its
+/// report is too old, as it does when the watch is killed.
 pub fn say_goodbye(options: &Options, access: &Access) -> Result {
     let (url, access) = (options.url.clone(), access.clone());
     let (host, mark) = (options.host.clone(), instance::mark(&options.map));
@@ -62,11 +63,23 @@ fn leave(url: &str, access: &Access, host: &str, mark: &str) -> Result {
         .map_or(Ok(()), |report| shared.leave(&report.at(seconds())))
 }
 
-/// Does something when SIGINT or SIGTERM comes, before that ends the program. It gets the name of
-/// the signal.
+/// Returns which signals this process ignores: a bit for each, the lowest one for signal 1.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// Does something when SIGINT, SIGTERM or SIGHUP comes, before that ends the program. It gets the
+/// name of the signal. One that this process was started to ignore, as by nohup, stays ignored.
 fn before_the_end(what: impl Fn(&str) + Send + 'static) -> Result {
+    let ignored = ignored();
+    let heard = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals =
-        Signals::new([SIGINT, SIGTERM]).map_err(|error| Failure::io("a signal handler", &error))?;
+        Signals::new(heard).map_err(|error| Failure::io("a signal handler", &error))?;
     let told = move || {
         for signal in signals.forever() {
             what(signal_name(signal).unwrap_or("a signal"));

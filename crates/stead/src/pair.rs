@@ -12,6 +12,7 @@
 //! A key is hashed once for both maps. A list is read in place from both; nothing is allocated,
 //! except for policies of more than 64 nodes.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -321,11 +322,14 @@ fn old_map(
     path: &Path,
     open: impl Fn(&Path) -> Result<Arc<Map>>,
 ) -> Result<Arc<Map>> {
-    let help = format!(
-        "epoch {} of `{}` has a carry open, and this is the map where its data was; copy it from \
-         the history of the host that published it, or pull it with `stead-sync`",
+    let why = format!(
+        "epoch {} of `{}` has a carry open, and this is the map where its data was",
         new.epoch(),
         new.name()
+    );
+    let help = format!(
+        "{why}; copy it from the history of the host that published it, or pull it with \
+         `stead-sync`"
     );
     let (file, old) = of_history(path, carry.from_epoch, open);
     let old = old.map_err(|error| match error {
@@ -333,13 +337,22 @@ fn old_map(
             action,
             file,
             source,
-            ..
-        } => Error::Io {
-            action,
-            file,
-            source,
-            advice: format!("; {help}"),
-        },
+            advice,
+        } => {
+            // the file is there, and its own advice says whose it is
+            let advice = match source.kind() {
+                ErrorKind::PermissionDenied => {
+                    format!("; {why}: let the readers of the map read its history{advice}")
+                }
+                _ => format!("; {help}"),
+            };
+            Error::Io {
+                action,
+                file,
+                source,
+                advice,
+            }
+        }
         error => error,
     })?;
     match is_from(carry, &old) {
@@ -492,5 +505,32 @@ impl Iterator for Nodes<'_> {
                 return Some(node);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, carry, Fleet};
+
+    #[test]
+    fn a_history_that_may_not_be_read_is_not_told_as_missing() {
+        let fleet = |node: &str| {
+            let text = format!("name = 'm'\nnode = [{{name = 'a'}}, {{name = '{node}'}}]");
+            Fleet::parse(&text, "fleet").unwrap()
+        };
+        let old = build(&fleet("b"), None).unwrap();
+        let new = build(&fleet("c"), Some(&old)).unwrap();
+        let new = carry::begin(Some(&old), &new).unwrap().unwrap();
+        let open = new.carry().unwrap();
+        let told = |kind: ErrorKind| {
+            let fails = |path: &Path| Err(Error::io("open", path, kind.into()));
+            let error = old_map(&new, &open, Path::new("/x/m.map"), fails).unwrap_err();
+            error.to_string()
+        };
+        let denied = told(ErrorKind::PermissionDenied);
+        assert!(denied.contains("let the readers of the map read its history"));
+        assert!(!denied.contains("copy it"), "{denied}");
+        assert!(told(ErrorKind::NotFound).contains("copy it from the history"));
     }
 }
