@@ -22,7 +22,7 @@ class Operator:
 
     def apply(self, *nodes, options=(), more="", attributes=""):
         """Makes the next epoch with these nodes. The attributes are text, or a function
-        of the node that returns it.
+        of the node that returns it. Returns the finished process.
         """
         fleet = self.directory / "fleet.toml"
         # a table of the fleet stands behind its plain keys
@@ -31,6 +31,7 @@ class Operator:
         fleet.write_text(f"name = 'members'\n{more}\n{lines}")
         done = self.site.run("stead", "apply", fleet, self.map, *options, who=self.name)
         assert done.returncode == 0, done.stderr
+        return done
 
     def push(self, *options, url=None):
         """Pushes the map, and returns the finished process."""

@@ -237,16 +237,18 @@ def test_an_epoch_that_the_hub_does_not_have_confirms_nothing(site):
     # somebody changes the map of a host instead of the operator's
     rogue = site.operator("bert")
     rogue.map = host.map
+    told = f"a watch of stead-sync (process {host.process.pid}) keeps this map"
     for nodes in ("abc", "abcd"):
-        rogue.apply(*nodes)
+        assert told in rogue.apply(*nodes).stderr
     site.wait_state("web1", "problem", epoch=3)
     for number in (1, 2):
         said = site.sync(
             "wait", site.url, "--epoch", str(number), "--timeout", "1"
         ).stderr
         assert "web1 (epoch 3, which the hub does not have; it says: " in said, said
-    # the control: the other host has confirmed its epoch
+    # the controls: no watch keeps it any more, and the other host has confirmed its epoch
     host.stop()
+    assert rogue.apply("a", "b", "c", "d", "e").stderr == ""
     assert site.sync("forget", site.url, "web1").returncode == 0
     done = site.sync("wait", site.url, "--epoch", "1", "--timeout", "60")
     assert done.returncode == 0, done.stderr

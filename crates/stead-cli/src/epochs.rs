@@ -2,6 +2,8 @@
 //! page of `report` shows them.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
 
 use serde::Serialize;
 use stead::plan::Amounts;
@@ -54,6 +56,26 @@ pub fn note_outdated(store: &Store, map: &Map) -> Option<String> {
         "{file}: {found}; `stead check` says what to do"
     ));
     Some(found)
+}
+
+/// Says on standard error that a watch of stead-sync keeps a map: a change that is made in its
+/// place must go to the hub, or the next one from there is refused.
+pub fn note_watched(map: &Path) {
+    let mut lock = map.as_os_str().to_owned();
+    lock.push(".watch");
+    // the process of the last watch, whose number may be that of another program by now
+    let Ok(number) = fs::read_to_string(lock) else {
+        return;
+    };
+    let number = number.trim();
+    let runs = fs::read_to_string(format!("/proc/{number}/comm"));
+    if !number.is_empty() && runs.is_ok_and(|name| name.trim() == "stead-sync") {
+        let map = map.display();
+        note(format_args!(
+            "{map}: a watch of stead-sync (process {number}) keeps this map at that of a hub: push \
+             the change to the hub, since the next one from there is refused otherwise"
+        ));
+    }
 }
 
 /// Says which epoch of the history is damaged, the newest first: nothing can go back to it.

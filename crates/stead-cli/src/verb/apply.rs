@@ -12,6 +12,7 @@ use stead::{Error, Map, Store};
 use crate::back;
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED};
+use crate::epochs::note_watched;
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::output::Out;
@@ -313,6 +314,7 @@ pub fn publish(
     change.judge(store)?;
     let report = change.report(show)?;
     if change.needed {
+        note_watched(store.path());
         let store = store.clone().allowing(store.allow().with(permit.allow()));
         store
             .publish(change.old.as_ref(), &change.new)
