@@ -212,8 +212,9 @@ def test_a_watch_that_ends_says_so(site):
     site.wait_state("web1", "current", alive=True, epoch=1)
     host.stop()
     host.prefix = ["nohup"]
+    begun = host.said().count("watching")
     host.start()
-    site.wait_state("web1", "current", alive=True, epoch=1)
+    host.wait_said("watching", begun + 1)
     host.process.send_signal(signal.SIGHUP)
     with pytest.raises(subprocess.TimeoutExpired):
         host.process.wait(1)
