@@ -182,7 +182,8 @@ def test_who_has_what_and_who_is_waited_for(site):
     hosts[2].start()
     site.wait_state("web3", "current", epoch=2)
     # forgotten while it runs: it registers again by itself, with its next heartbeat
-    site.sync("forget", site.url, "web1")
+    forgotten = site.sync("forget", site.url, "web1")
+    assert "and registers it again unless it has ended" in forgotten.stdout
     hosts[0].wait_said("forgotten")
     site.wait_state("web1", "current", epoch=2)
 

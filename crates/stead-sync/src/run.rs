@@ -259,7 +259,8 @@ fn run_forget(task: &Forget) -> Result {
     let hosts = shared.hosts()?;
     let known = hosts.iter().find(|known| known.report.host == host);
     let is_there = known.is_some();
-    if known.is_some_and(|known| known.alive) && carried.is_some() && !task.alive {
+    let is_alive = known.is_some_and(|known| known.alive);
+    if is_alive && carried.is_some() && !task.alive {
         return Err(Failure::new(
             REFUSED,
             format_args!(
@@ -284,8 +285,12 @@ fn run_forget(task: &Forget) -> Result {
     if let Some(epoch) = carried {
         shared.give_up(&host, epoch)?;
     }
+    let again = match is_alive {
+        true => "; its watch was alive just now, and registers it again unless it has ended",
+        false => "",
+    };
     match shared.forget(&host)? || is_there {
-        true => out(&format!("{host} is forgotten\n")),
+        true => out(&format!("{host} is forgotten{again}\n")),
         false => out(&format!(
             "the open carry does not wait for {host} any more\n"
         )),

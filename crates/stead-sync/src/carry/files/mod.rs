@@ -377,8 +377,12 @@ impl Kind for Files {
         let mut notes = Vec::new();
         let count = self.left_alone();
         if let Some((_, example)) = lock(&self.left).values().next() {
+            let (paths, are) = match count {
+                1 => ("path does", "was"),
+                _ => ("paths do", "were"),
+            };
             notes.push(format!(
-                "{count} paths do not fit the pattern {} and were left alone, such as {}",
+                "{count} {paths} not fit the pattern {} and {are} left alone, such as {}",
                 self.options.pattern,
                 told(&example.0)
             ));
@@ -574,6 +578,20 @@ mod tests {
         assert_eq!(links("{x}/{key}/...", &inside), [""; 0]);
         let out = ["the symbolic link 1/k/c -> d/../../l/e may lead to nothing at its new place"];
         assert_eq!(links("{x}/{key}/...", &[("1/k/c", "d/../../l/e")]), out);
+    }
+
+    #[test]
+    fn paths_that_do_not_fit_are_counted_in_words() {
+        let two = Two::new("{x}/{key}.jpg");
+        for (name, told) in [
+            ("a/1/.new", "1 path does not"),
+            ("a/1/.old", "2 paths do not"),
+        ] {
+            two.write(name, "text");
+            two.items(0);
+            let notes = two.kind.notes();
+            assert!(notes.len() == 1 && notes[0].starts_with(told), "{notes:?}");
+        }
     }
 
     #[test]
