@@ -274,6 +274,27 @@ def test_two_journals_of_one_machine_do_not_carry_at_once(programs, place):
             kill(first)
         told = site.sync("carry", "status", other).stdout
         assert "no run is at work on this machine" in told, told
+        # a carrier may work, so it is not forgotten by the way
+        carrier = next(name for name in site.status() if name.startswith("carry."))
+        kept = site.sync("forget", site.url, carrier)
+        assert kept.returncode == 69 and "is a carrier" in kept.stderr, kept
+        # a hub that cannot be written to: what fails changes nothing
+        hosts = Path(site.url.removeprefix("file://") + ".hosts")
+        if site.url.startswith("file://") and shutil.which("setpriv"):
+            hosts.chmod(0o500)
+            try:
+                less = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+                failed = subprocess.run(
+                    [*less, site.programs["stead-sync"], "forget", site.url]
+                    + ["web1", "--alive"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+            finally:
+                hosts.chmod(0o700)
+            assert failed.returncode == 77, failed
+            assert not (hosts.parent / "members.map.forgotten" / "web1").exists()
         # it was killed: the second one goes on, and says so
         assert site.sync("forget", site.url, "web1", "--alive").returncode == 0
         done = site.sync("carry", "run", other)

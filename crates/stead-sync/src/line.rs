@@ -247,7 +247,7 @@ Exit codes:
   64  wrong usage
   66  no host has this name
   68  the hub cannot be reached
-  69  refused: a carry is open, and the host is alive
+  69  refused: a carry is open, and the host is alive or a carrier
   77  permission denied")]
 pub struct Forget {
     /// The hub
@@ -257,7 +257,8 @@ pub struct Forget {
     /// Also if the hub does not know it: it has lost a host for which an open carry waits
     #[arg(long)]
     pub lost: bool,
-    /// Also while a carry is open and the host was alive just now: its programs have ended
+    /// Also while a carry is open, and the host was alive just now or is a carrier: what used the
+    /// map there has ended
     #[arg(long)]
     pub alive: bool,
     /// How to get in.

@@ -157,14 +157,20 @@ impl Telling {
 fn advice_for(lacking: &[&Host], url: &str) -> Option<String> {
     let report = &lacking.first()?.report;
     let host = &report.host;
-    let start = match report.is_carrier() {
-        true => format!(
-            "{host} is the carrier of another machine: run `stead-sync carry run` there, too"
+    let (start, alive) = match report.is_carrier() {
+        true => (
+            format!(
+                "{host} is the carrier of another machine: run `stead-sync carry run` there, too"
+            ),
+            " --alive",
         ),
-        false => format!("{host} takes the map by `stead-sync watch` or `stead-sync pull`"),
+        false => (
+            format!("{host} takes the map by `stead-sync watch` or `stead-sync pull`"),
+            "",
+        ),
     };
     Some(format!(
-        "{start}; if it is gone for good: `stead-sync forget {url} {host}`"
+        "{start}; if it is gone for good: `stead-sync forget {url} {host}{alive}`"
     ))
 }
 
@@ -220,7 +226,7 @@ mod tests {
         );
         let told = advice_for(&[&carrier], "file:///m").unwrap();
         assert!(told.starts_with("carry.ops2 is the carrier of another machine: run"));
-        assert!(told.ends_with("`stead-sync forget file:///m carry.ops2`"));
+        assert!(told.ends_with("`stead-sync forget file:///m carry.ops2 --alive`"));
         assert_eq!(advice_for(&[], "file:///m"), None);
     }
 }

@@ -260,6 +260,17 @@ fn run_forget(task: &Forget) -> Result {
     let known = hosts.iter().find(|known| known.report.host == host);
     let is_there = known.is_some();
     let is_alive = known.is_some_and(|known| known.alive);
+    let is_carrier = known.is_some_and(|known| known.report.is_carrier());
+    if is_carrier && carried.is_some() && !task.alive {
+        return Err(Failure::new(
+            REFUSED,
+            format_args!(
+                "{host} is a carrier, and a carry is open: if its run is at work, two would work at \
+                 once; `stead-sync carry status` there says whether it is; if it has ended, add \
+                 --alive"
+            ),
+        ));
+    }
     if is_alive && carried.is_some() && !task.alive {
         return Err(Failure::new(
             REFUSED,
@@ -282,6 +293,9 @@ fn run_forget(task: &Forget) -> Result {
             format_args!("{host}: no host has this name{told}{way}"),
         ));
     }
+    // first, so that nothing has changed if it fails: until the next line, a carry takes the host
+    // for one that the hub has lost, and stops
+    let was_there = shared.forget(&host)?;
     if let Some(epoch) = carried {
         shared.give_up(&host, epoch)?;
     }
@@ -289,7 +303,7 @@ fn run_forget(task: &Forget) -> Result {
         true => "; its watch was alive just now, and registers it again unless it has ended",
         false => "",
     };
-    match shared.forget(&host)? || is_there {
+    match was_there || is_there {
         true => out(&format!("{host} is forgotten{again}\n")),
         false => out(&format!(
             "the open carry does not wait for {host} any more\n"

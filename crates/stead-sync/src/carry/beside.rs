@@ -52,7 +52,7 @@ pub fn refuse_beside(shared: &dyn Shared, url: &str, own: &Report) -> Result<Opt
         ),
         Err(Failure { line, .. }) => format!(
             "another process of this machine may carry by another journal, and this user cannot \
-             look ({line}); carry as its user, or, if no run works on it, `stead-sync forget {url} {}`",
+             look ({line}); carry as its user, or, if no run works on it, `stead-sync forget {url} {} --alive`",
             own.host
         ),
     };

@@ -53,7 +53,8 @@ pub struct Standing {
     /// Whether `stead-sync carry run` is working on it now, on this machine.
     pub running: bool,
     /// The journal by which it works, if it is another one than that of this file of a carry: what
-    /// is said of the pass is not known then. Null otherwise.
+    /// is said of the pass is not known then. Also the journal of another user, which this one may
+    /// not read, so that nobody can say here whether it works. Null otherwise.
     pub journal: Option<PathBuf>,
 }
 
@@ -81,9 +82,13 @@ impl Standing {
         let is_copied = pass.as_deref() == Some(Task::Copy.word());
         let flights = story.flights.values().filter(|_| is_copied);
         let own = beside::report(&known_hosts::carrier()?, settings);
-        let is_open = |journal: &&Path| Journal::is_open(journal).unwrap_or(false);
-        let other = beside::other_journal(&hosts, &own).filter(is_open);
-        let other = other.filter(|_| carry.is_some());
+        let other = beside::other_journal(&hosts, &own).filter(|_| carry.is_some());
+        // of one that this user may not read, nobody can say here
+        let (other, others_run) = match other.map(|other| (other, Journal::is_open(other))) {
+            Some((other, Ok(true))) => (Some(other), true),
+            Some((other, Err(_))) => (Some(other), false),
+            Some((_, Ok(false))) | None => (None, false),
+        };
         Ok(Standing {
             name: map.name().to_owned(),
             epoch: map.epoch(),
@@ -104,7 +109,7 @@ impl Standing {
                 false => story.total,
             },
             failed: story.failed.len(),
-            running: carry.is_some() && (other.is_some() || Journal::is_open(&settings.journal())?),
+            running: carry.is_some() && (others_run || Journal::is_open(&settings.journal())?),
             journal: other.map(Path::to_owned),
         })
     }
@@ -231,7 +236,12 @@ impl Standing {
                 journal.display()
             ),
             (true, None) => "a run is at work\n".to_owned(),
-            (false, _) => {
+            (false, Some(journal)) => format!(
+                "a run may be at work on this machine by the journal {}, which this user may not \
+                 read: ask its owner\n",
+                journal.display()
+            ),
+            (false, None) => {
                 "no run is at work on this machine; stead-sync carry run continues it\n".to_owned()
             }
         };
@@ -287,5 +297,9 @@ mod tests {
             ),
             "{text}"
         );
+        standing.running = false;
+        let text = standing.text();
+        assert!(text.contains("a run may be at work on this machine by the journal /ops/"));
+        assert!(!text.contains("continues it"), "{text}");
     }
 }
