@@ -272,9 +272,19 @@ def test_a_state_directory_that_was_removed_is_noticed(cluster, record_property)
     )
     assert said.startswith(b"-1 ") and words.encode() in said, said
     assert cluster.router_said(f"the log has failed: .*{words}.*--flush-after")
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        assert "stead_rrd_log_failed 1" in answer.read().decode()
-    # what was acknowledged is flushed by the servers, and is there without the log
+
+    def behind():
+        """How many records each server may lack."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            text = answer.read().decode()
+        assert "stead_rrd_log_failed 1" in text
+        return re.findall(
+            r"^stead_rrd_backend_behind_records\{.* (\d+)$", text, re.MULTILINE
+        )
+
+    # docs/rrd-operations.md: not before the servers have what was acknowledged
+    wait_for(lambda: set(behind()) == {"0"}, "the servers to have everything")
+    # it is flushed by the servers, and is there without the log
     cluster.stop_router()
     cluster.start_router()
     with Client(cluster.unix) as client:
