@@ -128,13 +128,13 @@ def services(there, installed):
 # where a system's own is, under a systemd that seems to run; policy-rc.d, which forbids all, is away.
 PRETENDED = """
 mkdir -p /run/systemd/system
-mv /usr/sbin/policy-rc.d /root/policy-rc.d
-printf '#!/bin/sh\\necho "$@" >>/root/asked\\ncase "$*" in *is-enabled*) echo enabled ;; esac\\n' >/usr/local/bin/systemctl
+mv /usr/sbin/policy-rc.d /tmp/policy-rc.d
+printf '#!/bin/sh\\necho "$@" >>/tmp/asked\\ncase "$*" in *is-enabled*) echo enabled ;; esac\\n' >/usr/local/bin/systemctl
 chmod 755 /usr/local/bin/systemctl
 """
 AS_BEFORE = """
-rm -rf /run/systemd /usr/local/bin/systemctl /root/asked
-mv /root/policy-rc.d /usr/sbin/policy-rc.d
+rm -rf /run/systemd /usr/local/bin/systemctl /tmp/asked
+mv /tmp/policy-rc.d /usr/sbin/policy-rc.d
 """
 
 
@@ -144,8 +144,8 @@ def upgrade_and_removal(there):
     try:
         asked = {}
         for what in "dpkg -i /packages/stead-*.deb", "dpkg -r stead-sync stead-rrd":
-            there.run(f": >/root/asked; {what}")
-            asked[what.split()[1]] = there.run("cat /root/asked").splitlines()
+            there.run(f": >/tmp/asked; {what}")
+            asked[what.split()[1]] = there.run("cat /tmp/asked").splitlines()
         # as it was, for the purge
         there.run("dpkg -i /packages/stead-*.deb")
     finally:

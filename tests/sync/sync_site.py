@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from sync_servers import LIMIT, wait_for
 
 
@@ -61,6 +62,20 @@ def epoch(data):
 def digest(data):
     """The first digits of the digest in the header of a map."""
     return data[96:100].hex()
+
+
+# Root without its capabilities, who may write no more than another user.
+POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+needs_setpriv = pytest.mark.skipif(
+    not shutil.which("setpriv"), reason="setpriv is not installed"
+)
+
+
+def powerless(*arguments):
+    """Runs a program that may write no more than another user. Returns the process."""
+    command = [*POWERLESS, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 class Host:

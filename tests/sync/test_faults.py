@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 from carry_site import local
 from sync_servers import Etcd, Relay, wait_for
-from sync_site import Site, digest, epoch, leftovers, verify
+from sync_site import (
+    POWERLESS,
+    Site,
+    digest,
+    epoch,
+    leftovers,
+    needs_setpriv,
+    powerless,
+    verify,
+)
 
 # a map of several parts: each node has an attribute of 4,000 bytes
 LARGE = [f"n{i:04}" for i in range(500)]
@@ -370,12 +379,12 @@ def test_a_damaged_map_is_replaced_while_the_hub_is_away(
         record_property("connections cut:", relay.cuts)
 
 
-@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+@needs_setpriv
 def test_a_watch_that_may_not_write_says_so_before_the_next_push(site):
     _anna, host = followed(site, "a")
     host.stop()
     # without capabilities root may not write everywhere either
-    host.prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    host.prefix = POWERLESS
     host.directory.chmod(0o500)
     try:
         host.start()
@@ -386,19 +395,15 @@ def test_a_watch_that_may_not_write_says_so_before_the_next_push(site):
     site.wait_state("web1", "current", epoch=1, problem=None)
 
 
-@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+@needs_setpriv
 def test_a_host_that_may_not_report_is_told_whose_the_directory_is(programs, place):
     with local(programs, place) as site:
         followed(site, "a")
         hosts = place / "shared" / "members.map.hosts"
         hosts.chmod(0o500)
         try:
-            options = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-            done = subprocess.run(
-                [*options, programs["stead-sync"], "pull", site.url, place / "own.map"],
-                capture_output=True,
-                text=True,
-                check=False,
+            done = powerless(
+                programs["stead-sync"], "pull", site.url, place / "own.map"
             )
         finally:
             hosts.chmod(0o700)
@@ -409,22 +414,15 @@ def test_a_host_that_may_not_report_is_told_whose_the_directory_is(programs, pla
         assert told.count("\n") == 1, told
 
 
-@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+@needs_setpriv
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_report_stays_its_users_after_root_has_pulled(programs, place):
     with local(programs, place) as site:
         followed(site, "a")
         hosts = place / "shared" / "members.map.hosts"
 
-        def pull(*prefix):
-            own = [place / "own.map", "--host", "web2"]
-            return subprocess.run(
-                [*prefix, programs["stead-sync"], "pull", site.url, *own],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-
+        own = ["pull", site.url, place / "own.map", "--host", "web2"]
+        pull = lambda: site.sync(*own)
         assert pull().returncode == 0
         os.chown(hosts / "web2", 65534, 65534)
         assert pull().returncode == 0
@@ -433,7 +431,7 @@ def test_a_report_stays_its_users_after_root_has_pulled(programs, place):
         os.chown(hosts, 65534, -1)
         hosts.chmod(0o1777)
         try:
-            done = pull("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+            done = powerless(programs["stead-sync"], *own)
         finally:
             os.chown(hosts, 0, -1)
         assert done.returncode == 77 and done.stderr.count("\n") == 1, done
@@ -441,12 +439,12 @@ def test_a_report_stays_its_users_after_root_has_pulled(programs, place):
         assert told in done.stderr and "cannot replace" in done.stderr, done
 
 
-@pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
+@needs_setpriv
 def test_a_map_that_cannot_be_read_is_told_once_and_not_as_damaged(programs, place):
     with local(programs, place) as site:
         _anna, host = followed(site, "a")
         host.stop()
-        host.prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+        host.prefix = POWERLESS
         host.start()
         host.wait(1)
         host.map.chmod(0)

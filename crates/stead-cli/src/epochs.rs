@@ -58,8 +58,8 @@ pub fn note_outdated(store: &Store, map: &Map) -> Option<String> {
     Some(found)
 }
 
-/// Says on standard error that a watch of stead-sync keeps a map: a change that is made in its
-/// place must go to the hub, or the next one from there is refused.
+/// Says on standard error that a watch of stead-sync keeps a map. A change that is made in this map
+/// must be pushed to the hub, too; otherwise the next epoch from the hub is refused.
 pub fn note_watched(map: &Path) {
     let mut lock = map.as_os_str().to_owned();
     lock.push(".watch");

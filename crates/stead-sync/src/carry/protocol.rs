@@ -85,14 +85,15 @@ enum Verdict {
     Remove(Version, bool),
 }
 
-/// How far an item is that is being settled.
+/// An item that is being settled, and how far it is.
 struct Settling {
     /// what was done so far
     outcome: Outcome,
-    /// what the source had when it was copied
+    /// the version that the source had when the item was copied
     copied: Option<Version>,
-    /// how often the copy was another value although the source still had that
+    /// how often the copy was another value although the source still had this version
     distorted: u32,
+    /// how it ended
     end: Option<Done<Outcome>>,
 }
 

@@ -147,8 +147,8 @@ fn survey(
 }
 
 /// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
-/// to be carried from the epoch before. Beside the report, returns why a run would refuse what was
-/// counted.
+/// to be carried from the epoch before. Returns the report, and whether a run would go on with what
+/// was counted, or why it would refuse to.
 pub fn count(settings: &Settings, map_file: &Path) -> Result<(Report, Result)> {
     let map = Map::open_uncached(map_file)?;
     let Some(carry) = map.carry() else {
