@@ -132,6 +132,16 @@ mv /usr/sbin/policy-rc.d /tmp/policy-rc.d
 printf '#!/bin/sh\\necho "$@" >>/tmp/asked\\ncase "$*" in *is-enabled*) echo enabled ;; esac\\n' >/usr/local/bin/systemctl
 chmod 755 /usr/local/bin/systemctl
 """
+ENABLED = """
+mkdir -p /etc/systemd/system/multi-user.target.wants
+ln -s /usr/lib/systemd/system/stead-sync@.service \\
+  /etc/systemd/system/multi-user.target.wants/stead-sync@m.service
+"""
+DISABLED = """
+cd /etc/systemd/system
+rm multi-user.target.wants/stead-sync@m.service
+rmdir --ignore-fail-on-non-empty multi-user.target.wants
+"""
 AS_BEFORE = """
 rm -rf /run/systemd /usr/local/bin/systemctl /tmp/asked
 mv /tmp/policy-rc.d /usr/sbin/policy-rc.d
@@ -141,13 +151,17 @@ mv /tmp/policy-rc.d /usr/sbin/policy-rc.d
 def upgrade_and_removal(there):
     """Checks that an upgrade restarts what runs, and that a removal stops it."""
     there.run(PRETENDED)
+    compiled = "/usr/share/doc/stead/examples/adopt/__pycache__"
+    there.run(f"mkdir {compiled}; : >{compiled}/members.pyc; {ENABLED}")
     try:
         asked = {}
         for what in "dpkg -i /packages/stead-*.deb", "dpkg -r stead-sync stead-rrd":
             there.run(f": >/tmp/asked; {what}")
             asked[what.split()[1]] = there.run("cat /tmp/asked").splitlines()
         # as it was, for the purge
-        there.run("dpkg -i /packages/stead-*.deb")
+        there.run(": >/tmp/asked; dpkg -i /packages/stead-*.deb")
+        again = there.run("cat /tmp/asked").splitlines()
+        there.run(DISABLED)
     finally:
         there.run(AS_BEFORE)
     units = ("stead-rrd.service", "stead-rrd-files.service", "stead-sync@*.service")
@@ -160,5 +174,11 @@ def upgrade_and_removal(there):
             ]
             told = "an upgrade restarts" if option == "-i" else "a removal stops"
             COUNT.that(f"{told} {unit}", len(calls) == 1, "\n".join(asked[option]))
+    started = [line for line in again if line.endswith("start stead-sync@m.service")]
+    COUNT.that(
+        "an enabled watch starts again after a removal",
+        len(started) == 1,
+        "\n".join(again),
+    )
     stopped = [line for line in asked["-i"] if re.search(r"\bstop\b", line)]
     COUNT.equal("an upgrade stops nothing for longer", stopped, [])

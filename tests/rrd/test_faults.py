@@ -293,6 +293,38 @@ def test_a_state_directory_that_was_removed_is_noticed(cluster, record_property)
     finished(cluster, feed, record_property, "the state directory is removed")
 
 
+def test_a_router_that_is_stopped_without_its_log_gives_the_servers_everything_first(
+    cluster, record_property
+):
+    create(cluster)
+    servers = [server.process.pid for server in cluster.backends.values()]
+
+    def signal_all(number):
+        for pid in servers:
+            os.kill(pid, number)
+
+    goes_on = threading.Timer(1, signal_all, [signal.SIGCONT])
+    try:
+        with Feed(cluster) as feed:
+            feed.more(10 * FILES, "updates")
+            signal_all(signal.SIGSTOP)
+            feed.more(10 * FILES, "updates that no server has got")
+            shutil.rmtree(cluster.state)
+            wait_for(lambda: feed.refused, "the router to see that its log is gone")
+        goes_on.start()
+        cluster.stop_router()
+    finally:
+        goes_on.cancel()
+        signal_all(signal.SIGCONT)
+    cluster.start_router()
+    with Client(cluster.unix) as client:
+        for name in names():
+            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+    gone = [b"removed or replaced the state directory"]
+    fault = "a router without its log is stopped"
+    finished(cluster, feed, record_property, fault, refused=gone)
+
+
 def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
     cluster.stop_router()
     cluster.state = small_disk(cluster.place / "smallstate", 64)

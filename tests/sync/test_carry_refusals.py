@@ -13,9 +13,9 @@ import subprocess
 import termios
 from pathlib import Path
 
-from carry_site import Carry, kill, local
+from carry_site import PATTERN, Carry, kill, local
 from sync_servers import wait_for
-from sync_site import powerless
+from sync_site import needs_setpriv, powerless
 
 KEYS = [f"key{n:03}" for n in range(120)]
 NEW = ("a", "b", "c", "d")
@@ -78,7 +78,7 @@ def test_a_carry_does_not_go_on_without_the_hosts_of_a_hub_that_lost_everything(
     assert registered(site) == before
     gone = site.sync("forget", site.url, "web1", "--lost")
     assert gone.returncode == 0
-    assert "the open carry does not wait for web1 any more" in gone.stdout
+    assert "if the open carry waited for it, it does so no longer" in gone.stdout
     done = carry.run()
     assert (done.returncode, carry.state()) == (0, None), done.stderr
     carry.judge()
@@ -298,6 +298,27 @@ def test_two_journals_of_one_machine_do_not_carry_at_once(programs, place):
         told = f"by the journal {carry.anna.map}.carry, and does not work now; this one"
         assert done.stderr.count(told) == 1, done.stderr
         assert site.pull(carry.anna.map).returncode == 0
+        carry.judge()
+
+
+@needs_setpriv
+def test_a_carry_that_may_not_give_files_away_says_what_to_do(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        for key in KEYS:
+            os.chown(carry.path(carry.homes(key)[0], key), 12345, 12346)
+        carry.begin(*NEW)
+        carry.write_file(limits="failures = 1000")
+        failed = powerless(programs["stead-sync"], "carry", "run", carry.file)
+        assert failed.returncode == 1, failed
+        said = failed.stdout + failed.stderr
+        told = "only root may give it to user 12345 and group 12346: carry as root, or set owner"
+        assert told in said, said
+        kind = f"[files]\nroot = '{carry.roots}/{{node}}'\npattern = '{PATTERN}'\n"
+        carry.write_file(kind=kind + "owner = false\n")
+        done = powerless(programs["stead-sync"], "carry", "run", carry.file)
+        assert (done.returncode, carry.state()) == (0, None), done
         carry.judge()
 
 

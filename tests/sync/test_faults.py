@@ -456,6 +456,33 @@ def test_a_map_that_cannot_be_read_is_told_once_and_not_as_damaged(programs, pla
         assert "damaged" not in host.said()
 
 
+@needs_setpriv
+def test_status_says_why_a_host_does_not_read_the_hub(programs, place):
+    with local(programs, place) as site:
+        anna, host = followed(site, "a")
+        host.stop()
+        host.prefix = POWERLESS
+        host.start()
+        site.wait_state("web1", "current")
+        anna.apply("a b")
+        anna.push()
+        site.wait_state("web1", "current", epoch=2)
+        there = place / "shared" / "members.map"
+        there.chmod(0)
+        try:
+            row = site.wait_state("web1", "problem", epoch=2)
+        finally:
+            there.chmod(0o644)
+        assert "Permission denied" in row["problem"], row
+        assert str(there) in row["problem"], row
+        site.wait_state("web1", "current", epoch=2)
+        # one that reports no more has a line, too
+        host.stop(signal.SIGTERM)
+        site.wait_state("web1", "silent")
+        table = site.sync("status", site.url)
+        assert "    its watch was ended\n" in table.stdout, table.stdout
+
+
 def test_a_hub_that_has_lost_everything_gets_its_map_again(site):
     anna = site.operator()
     anna.apply("a")

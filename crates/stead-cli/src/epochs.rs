@@ -2,7 +2,7 @@
 //! page of `report` shows them.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 use serde::Serialize;
@@ -76,6 +76,26 @@ pub fn note_watched(map: &Path) {
              the change to the hub, since the next one from there is refused otherwise"
         ));
     }
+}
+
+/// Says on standard error why the log of the history has no line about a map that was published just
+/// now, if it has none. The map itself is in place.
+pub fn note_untold(store: &Store, map: &Map) {
+    let digest = hex(&map.digest());
+    if store.log().iter().any(|entry| entry.digest == digest) {
+        return;
+    }
+    let mut file = store.path().as_os_str().to_owned();
+    file.push(".history/log");
+    let file = Path::new(&file);
+    let why = match OpenOptions::new().append(true).open(file) {
+        Err(error) => Error::io("write", file, error).to_string(),
+        Ok(_) => format!("{}: its last line was not written", file.display()),
+    };
+    note(format_args!(
+        "{why}; so `stead history` cannot say who made epoch {}, and why",
+        map.epoch()
+    ));
 }
 
 /// Says which epoch of the history is damaged, the newest first: nothing can go back to it.

@@ -104,6 +104,12 @@ impl Directory {
             "replace" => "; in a directory of mode 1777 only its owner and root may replace it: \
                           remove it, and this host reports again"
                 .to_owned(),
+            "remove" => {
+                "; in a directory of mode 1777 only its owner and root may remove it; where \
+                         operators are to, give the directory a group of operators and hosts, and \
+                         the mode 2775"
+                    .to_owned()
+            }
             _ => format!(
                 "; each host writes its report into {}: give this directory the mode 1777, or the \
                  group of all hosts",
@@ -395,6 +401,9 @@ impl Shared for Directory {
         match fs::remove_file(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(self.unwritten("remove", &path, error))
+            }
             Err(error) => Err(self.away(&format!("cannot remove {}", path.display()), &error)),
         }
     }

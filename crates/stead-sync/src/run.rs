@@ -306,7 +306,7 @@ fn run_forget(task: &Forget) -> Result {
     match was_there || is_there {
         true => out(&format!("{host} is forgotten{again}\n")),
         false => out(&format!(
-            "the open carry does not wait for {host} any more\n"
+            "{host}: the hub does not know it; if the open carry waited for it, it does so no longer\n"
         )),
     }
 }

@@ -45,6 +45,9 @@ struct Row<'a> {
     is_ahead: bool,
     #[serde(skip)]
     is_carrier: bool,
+    /// whether its watch has said that it ends
+    #[serde(skip)]
+    is_ended: bool,
     version: &'a str,
     readers: &'a str,
     problem: Option<&'a str>,
@@ -65,6 +68,7 @@ impl<'a> Status<'a> {
             age: host.age.unwrap_or(now.saturating_sub(host.report.time)),
             is_ahead: host.age.is_none() && host.report.time > now + AHEAD,
             is_carrier: host.report.is_carrier(),
+            is_ended: host.report.ended,
             version: &host.report.version,
             readers: &host.report.readers,
             problem: host.report.problem.as_deref(),
@@ -135,12 +139,22 @@ impl<'a> Status<'a> {
                 row.state.word(),
                 seen(row)
             );
-            for line in row.problem.into_iter().flat_map(|why| wrapped(why, "    ")) {
+            for line in why(row).into_iter().flat_map(|why| wrapped(why, "    ")) {
                 let _ = writeln!(text, "{line}");
             }
         }
         text
     }
+}
+
+/// Says what is wrong with a host: its own words, or why the hub has no new ones.
+fn why<'a>(row: &Row<'a>) -> Option<&'a str> {
+    let is_quiet = row.watched && !row.alive && !row.is_carrier;
+    row.problem.or(match (is_quiet, row.is_ended) {
+        (false, _) => None,
+        (true, true) => Some("its watch was ended"),
+        (true, false) => Some("no report of late: the log of its watch says why"),
+    })
 }
 
 /// Says how many there are, and how many of them in each state: `2 hosts: 1 behind, 1 current`.
@@ -261,6 +275,20 @@ mod tests {
             "{table}"
         );
         assert!(table.contains("2 h ago"), "{table}");
+        // web2, and no host that is there or says a problem
+        let late = "\n    no report of late: the log of its watch says why\n";
+        assert_eq!(table.matches(late).count(), 1, "{table}");
+        assert!(
+            table.contains(&format!("2 h ago  0.1.0{late}web1 ")),
+            "{table}"
+        );
+        let mut hosts = [host("web2", 7, false, None)];
+        hosts[0].report.ended = true;
+        let table = Status::of("etcd://h/m", Some(&head), &hosts, 9000).table(Some(&head));
+        assert!(
+            table.ends_with("0.1.0\n    its watch was ended\n"),
+            "{table}"
+        );
         // a clock that is wrong by a day
         let wrong = |time, age| {
             let mut wrong = host("web5", 7, false, None);

@@ -240,7 +240,10 @@ impl Watch {
             }
         }
         let before = self.head.take();
-        self.head = self.hub.head()?;
+        self.head = match self.hub.head() {
+            Ok(head) => head,
+            Err(failure) => return Err(self.told_to_the_hub(failure)),
+        };
         if self.head.is_some() && self.sent.is_none() && registered.is_ok() {
             // the first map came to an empty hub since `keep_registered` asked
             self.send()?;
@@ -263,6 +266,17 @@ impl Watch {
             });
         }
         Ok(())
+    }
+
+    /// Reports a failure to read the hub, if the hub still takes reports: otherwise `status` would
+    /// show a host that is behind, without a reason.
+    fn told_to_the_hub(&mut self, failure: Failure) -> Failure {
+        if !failure.is_contact() && self.sent.is_some() {
+            self.report.problem = Some(failure.line.clone());
+            // one that fails, too, changes nothing
+            let _ = self.send();
+        }
+        failure
     }
 
     /// Looks at the map of this host, and says it if it is another than the one that this watch has

@@ -5,6 +5,20 @@ use stead::{Fleet, Map};
 
 use crate::input::Input;
 
+/// The kinds where each server has as many points as its weight says, times a number: there a large
+/// weight only takes longer.
+const HEAVY: [&str; 2] = ["cache-memcached-fast", "uhashring"];
+
+/// Whether a number of more than two digits is in a list that is no port.
+fn has_weight(bytes: &[u8]) -> bool {
+    let runs = bytes.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let mut before = None;
+    runs.into_iter().any(|run| {
+        let is_port = before.replace(run[run.len() - 1]) == Some(b':');
+        run[0].is_ascii_digit() && run.len() > 2 && !is_port
+    })
+}
+
 /// A kind, its choices, and a list of servers.
 pub fn lists(data: &[u8]) {
     let mut input = Input(data);
@@ -24,12 +38,7 @@ pub fn lists(data: &[u8]) {
         set.push(format!("{}={value}", choice.name));
     }
     let bytes = input.0;
-    // the greater a weight, the more points: only slower
-    if bytes
-        .split(|b| !b.is_ascii_digit())
-        .any(|digits| digits.len() > 3)
-        && !kind.name.contains("swift")
-    {
+    if HEAVY.contains(&kind.name) && has_weight(bytes) {
         return;
     }
     let file = "servers";

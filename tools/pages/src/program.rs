@@ -36,15 +36,14 @@ fn program(directory: &Path, described: Command, others: &[&str]) -> io::Result<
         .subcommand_value_name("VERB");
     // gives each verb its full name, `stead locate`
     program.build();
+    let above = format!("{}(1)", program.get_name());
     for verb in program.get_subcommands() {
-        page(directory, verb, &[&format!("{}(1)", program.get_name())])?;
+        page(directory, verb, &[&[above.as_str()], others].concat())?;
         // `stead fleet` has verbs of its own
+        let verb_above = format!("{}-{}(1)", program.get_name(), verb.get_name());
         for part in verb.get_subcommands() {
-            page(
-                directory,
-                part,
-                &[&format!("{}-{}(1)", program.get_name(), verb.get_name())],
-            )?;
+            let all = [&[verb_above.as_str(), above.as_str()], others].concat();
+            page(directory, part, &all)?;
         }
     }
     page(directory, &program, others)
@@ -134,6 +133,15 @@ fn below(text: &str, others: &[&str]) -> Roff {
             );
         }
     }
+    if !text.contains("Exit codes:") {
+        roff.control("SH", ["EXIT STATUS"]);
+        let (name, section) = others[0].split_once('(').unwrap_or((others[0], "1)"));
+        roff.text([
+            roman("0 when all went well; "),
+            bold(name),
+            roman(format!("({section} lists the others.")),
+        ]);
+    }
     see_also(&mut roff, others.iter().copied());
     roff
 }
@@ -188,6 +196,7 @@ mod tests {
                 continue;
             };
             let page = below(&after.to_string(), &["stead(1)"]).to_roff();
+            assert_eq!(page.matches("EXIT STATUS").count(), 1, "{page}");
             for entry in page.split(".TP\n").skip(1) {
                 let (tag, meaning) = entry.split_once('\n').unwrap();
                 let code = tag.trim_start_matches("\\fB").trim_end_matches("\\fR");

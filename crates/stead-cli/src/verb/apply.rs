@@ -12,7 +12,7 @@ use stead::{Error, Map, Store};
 use crate::back;
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, NOT_CARRIED};
-use crate::epochs::note_watched;
+use crate::epochs::{note_untold, note_watched};
 use crate::exit::{Failure, Result, USAGE};
 use crate::guards::Permit;
 use crate::output::Out;
@@ -319,6 +319,7 @@ pub fn publish(
         store
             .publish(change.old.as_ref(), &change.new)
             .map_err(|error| Failure::refused(error, &told.to_carry(&change, show)))?;
+        note_untold(&store, &change.new);
     }
     let to_be_carried = change.moves_data(&report) && !show.json();
     let written = change

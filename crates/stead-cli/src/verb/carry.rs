@@ -11,6 +11,7 @@ use stead::{Error, Map, Store};
 use super::apply::Why;
 use crate::carrying::{in_words, meaning, state, CarryJson};
 use crate::change::understood;
+use crate::epochs::note_untold;
 use crate::exit::{Failure, Result, REFUSED, USAGE};
 use crate::journaled;
 use crate::output::Out;
@@ -109,12 +110,13 @@ impl Carry {
             self.confirm(before.epoch())?;
             journaled::refuse_unfinished(&before, &self.map)?;
         }
-        let after = self.why.on(store)?.carry(&before, step.step());
+        let after = self.why.on(store.clone())?.carry(&before, step.step());
         let after = after.map_err(|error| match error {
             // the words are right, and the state forbids it
             Error::Invalid { .. } if before.carry().is_some() => Failure::new(REFUSED, error),
             error => error.into(),
         })?;
+        note_untold(&store, &after);
         let written = self
             .report(Some(&before), &after, out)
             .and_then(|()| out.flush());

@@ -134,8 +134,8 @@ struct Distribution {
 /// What goes from which node to which between two epochs
 #[derive(Args)]
 struct Moves {
-    /// The old and the new map file, or one map, which is compared with the epoch before it. NEW
-    /// may be a saved plan
+    /// The old and the new map file, or one map, which is compared with the last epoch from which
+    /// something moves to it. NEW may be a saved plan
     #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
     maps: Vec<PathBuf>,
     #[command(flatten)]

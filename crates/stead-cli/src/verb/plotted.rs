@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use stead::load::Reads;
 use stead::path::Fold;
+use stead::plan::Amounts;
 use stead::point::SPACE;
 use stead::report::Amount;
 use stead::ring::{Kind, Servers};
@@ -305,7 +306,7 @@ pub fn names(map: &Path, names: &Path, fold: Fold, options: &Options) -> Result<
 }
 
 /// Draws what moves between two maps, to the map of a saved plan from the map that it was made on,
-/// or to a map from the epoch before it.
+/// or to a map from the epochs before it.
 pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
     let (old, new) = match paths {
         [old, new] => two(old, new)?,
@@ -321,16 +322,14 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
             }
             let store = Store::new(path, KEEP);
             note_outdated(&store, &new);
-            let before = store.history()?;
-            let older = before.into_iter().filter(|epoch| *epoch < new.epoch());
-            let Some(epoch) = older.max() else {
+            let Some(old) = before(&store, &new)? else {
                 let problem = format!(
                     "{}: has no epoch before it in its history; name an old and a new map",
                     path.display()
                 );
                 return Err(Failure::new(NO_INPUT, problem));
             };
-            (store.open_epoch(epoch)?, new)
+            (old, new)
         }
         [] => return Err(usage("name a map")),
     };
@@ -341,6 +340,43 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
             .collect();
         Failure::from(error).at(&names.join(", "))
     })
+}
+
+/// Opens the newest epoch of the history from which something moves to this map, and says so if it
+/// is not the one before: a carry moves copies with its first epoch, and has others after it. If
+/// nothing moves from any, it is the one before.
+fn before(store: &Store, new: &Map) -> Result<Option<Map>> {
+    let mut epochs = store.history()?;
+    epochs.retain(|epoch| *epoch < new.epoch());
+    epochs.sort_unstable_by(|a, b| b.cmp(a));
+    let Some((first, rest)) = epochs.split_first() else {
+        return Ok(None);
+    };
+    let first = store.open_epoch(*first)?;
+    let moves = |old: &Map| {
+        let amounts = Amounts::between(old, new)?;
+        Ok::<_, Failure>(amounts.moved.0 > 0 || amounts.by_hand.0 > 0)
+    };
+    if moves(&first)? {
+        return Ok(Some(first));
+    }
+    let mut after = first.epoch();
+    // the first that is missing or damaged ends the search
+    for old in rest.iter().map_while(|epoch| store.open_epoch(*epoch).ok()) {
+        if old.map_id() != new.map_id() {
+            break;
+        }
+        if moves(&old)? {
+            say(format_args!(
+                "{}: the epochs after {after} move nothing: the picture shows what epoch {after} \
+                 moved",
+                store.path().display()
+            ));
+            return Ok(Some(old));
+        }
+        after = old.epoch();
+    }
+    Ok(Some(first))
 }
 
 /// Opens an old and a new map. Says so when they come in the other order: the picture does not

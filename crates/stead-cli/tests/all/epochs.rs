@@ -36,6 +36,29 @@ fn four() -> Dir {
     dir
 }
 
+#[test]
+fn a_log_that_cannot_be_written_is_told_and_the_map_is_in_place() {
+    let dir = four();
+    std::fs::remove_file(dir.path("m.map.history/log")).unwrap();
+    std::fs::create_dir(dir.path("m.map.history/log")).unwrap();
+    let note = |epoch: u64| {
+        format!(
+            "stead: cannot write m.map.history/log: Is a directory (os error 21); so `stead \
+             history` cannot say who made epoch {epoch}, and why\n"
+        )
+    };
+    dir.write("f.toml", weighted([1, 1, 1, 1, 1], ""));
+    let run = dir.run(&["apply", "f.toml", "m.map", "--allow", "replicas"]);
+    assert_eq!((run.code, run.err), (Some(0), note(5)));
+    let run = dir.run(&["rollback", "m.map", "4"]);
+    assert_eq!((run.code, run.err), (Some(0), note(6)));
+    dir.write("f.toml", weighted([1, 1, 1, 2, 3], "replicas = 3\n"));
+    let run = dir.run(&["apply", "f.toml", "m.map", "--carry"]);
+    assert_eq!((run.code, run.err), (Some(0), note(7)));
+    let run = dir.run(&["carry", "m.map", "next", "--confirmed", "7"]);
+    assert_eq!((run.code, run.err), (Some(0), note(8)));
+}
+
 /// Runs the program as anna on the host ops1, at a fixed time.
 fn as_anna(dir: &Dir, arguments: &[&str]) -> String {
     let mut command = dir.command(arguments);

@@ -76,8 +76,48 @@ fn a_map_with_an_open_carry_is_drawn_with_a_note() {
                 places, and read the old one first; the picture shows the new places\n";
     for kind in KINDS.iter().filter(|kind| kind.contains(&"m.map")) {
         let run = dir.run(&[&["plot"], *kind, &["-o", "p.svg"]].concat());
-        assert_eq!((run.code, run.err.as_str()), (Some(0), said), "{kind:?}");
+        let more = match kind {
+            ["moves", "m.map"] => MOVED_BY_3,
+            _ => "",
+        };
+        let said = format!("{said}{more}");
+        assert_eq!((run.code, run.err), (Some(0), said), "{kind:?}");
     }
+}
+
+const MOVED_BY_3: &str = "stead: m.map: the epochs after 3 move nothing: the picture shows what \
+                          epoch 3 moved\n";
+
+#[test]
+fn what_a_carry_moves_is_drawn_while_it_is_open_and_after_it() {
+    let dir = maps();
+    dir.write(
+        "fleet.toml",
+        THREE.replace("\"c\" }", "\"c\" }, { name = \"d\" }"),
+    );
+    dir.run(&["apply", "fleet.toml", "m.map", "--carry"]).ok();
+    for epoch in 3.. {
+        let run = dir.run(&["plot", "moves", "m.map", "-o", "-"]);
+        let asked = ["plot", "moves", "m.map.history/2", "m.map", "-o", "-"];
+        assert_eq!(run.out, dir.run(&asked).out, "epoch {epoch}");
+        assert!(!run.text().contains("Nothing moves"), "epoch {epoch}");
+        assert_eq!(run.err.ends_with(MOVED_BY_3), epoch > 3, "{}", run.err);
+        if !run.err.contains("a carry is open") {
+            assert!(epoch > 4);
+            break;
+        }
+        let confirmed = epoch.to_string();
+        dir.run(&["carry", "m.map", "next", "--confirmed", &confirmed])
+            .ok();
+    }
+    // where nothing ever moved, the picture says so
+    dir.run(&["apply", "fleet.toml", "n.map"]).ok();
+    let fleet = std::fs::read_to_string(dir.path("fleet.toml")).unwrap();
+    dir.write("fleet.toml", format!("tolerance = '1%'\n{fleet}"));
+    dir.run(&["apply", "fleet.toml", "n.map"]).ok();
+    let run = dir.run(&["plot", "moves", "n.map", "-o", "-"]).ok();
+    assert!(run.text().contains("Nothing moves"));
+    assert_eq!(run.err, "");
 }
 
 #[test]

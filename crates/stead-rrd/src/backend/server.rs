@@ -178,6 +178,16 @@ impl Backend {
         )
     }
 
+    /// Returns whether the server is there and has yet to get or to answer writes.
+    pub fn has_to_get(&self) -> bool {
+        let standing = self.standing();
+        match standing.health {
+            Health::Up => standing.oldest().is_some(),
+            Health::Behind => true,
+            Health::Down => false,
+        }
+    }
+
     /// Returns for how long the oldest work waits for its answer.
     pub fn lag(&self) -> Duration {
         let oldest = self.standing().oldest();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use stead::map::Node;
 use stead::Map;
@@ -17,6 +18,9 @@ use crate::files::Files;
 use crate::layout::{BackendId, Placement};
 use crate::lock::lock;
 use crate::shared::Shared;
+
+/// How often `have_everything` looks.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// All backends.
 pub struct Backends {
@@ -55,6 +59,14 @@ impl Backends {
                 tokio::spawn(backend.confirm()),
             ]
         });
+    }
+
+    /// Waits until every server that is there has got all writes.
+    pub async fn have_everything(&self) {
+        let waits = |id: &BackendId| self.get(*id).has_to_get();
+        while self.shared.layout().all().iter().any(waits) {
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Stops the tasks of backends that are no longer in a map.

@@ -7,6 +7,7 @@ use sd_notify::NotifyState;
 use stead::store::KEEP;
 use stead::{Error, Map, Store};
 use tokio::sync::watch;
+use tokio::time::{timeout_at, Instant};
 
 use super::certificates;
 use super::claiming::Claiming;
@@ -120,13 +121,29 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     );
     // every client holds a receiver until it leaves
     end.send_replace(true);
-    if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed())
-        .await
-        .is_err()
-    {
+    let grace = Instant::now() + Duration::from_secs(serve.grace);
+    if timeout_at(grace, end.closed()).await.is_err() {
         tracing::warn!("some clients have not taken their answers in time");
     }
+    hand_over(&router, grace).await;
     Ok(())
+}
+
+/// Without a log that the next start reads, what was acknowledged is in this process alone until
+/// the servers have it: waits for them.
+async fn hand_over(router: &Router, grace: Instant) {
+    let log = &router.shared().log;
+    let lost = log.frontier().borrow().broken.is_some();
+    if lost
+        && timeout_at(grace, router.backends.have_everything())
+            .await
+            .is_err()
+    {
+        tracing::error!(
+            "some servers have not taken in time what clients were told is safe; compare all \
+             copies when the router runs again: `stead-rrd check DIR --restart`"
+        );
+    }
 }
 
 /// Refuses a map whose history has newer epochs. A router that has served by a map knows this from

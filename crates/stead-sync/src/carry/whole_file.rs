@@ -64,13 +64,28 @@ impl Looks {
     pub fn give(&self, file: &File, keep: Keep) -> io::Result<()> {
         if keep.owner {
             let (owner, group) = (Uid::from_raw(self.owner), Gid::from_raw(self.group));
-            fchown(file, Some(owner), Some(group))?;
+            fchown(file, Some(owner), Some(group)).map_err(|error| self.not_given(error))?;
         }
         // after the owner, whose change takes the bits setuid and setgid away
         file.set_permissions(fs::Permissions::from_mode(self.mode))?;
         match keep.attributes {
             true => set_attributes(file, &self.attributes),
             false => Ok(()),
+        }
+    }
+
+    /// The failure to give a copy to whom the source belongs to: only root may.
+    fn not_given(&self, error: Errno) -> io::Error {
+        match error {
+            Errno::PERM => io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                format!(
+                    "only root may give it to user {} and group {}: carry as root, or set owner = \
+                     false, and copies belong to who carries",
+                    self.owner, self.group
+                ),
+            ),
+            error => error.into(),
         }
     }
 
@@ -251,7 +266,8 @@ fn write_link(path: &Path, text: &Bytes, head: &Head, keep: Keep) -> io::Result<
             Some(owner),
             Some(group),
             AtFlags::SYMLINK_NOFOLLOW,
-        )?;
+        )
+        .map_err(|error| looks.not_given(error))?;
     }
     utimensat(CWD, path, &looks.times(), AtFlags::SYMLINK_NOFOLLOW)?;
     let file = open(path, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
