@@ -48,7 +48,7 @@ fn a_log_that_cannot_be_written_is_told_and_the_map_is_in_place() {
         )
     };
     dir.write("f.toml", weighted([1, 1, 1, 1, 1], ""));
-    let run = dir.run(&["apply", "f.toml", "m.map", "--allow", "replicas"]);
+    let run = dir.run(&["apply", "f.toml", "m.map", "--allow", "drop-copies"]);
     assert_eq!((run.code, run.err), (Some(0), note(5)));
     let run = dir.run(&["rollback", "m.map", "4"]);
     assert_eq!((run.code, run.err), (Some(0), note(6)));
