@@ -10,9 +10,14 @@ key, and a ratio is the median of the rounds' ratios. Run it with `make bench-py
 
 import argparse
 import hashlib
+import shutil
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
+import zlib
+from pathlib import Path
 
 import stead
 
@@ -31,6 +36,29 @@ def members(nodes):
             grown,
         )
     return grown
+
+
+BUCKETS = 12_000
+
+
+def adopted(nodes):
+    """The map of `zlib.crc32(key) % nodes`, drawn as docs/rings.md says; None without the
+    program.
+    """
+    built = Path(__file__).resolve().parents[2] / "target" / "release" / "stead"
+    program = built if built.exists() else shutil.which("stead")
+    if not program:
+        print("skipped: an adopted map, since the program stead is not built")
+        return None
+    with tempfile.TemporaryDirectory() as place:
+        servers = Path(place, "servers.txt")
+        lines = (f"{bucket} n{bucket % nodes:04}\n" for bucket in range(BUCKETS))
+        servers.write_text("".join(lines))
+        draw = [program, "ring", "explicit", servers, "--set", f"modulo={BUCKETS}"]
+        draw += ["--set", "hash=crc32", "-o", Path(place, "m.map")]
+        draw += ["--fleet", Path(place, "m.toml")]
+        subprocess.run(draw, check=True, stdout=subprocess.DEVNULL)
+        return stead.Map.from_bytes(Path(place, "m.map").read_bytes())
 
 
 def one_by_one(call, keys):
@@ -85,10 +113,18 @@ def candidates(nodes, keys):
         for key in keys:
             md5(key).digest()
 
+    crc32 = zlib.crc32
+    drawn = adopted(nodes)
+
+    def modulo():
+        for key in keys:
+            crc32(key) % nodes
+
     found = {
         "stead locate(bytes)": one_by_one(placed.locate, keys),
         "stead locate(str)": one_by_one(placed.locate, texts),
         "hashlib.md5(bytes).digest()": digests,
+        "zlib.crc32(bytes) % n": modulo,
         "stead locate_many(list of bytes)": lambda: placed.locate_many(keys),
         "stead locate_many(list of str)": lambda: placed.locate_many(texts),
         **rings(nodes, texts),
@@ -100,6 +136,12 @@ def candidates(nodes, keys):
             column, numbers=True
         )
         found["stead locate_all_many(Arrow)"] = lambda: placed.locate_all_many(column)
+        if drawn:
+            found["stead locate_many(Arrow), adopted"] = lambda: drawn.locate_many(
+                column
+            )
+    if drawn:
+        found["stead locate(bytes), adopted"] = one_by_one(drawn.locate, keys)
     return found
 
 

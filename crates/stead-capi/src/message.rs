@@ -163,8 +163,8 @@ mod tests {
             ),
             (
                 Error::Changed { file: long.clone() },
-                ".map: the file was overwritten in place while it was in use; publish maps by \
-                 renaming a new file over the old",
+                ".map: the file was overwritten in place while it was in use; copy the right map \
+                 to another name beside it, and mv that over it: maps are published by renaming",
             ),
             (
                 Error::Fleet {

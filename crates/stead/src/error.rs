@@ -367,8 +367,8 @@ impl fmt::Display for Error {
             ),
             Error::Changed { file } => write!(
                 f,
-                "{}: the file was overwritten in place while it was in use; publish maps by \
-                 renaming a new file over the old",
+                "{}: the file was overwritten in place while it was in use; copy the right map to \
+                 another name beside it, and mv that over it: maps are published by renaming",
                 file.display()
             ),
             Error::Memory { bytes } => write!(f, "there is no memory for {bytes} more bytes"),

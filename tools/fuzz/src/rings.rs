@@ -7,7 +7,7 @@ use crate::input::Input;
 
 /// The kinds where each server has as many points as its weight says, times a number: there a large
 /// weight only takes longer.
-const HEAVY: [&str; 2] = ["cache-memcached-fast", "uhashring"];
+const HEAVY: [&str; 3] = ["cache-memcached-fast", "karger", "uhashring"];
 
 /// Whether a number of more than two digits is in a list that is no port.
 fn has_weight(bytes: &[u8]) -> bool {

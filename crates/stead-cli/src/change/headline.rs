@@ -28,19 +28,27 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
         let nodes = count(report.nodes.len(), "node");
         return format!("{name}: first map, epoch {epoch}, {nodes}{replicas}, {slices}");
     };
-    let mut parts = vec![format!("{name}: epoch {old} -> {epoch}"), moves(report)];
+    let mut parts = vec![format!("{name}: epoch {old} -> {epoch}")];
     let of = |amount: &Amount| part(amount.count(), copies.of_replicas);
-    if copies.dropped.count() > 0 {
-        parts.push(format!("drops {}", of(&copies.dropped)));
-    }
+    let drops = (copies.dropped.count() > 0).then(|| format!("drops {}", of(&copies.dropped)));
     let keys = report.pinned_keys.as_ref().map_or(0, |keys| keys.moved);
     // a key is one point, so a small amount says little of many of them
     let is_told = copies.pinned.count() > 0 && (keys == 0 || copies.pinned.fraction >= SMALL);
     let amount = is_told.then(|| of(&copies.pinned));
     let keys = (keys > 0).then(|| count(keys, "pinned key"));
     let by_hand: Vec<String> = amount.into_iter().chain(keys).collect();
-    if !by_hand.is_empty() {
-        parts.push(format!("by hand {}", by_hand.join(", ")));
+    let by_hand = by_hand.join(", ");
+    // who reads on from "moves nothing" has read too far
+    match (report.moved.count(), by_hand.is_empty()) {
+        (0, false) => {
+            parts.push(format!("moves by hand only: {by_hand}"));
+            parts.extend(drops);
+        }
+        (_, true) => parts.extend([moves(report)].into_iter().chain(drops)),
+        (_, false) => {
+            parts.extend([moves(report)].into_iter().chain(drops));
+            parts.push(format!("by hand {by_hand}"));
+        }
     }
     parts.join(", ") + &to_come
 }

@@ -238,11 +238,21 @@ impl Observed {
                 part(self.elsewhere),
                 is_or_are(self.elsewhere)
             ))?;
-            for (node, keys) in &self.unknown_nodes {
+            // those with most keys first
+            let mut unknown: Vec<(&String, &u64)> = self.unknown_nodes.iter().collect();
+            unknown.sort_by_key(|(_, keys)| std::cmp::Reverse(**keys));
+            for (node, keys) in unknown.iter().take(LISTED) {
                 out.line(format_args!(
                     "the map has no node {node:?}, where {} {} observed",
-                    count(*keys as usize, "key"),
-                    if *keys == 1 { "was" } else { "were" }
+                    count(**keys as usize, "key"),
+                    if **keys == 1 { "was" } else { "were" }
+                ))?;
+            }
+            let more = unknown.len().saturating_sub(LISTED);
+            if more > 0 {
+                out.line(format_args!(
+                    "and {} more: is the name of the node behind the last tab of each line?",
+                    count(more, "such name")
                 ))?;
             }
             if !self.listed.is_empty() {

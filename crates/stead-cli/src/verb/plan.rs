@@ -6,7 +6,7 @@ use clap::Args;
 use stead::guard::Guard;
 use stead::report::Report;
 use stead::store::{SavedPlan, KEEP};
-use stead::Store;
+use stead::{Error, Status, Store};
 
 use crate::carrying::Begin;
 use crate::change::{understood, Change, Pace, Show, SAVED_NOT_CARRIED, TO_BE_CARRIED};
@@ -53,10 +53,32 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Says so if FLEET and MAP are in the wrong order.
+    fn not_a_map(&self, error: Error) -> Failure {
+        let Some(map) = self
+            .map
+            .as_deref()
+            .filter(|_| error.status() == Status::Format)
+        else {
+            return error.into();
+        };
+        if Store::peek(&self.fleet).is_err() {
+            return error.into();
+        }
+        let (fleet, map) = (self.fleet.display(), map.display());
+        Failure::new(
+            USAGE,
+            format_args!(
+                "{fleet} is a map, and {map} is none: the fleet comes first: `stead plan {map} \
+                 {fleet}`"
+            ),
+        )
+    }
+
     pub fn run(self, out: &mut Out) -> Result {
         let store = self.map.as_deref().map(|map| Store::new(map, KEEP));
         let old = match &store {
-            Some(store) => store.current()?,
+            Some(store) => store.current().map_err(|error| self.not_a_map(error))?,
             None => None,
         };
         if let (Some(old), Some(path)) = (&old, &self.map) {

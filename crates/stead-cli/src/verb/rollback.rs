@@ -172,7 +172,14 @@ impl Rollback {
                 Err(error) => format!("{option}  {error}"),
             }
         };
-        Ok(ways.map(line).into())
+        let mut lines = Vec::from(ways.map(line));
+        let kept = store.open_epoch(self.epoch)?.replicas();
+        let copies = newest.replicas();
+        if kept < copies {
+            let n = copies - kept;
+            lines.push(format!("either drops {n} of {copies} copies of each key"));
+        }
+        Ok(lines)
     }
 }
 

@@ -56,6 +56,20 @@ fn with_map() -> Dir {
 }
 
 #[test]
+fn a_map_and_a_fleet_in_the_wrong_order_are_told_apart() {
+    let dir = Dir::new();
+    dir.write("f.toml", "name = 'm'\nnode = [{name = 'a'}]\n");
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    let before = dir.everything();
+    let line =
+        "m.map is a map, and f.toml is none: the fleet comes first: `stead plan f.toml m.map`";
+    dir.run(&["plan", "m.map", "f.toml"]).fails(64, &[line]);
+    let line = "m.map: this is a map; give a fleet file";
+    dir.run(&["apply", "m.map", "f.toml"]).fails(64, &[line]);
+    assert_eq!(dir.everything(), before);
+}
+
+#[test]
 fn what_is_no_map_is_refused() {
     let dir = with_map();
     let map = dir.read("m.map");

@@ -275,7 +275,7 @@ fn a_pin_is_reported_as_done_by_hand() {
             .lines()
             .next()
             .unwrap()
-            .contains(", by hand 1 pinned key"),
+            .contains(", moves by hand only: 1 pinned key"),
         "{text:?}"
     );
 }

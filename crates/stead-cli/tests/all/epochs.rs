@@ -225,6 +225,7 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
             "epoch 1 is 3 epochs back",
             "--exact (its slices again) moves ",
             "--least (its fleet",
+            "; either drops 1 of 3 copies of each key",
         ],
     );
     assert_eq!(dir.everything(), before);
@@ -244,6 +245,8 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
         for (option, part) in [("--exact", exact), ("--least", least)] {
             let line = format!("\n{option}  moves {part:>10.6} %  its ");
             assert!(text.text().contains(&line), "{line} {text:?}");
+            let drops = "\neither drops 1 of 3 copies of each key\n";
+            assert!(text.text().ends_with(drops), "{text:?}");
             let hundredths = (part * 100.0).floor() / 100.0;
             assert!(
                 refused.err.contains(&format!("moves {hundredths:.2} %")),

@@ -319,7 +319,7 @@ fn a_change_counts_the_pinned_keys_that_get_other_nodes() {
     assert_eq!(json, serde_json::json!({"moved": moved, "of": 300}));
     assert!(
         text.starts_with(&format!(
-            "members: epoch 1 -> 2, moves nothing, by hand {moved} pinned keys\n"
+            "members: epoch 1 -> 2, moves by hand only: {moved} pinned keys\n"
         )),
         "{text}"
     );

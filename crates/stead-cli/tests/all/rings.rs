@@ -568,6 +568,14 @@ fn what_production_does_is_compared_and_its_ring_found() {
         "{text}"
     );
     ran.fails(1, &["-: 2 keys are elsewhere than the map says"]);
+    // a column that has no names is no flood of lines
+    let numbers: String = (0..500).map(|n| format!("key{n}\t{}\n", n / 2)).collect();
+    let ran = dir.feed(&["check", "rrd.map", "--observed", "-"], numbers.as_bytes());
+    let text = ran.text().to_owned();
+    let more =
+        "\nand 240 such names more: is the name of the node behind the last tab of each line?\n";
+    assert_eq!(text.matches("the map has no node").count(), 10, "{text}");
+    assert!(text.contains(more), "{text}");
     for (lines, parts) in [
         ("a\tdb1\nb db2\n", &["-:2: write a key, a tab"][..]),
         ("", &["contains no keys"]),

@@ -137,6 +137,22 @@ fn a_lost_zone_of_one_node() {
 }
 
 #[test]
+fn zones_that_are_named_no_more_are_not_lost() {
+    let node = |zone: &str| (zone.to_owned(), 1, vec![("zone", zone.to_owned())]);
+    let nodes: Nodes = ["a", "b"].map(node).into();
+    let place = with_map(&fleet(2, &["zone"], &nodes));
+    let plain: Nodes = ["a", "b"]
+        .map(|name| (name.to_owned(), 1, Vec::new()))
+        .into();
+    let said = screen(&place, &fleet(1, &[], &plain), &[]);
+    assert!(!said.contains("can hold copies any more"), "{said}");
+    // one that is named no more and one that is away
+    let said = screen(&place, &fleet(1, &[], &plain[..1]), &[]);
+    let lost = "! loses zone b: its only node can hold no copies any more";
+    assert!(said.contains(lost) && !said.contains("zone a:"), "{said}");
+}
+
+#[test]
 fn a_lost_zone() {
     let place = with_map(&fleet(3, &LEVELS, &racks()));
     let mut rest = racks();

@@ -178,13 +178,15 @@ impl Backend {
         )
     }
 
-    /// Returns whether the server is there and has yet to get or to answer writes.
+    /// Returns whether the server has yet to get, or to answer, writes.
     pub fn has_to_get(&self) -> bool {
         let standing = self.standing();
         match standing.health {
             Health::Up => standing.oldest().is_some(),
-            Health::Behind => true,
-            Health::Down => false,
+            // it gets them from the log, whose files are open although their names are gone
+            Health::Behind | Health::Down => {
+                self.shared.log.confirmed(&self.name) < self.shared.log.newest()
+            }
         }
     }
 

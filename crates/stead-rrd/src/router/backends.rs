@@ -61,7 +61,7 @@ impl Backends {
         });
     }
 
-    /// Waits until every server that is there has got all writes.
+    /// Waits until every server has got all writes.
     pub async fn have_everything(&self) {
         let waits = |id: &BackendId| self.get(*id).has_to_get();
         while self.shared.layout().all().iter().any(waits) {

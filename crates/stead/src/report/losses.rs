@@ -186,6 +186,8 @@ pub(super) fn gone_domains<'a>(
         spread.iter().map_while(|label| node.label(label)).collect()
     };
     let mut now: HashMap<&[&str], HashSet<Vec<&str>>> = HashMap::new();
+    // a domain whose nodes have lost their labels is not lost: the fleet does not name it any more
+    let mut unnamed: HashSet<&[&str]> = HashSet::new();
     let paths: Vec<Vec<&str>> = old.nodes().map(path_of).collect();
     for (path, same) in paths.iter().zip(same) {
         let Some(node) = same.map(|id| new.node(id)) else {
@@ -195,6 +197,7 @@ pub(super) fn gone_domains<'a>(
             continue;
         }
         let here = path_of(node);
+        unnamed.extend((here.len() + 1..=path.len()).filter_map(|depth| path.get(..depth)));
         for depth in 1..=path.len().min(here.len()) {
             if let (Some(was), Some(is)) = (path.get(..depth), here.get(..depth)) {
                 now.entry(was).or_default().insert(is.to_vec());
@@ -203,7 +206,8 @@ pub(super) fn gone_domains<'a>(
     }
     gone.retain(|path, _| {
         let heirs = now.get(path.as_slice());
-        !heirs.is_some_and(|heirs| heirs.iter().any(|heir| !before.contains_key(heir)))
+        !unnamed.contains(path.as_slice())
+            && !heirs.is_some_and(|heirs| heirs.iter().any(|heir| !before.contains_key(heir)))
     });
     gone.into_iter()
         .map(|domain| name(&spread, domain))

@@ -82,18 +82,23 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
 }
 
 /// The table of a ring whose keys have one server each. Without points, the cells have no server.
+/// Neighbours of one server are one entry: a server of a large weight has many points in a row.
 pub(crate) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
-    let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
-    runs(points, owner, cells)
-        .into_iter()
-        .map(|(first, point)| (first, server(point)))
+    let server = |point: PointId| points.get(point).map(|point| point.1);
+    let mut runs = runs(points, owner, cells);
+    runs.dedup_by_key(|(_, point)| server(*point));
+    runs.into_iter()
+        .map(|(first, point)| (first, server(point).into_iter().collect()))
         .collect()
 }
 
 /// The table of a ring whose keys have up to `most` servers: those that a clockwise walk finds,
 /// each once.
 pub(crate) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
-    walks_apart(points, owner, cells, most, |server| server)
+    match most {
+        1 => owners(points, owner, cells),
+        _ => walks_apart(points, owner, cells, most, |server| server),
+    }
 }
 
 /// As `walks`, but each server has a group, and a walk skips servers whose group it has already.
@@ -141,6 +146,22 @@ mod tests {
                 .iter()
                 .rposition(|p| p.0 <= position)
                 .unwrap_or(points.len() - 1),
+        }
+    }
+
+    #[test]
+    fn neighbours_of_one_server_are_one_entry() {
+        let points: Vec<RingPoint> = (0..1000).map(|i| (10 * i, u32::from(i >= 400))).collect();
+        for table in [
+            owners(&points, Owner::AtOrAfter, 20_000),
+            walks(&points, Owner::AtOrAfter, 20_000, 1),
+        ] {
+            assert_eq!(
+                table,
+                [(0, vec![0]), (3991, vec![1]), (9991, vec![0])],
+                "{} entries",
+                table.len()
+            );
         }
     }
 

@@ -86,12 +86,19 @@ impl Store {
         Error::Invalid {
             problem: format!(
                 "{}: epoch {} is {} epochs back; say how to go back: exact (its slices again) {}, \
-                 and least (its fleet, with the least movement) {}",
+                 and least (its fleet, with the least movement) {}{}",
                 self.path().display(),
                 old.epoch(),
                 newest.epoch() - old.epoch(),
                 said(part_moved(newest, exact)),
-                said(least)
+                said(least),
+                match newest.replicas().saturating_sub(old.replicas()) {
+                    0 => String::new(),
+                    n => format!(
+                        "; either drops {n} of {} copies of each key",
+                        newest.replicas()
+                    ),
+                }
             ),
         }
     }
