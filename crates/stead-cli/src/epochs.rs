@@ -78,8 +78,8 @@ pub fn note_watched(map: &Path) {
     }
 }
 
-/// Says on standard error why the log of the history has no line about a map that was published just
-/// now, if it has none. The map itself is in place.
+/// Says on standard error why the log of the history has no line about a map that was just
+/// published, if it has none. The map itself is in place.
 pub fn note_untold(store: &Store, map: &Map) {
     let digest = hex(&map.digest());
     if store.log().iter().any(|entry| entry.digest == digest) {

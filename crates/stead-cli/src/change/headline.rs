@@ -30,7 +30,6 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     };
     let mut parts = vec![format!("{name}: epoch {old} -> {epoch}")];
     let of = |amount: &Amount| part(amount.count(), copies.of_replicas);
-    let drops = (copies.dropped.count() > 0).then(|| format!("drops {}", of(&copies.dropped)));
     let keys = report.pinned_keys.as_ref().map_or(0, |keys| keys.moved);
     // a key is one point, so a small amount says little of many of them
     let is_told = copies.pinned.count() > 0 && (keys == 0 || copies.pinned.fraction >= SMALL);
@@ -38,17 +37,17 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     let keys = (keys > 0).then(|| count(keys, "pinned key"));
     let by_hand: Vec<String> = amount.into_iter().chain(keys).collect();
     let by_hand = by_hand.join(", ");
-    // who reads on from "moves nothing" has read too far
-    match (report.moved.count(), by_hand.is_empty()) {
-        (0, false) => {
-            parts.push(format!("moves by hand only: {by_hand}"));
-            parts.extend(drops);
-        }
-        (_, true) => parts.extend([moves(report)].into_iter().chain(drops)),
-        (_, false) => {
-            parts.extend([moves(report)].into_iter().chain(drops));
-            parts.push(format!("by hand {by_hand}"));
-        }
+    // "moves nothing" would be taken for the whole answer
+    let by_hand_only = report.moved.count() == 0 && !by_hand.is_empty();
+    parts.push(match by_hand_only {
+        true => format!("moves by hand only: {by_hand}"),
+        false => moves(report),
+    });
+    if copies.dropped.count() > 0 {
+        parts.push(format!("drops {}", of(&copies.dropped)));
+    }
+    if !by_hand_only && !by_hand.is_empty() {
+        parts.push(format!("by hand {by_hand}"));
     }
     parts.join(", ") + &to_come
 }
