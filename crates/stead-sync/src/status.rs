@@ -45,7 +45,7 @@ struct Row<'a> {
     is_ahead: bool,
     #[serde(skip)]
     is_carrier: bool,
-    /// whether its watch has said that it ends
+    /// whether the last report of its watch says that the watch ends
     #[serde(skip)]
     is_ended: bool,
     version: &'a str,

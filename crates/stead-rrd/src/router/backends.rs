@@ -19,7 +19,7 @@ use crate::layout::{BackendId, Placement};
 use crate::lock::lock;
 use crate::shared::Shared;
 
-/// How often `have_everything` looks.
+/// The pause between two looks of `have_everything`.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// All backends.

@@ -129,8 +129,8 @@ pub(super) async fn route(start: Start, log: Arc<dyn Log>, places: Places) -> Re
     Ok(())
 }
 
-/// Without a log that the next start reads, what was acknowledged is in this process alone until
-/// the servers have it: waits for them.
+/// Waits, if the log is lost, until the servers have all writes or the grace ends. The next start
+/// would not find a lost log, so until then only this process has what clients were told is safe.
 async fn hand_over(router: &Router, grace: Instant) {
     let log = &router.shared().log;
     let lost = log.frontier().borrow().broken.is_some();

@@ -82,7 +82,8 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
 }
 
 /// The table of a ring whose keys have one server each. Without points, the cells have no server.
-/// Neighbours of one server are one entry: a server of a large weight has many points in a row.
+/// Runs of one server that follow each other become one entry. A server with a large weight has
+/// many of them.
 pub(crate) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
     let server = |point: PointId| points.get(point).map(|point| point.1);
     let mut runs = runs(points, owner, cells);
