@@ -11,6 +11,8 @@ mod renamed;
 mod rows;
 mod summary;
 
+pub use copying::{ADDED, DROPPED};
+
 pub use summary::{copies as copies_lost, facts};
 
 use std::fs;
@@ -99,6 +101,11 @@ impl Show {
     /// Returns whether the output is JSON.
     pub fn json(&self) -> bool {
         self.json
+    }
+
+    /// Returns whether long lists are shown in full.
+    pub fn all(&self) -> bool {
+        self.all
     }
 }
 

@@ -8,12 +8,13 @@ use std::path::Path;
 use serde::Serialize;
 use stead::plan::Amounts;
 use stead::point::SPACE;
-use stead::report::Amount;
+use stead::report::{Amount, PinnedKeys};
 use stead::store::{changes, Entry};
 use stead::{Error, Map, Status, Store};
 
 use crate::exit::{note, Failure, Result};
 use crate::input::hex;
+use crate::text;
 
 /// Says why no change can follow a map: its history has newer epochs, or is that of another map.
 pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
@@ -141,8 +142,19 @@ pub struct Epoch {
     pub copies: u32,
     /// null when neither the epoch before nor the log is kept
     pub moved: Option<Amount>,
+    /// what pins and changed policies moved, if they moved anything
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<ByHand>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// What moved because somebody named its nodes, in JSON.
+#[derive(Serialize)]
+pub struct ByHand {
+    #[serde(flatten)]
+    amount: Amount,
+    pinned_keys: usize,
 }
 
 impl Epoch {
@@ -152,6 +164,22 @@ impl Epoch {
             Some(moved) => share(moved.points.parse().unwrap_or(0), self.copies),
             None => "-".to_owned(),
         }
+    }
+
+    /// Formats what changed, and what that moved by hand.
+    pub fn change_in_words(&self) -> Option<String> {
+        let change = self.change.as_ref()?;
+        Some(match &self.by_hand {
+            None => change.clone(),
+            Some(ByHand {
+                amount,
+                pinned_keys,
+            }) => {
+                let points = amount.points.parse().unwrap_or(0);
+                let moved = text::by_hand(points, *pinned_keys, self.copies);
+                format!("{change} (by hand: {moved})")
+            }
+        })
     }
 
     /// Formats when it was published, to the minute; `-` where nobody knows.
@@ -230,12 +258,15 @@ fn epoch(
 ) -> stead::Result<Epoch> {
     let before = before.filter(|before| before.epoch() + 1 == map.epoch());
     let told = log.get(&hex(&map.digest()));
+    let (mut by_hand, mut keys) = (0, 0);
     let (points, change) = match before {
         _ if map.epoch() == 1 => (Some(0), Some(changes(None, map)?)),
-        Some(before) => (
-            Some(Amounts::between(before, map)?.moved.0),
-            Some(changes(Some(before), map)?),
-        ),
+        Some(before) => {
+            let amounts = Amounts::between(before, map)?;
+            by_hand = amounts.by_hand.0;
+            keys = PinnedKeys::between(before, map)?.map_or(0, |keys| keys.moved);
+            (Some(amounts.moved.0), Some(changes(Some(before), map)?))
+        }
         // the log still knows what the maps no longer tell
         None => (told.and_then(|told| told.moved_points.parse().ok()), None),
     };
@@ -257,6 +288,10 @@ fn epoch(
         slices: Some(map.base_count()),
         copies,
         moved: points.map(|points| Amount::of_copies(points, copies)),
+        by_hand: (by_hand > 0 || keys > 0).then(|| ByHand {
+            amount: Amount::of_copies(by_hand, copies),
+            pinned_keys: keys,
+        }),
         error: None,
     })
 }
@@ -275,6 +310,7 @@ fn damaged(epoch: u64, error: &Error) -> Epoch {
         change: None,
         copies: 0,
         moved: None,
+        by_hand: None,
         error,
     }
 }

@@ -3,7 +3,7 @@
 use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
-use stead::report::part_to;
+use stead::report::{part_to, Amount};
 use stead::store::Progress;
 use stead::verdict::{Holder, Violation};
 use stead::Map;
@@ -130,6 +130,17 @@ pub fn over(over_mean: Option<f64>) -> String {
 /// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Says what moves by hand: points as a part of all copies, and pinned keys. Empty if nothing does.
+pub fn by_hand(points: u128, keys: usize, copies: u32) -> String {
+    // a key is one point: next to many of them, an amount without two decimals says little
+    let is_large = points > 0 && Amount::of_copies(points, copies).fraction >= 0.000_05;
+    let amount = is_large || (points > 0 && keys == 0);
+    let amount = amount.then(|| part_to(points, copies, 2));
+    let keys = (keys > 0).then(|| count(keys, "pinned key"));
+    let both: Vec<String> = amount.into_iter().chain(keys).collect();
+    both.join(", ")
 }
 
 /// The width of everything that a person reads.

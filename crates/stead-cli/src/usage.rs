@@ -162,6 +162,23 @@ fn meant(arguments: &[OsString], line: &str) -> Option<String> {
     ))
 }
 
+/// Says which verbs have an option that was given to another verb.
+fn elsewhere(arguments: &[OsString], name: &str) -> Option<String> {
+    let command = Line::command();
+    let verb = command.find_subcommand(arguments.get(1)?)?.get_name();
+    let has = |verb: &&Command| verb.get_arguments().any(|a| a.get_long() == Some(name));
+    let verbs = command.get_subcommands().filter(has);
+    let verbs: Vec<String> = verbs.map(|v| format!("`stead {}`", v.get_name())).collect();
+    let (last, others) = verbs.split_last()?;
+    let verbs = match others {
+        [] => last.clone(),
+        others => format!("{} and {last}", others.join(", ")),
+    };
+    Some(format!(
+        "--{name} is no option of `stead {verb}`, but of {verbs}; see --help"
+    ))
+}
+
 /// Says what to write for a word that is no command, and for what was given to a verb of `fleet` as
 /// an option, although it is a word of its own there, or needs `--label` or `--attribute`.
 fn told(arguments: &[OsString], line: String) -> String {
@@ -175,8 +192,11 @@ fn told(arguments: &[OsString], line: String) -> String {
     let given = line
         .split_once("unexpected argument '--")
         .and_then(|(_, rest)| rest.split_once('\''));
-    let (Some(verb), Some((name, _))) = (verb, given) else {
+    let Some((name, _)) = given else {
         return line;
+    };
+    let Some(verb) = verb else {
+        return elsewhere(arguments, name).unwrap_or(line);
     };
     let words = match (verb, name) {
         ("add-node", _) => {

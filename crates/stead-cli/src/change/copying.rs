@@ -17,9 +17,9 @@ const MATRIX: usize = 12;
 const LISTED: usize = 12;
 
 /// The name of a source that is no node: copies are added.
-const ADDED: &str = "(added)";
+pub const ADDED: &str = "(added)";
 /// The name of a target that is no node: copies are dropped.
-const DROPPED: &str = "(dropped)";
+pub const DROPPED: &str = "(dropped)";
 
 /// Writes what each source copies to each target in sum.
 pub fn write_totals(report: &Report, all: bool, out: &mut Out) -> Result {

@@ -2,10 +2,7 @@
 
 use stead::report::{part, Amount, Report};
 
-use crate::text::count;
-
-/// The part of all copies that is too small for two decimals of a percentage.
-const SMALL: f64 = 0.000_05;
+use crate::text::{by_hand, count};
 
 /// Returns the headline in one sentence. `needed` says whether there is anything to do, and `step`
 /// which step of a gradual change it is.
@@ -31,12 +28,7 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     let mut parts = vec![format!("{name}: epoch {old} -> {epoch}")];
     let of = |amount: &Amount| part(amount.count(), copies.of_replicas);
     let keys = report.pinned_keys.as_ref().map_or(0, |keys| keys.moved);
-    // a key is one point, so a small amount says little of many of them
-    let is_told = copies.pinned.count() > 0 && (keys == 0 || copies.pinned.fraction >= SMALL);
-    let amount = is_told.then(|| of(&copies.pinned));
-    let keys = (keys > 0).then(|| count(keys, "pinned key"));
-    let by_hand: Vec<String> = amount.into_iter().chain(keys).collect();
-    let by_hand = by_hand.join(", ");
+    let by_hand = by_hand(copies.pinned.count(), keys, copies.of_replicas);
     // "moves nothing" would be taken for the whole answer
     let by_hand_only = report.moved.count() == 0 && !by_hand.is_empty();
     parts.push(match by_hand_only {
@@ -52,7 +44,8 @@ pub fn sentence(report: &Report, needed: bool, step: Option<String>) -> String {
     parts.join(", ") + &to_come
 }
 
-/// Says what moves, and what must: `moves 20.00 % (the least possible)`.
+/// Says what moves, and what must: `moves 20.00 % (the least possible)`. With more replicas than
+/// before nothing leaves its place, or not only: `copies`.
 fn moves(report: &Report) -> String {
     let moved = &report.moved;
     let copies = report
@@ -61,9 +54,13 @@ fn moves(report: &Report) -> String {
         .map_or(report.replicas, |c| c.of_replicas);
     let of = |amount: &Amount| part(amount.count(), copies);
     let least = report.optimum.as_ref().unwrap_or(&report.lower_bound);
+    let verb = match report.old_replicas {
+        Some(old) if old < report.replicas => "copies",
+        _ => "moves",
+    };
     match moved.count() {
         0 => "moves nothing".to_owned(),
-        _ if moved.points == least.points => format!("moves {} (the least possible)", of(moved)),
-        _ => format!("moves {} (at least {})", of(moved), of(least)),
+        _ if moved.points == least.points => format!("{verb} {} (the least possible)", of(moved)),
+        _ => format!("{verb} {} (at least {})", of(moved), of(least)),
     }
 }

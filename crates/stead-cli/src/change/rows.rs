@@ -10,10 +10,9 @@ use crate::output::Out;
 use crate::picture::Glyphs;
 use crate::text::{count, Scale, Table, WIDTH};
 
-/// How many rows are written, unless all are wanted.
+/// How many rows are written, unless all are wanted. Of more rows, those that look the same become
+/// one.
 const ROWS: usize = 20;
-/// How many rows are written one by one. More are folded: those that look the same become one.
-const APART: usize = 12;
 /// The smallest and the largest width of a bar.
 const BAR: (usize, usize) = (4, 16);
 
@@ -47,7 +46,8 @@ pub fn write(report: &Report, all: bool, out: &mut Out) -> Result {
         .as_ref()
         .map_or(report.replicas, |copies| copies.of_replicas);
     let scale = scale_of(&rows, copies);
-    if !all && rows.len() > APART {
+    // one row more is not worth a line that says so
+    if !all && rows.len() > ROWS + 1 {
         rows = folded(rows, scale);
     }
     let left_out = match all {
@@ -152,7 +152,6 @@ fn scale_of(rows: &[Row], copies: u32) -> Scale {
 
 /// Keeps the largest rows, in their order, if there are too many. Returns the others.
 fn keep_largest(rows: &mut Vec<Row>, has_old: bool) -> Vec<Row> {
-    // one row more is not worth a line that says so
     if rows.len() <= ROWS + 1 {
         return Vec::new();
     }

@@ -26,10 +26,10 @@ pub fn table(epochs: &[Epoch]) -> Html {
     );
     for epoch in epochs.iter().rev() {
         let current = if epoch.current { " (current)" } else { "" };
-        let change = match (&epoch.error, &epoch.change) {
-            (Some(error), _) => error.as_str(),
-            (None, Some(change)) => change.as_str(),
-            (None, None) => "-",
+        let change = match (&epoch.error, epoch.change_in_words()) {
+            (Some(error), _) => error.clone(),
+            (None, Some(change)) => change,
+            (None, None) => "-".to_owned(),
         };
         let moved = fraction(epoch);
         let mut row = vec![
@@ -38,14 +38,15 @@ pub fn table(epochs: &[Epoch]) -> Html {
             Cell::from(Html::name(epoch.who.as_deref().unwrap_or("-"))),
             Cell::of(epoch.moved_in_words(), moved),
             Cell::from(bar(if most > 0.0 { moved / most } else { 0.0 })),
-            Cell::from(Html::name(change)),
+            Cell::from(Html::name(&change)),
         ];
         row.extend(has_note.then(|| Cell::from(Html::name(epoch.note.as_deref().unwrap_or("")))));
         sheet.row(row);
     }
     let mut html = remark(
-        "Moved is the part of all copies that went to other nodes. Who and when come from the log \
-         beside the map; they tell a story and prove nothing.",
+        "Moved is the part of all copies that went to other nodes; what pins and changed policies \
+         moved stands beside the change. Who and when come from the log beside the map; they tell \
+         a story and prove nothing.",
     );
     html.add(sheet.html());
     section("history", "History", html)

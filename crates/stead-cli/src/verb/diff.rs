@@ -1,5 +1,5 @@
-//! `stead diff OLD NEW`: what differs between two maps of one cluster, or which keys of a list
-//! move.
+//! `stead diff OLD NEW`: what differs between two maps of one cluster, which keys of a list move,
+//! or what moves of their rows or bytes.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,9 +10,10 @@ use serde::Serialize;
 use stead::path::Fold;
 use stead::plan::same_nodes;
 use stead::policy::{NodeId, PolicyId};
-use stead::{Map, Point};
+use stead::{Map, Plan, Point};
 
 use super::locate::FoldArg;
+use super::moved::Moved;
 use crate::change::{Change, Show};
 use crate::exit::{note, Failure, Result, USAGE};
 use crate::input::{self, KeyJson};
@@ -20,7 +21,7 @@ use crate::output::Out;
 use crate::planned;
 use crate::text::joined;
 
-/// Compare two maps, or list the keys that move between them
+/// Compare two maps, or list or add up the keys that move between them
 ///
 /// Takes two epochs of one map, for example one from MAP.history, or a map and a plan that was
 /// saved for it. A node is the same in both if its name is, or if `formerly` says so. A map
@@ -34,10 +35,13 @@ Examples: the names that move between two epochs; those that a plan would move
   stead plan fleet.toml members.map -o next.plan
   stead diff members.map next.plan --keys < names
 
+  How many bytes that are, where sizes.tsv has lines of name<TAB>bytes
+  stead diff members.map next.plan --sum sizes.tsv
+
 Exit codes:
   0   done, whether the maps differ or not
   64  wrong usage, such as keys without --keys
-  65  a map is damaged, or the maps are of two clusters
+  65  a map is damaged, the maps are of two clusters, or a line of --sum is wrong
   66  a map is missing
   74  reading or writing failed
   77  permission denied")]
@@ -52,6 +56,10 @@ pub struct Diff {
     /// With --keys: the keys [default: the lines of standard input]
     #[arg(value_name = "KEY")]
     list: Vec<OsString>,
+    /// Add up what moves, from which node to which, of lines of KEY or of KEY<TAB>COUNT: the rows
+    /// or bytes of the key. - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keys", "moves"])]
+    sum: Option<PathBuf>,
     /// With --keys: end keys and output records with NUL instead of a newline; a record is then
     /// from<TAB>to<TAB>KEY
     #[arg(short = '0', requires = "keys")]
@@ -80,10 +88,15 @@ impl Diff {
             let same = same_nodes(&old, &new).map_err(place)?;
             return self.keys(&old, &new, &same, out);
         }
+        if let Some(file) = &self.sum {
+            let plan = Plan::between(&old, &new).map_err(place)?;
+            let moved = Moved::of(&plan, file, self.fold.fold)?;
+            return moved.write(&old, &new, &self.show, out);
+        }
         if self.fold.fold != Fold::None {
             return Err(Failure::new(
                 USAGE,
-                "--fold works on keys only; add --keys; see --help",
+                "--fold works on keys only; add --keys or --sum; see --help",
             ));
         }
         if !self.list.is_empty() {

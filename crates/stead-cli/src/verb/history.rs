@@ -115,9 +115,9 @@ fn write(epochs: &[Epoch], out: &mut Out) -> Result {
         );
         let at = start.chars().count();
         // an error is written whole: it says what to do
-        let rest = match (&epoch.error, &epoch.change) {
+        let rest = match (&epoch.error, epoch.change_in_words()) {
             (Some(error), _) => vec![error.clone()],
-            (None, Some(change)) => within(change, columns().saturating_sub(at)),
+            (None, Some(change)) => within(&change, columns().saturating_sub(at)),
             (None, None) => vec!["-".to_owned()],
         };
         let indent = " ".repeat(at);

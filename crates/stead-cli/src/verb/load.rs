@@ -1,17 +1,15 @@
 //! `stead load MAP [FILE]`: how the accesses of a log are spread over the nodes.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use stead::load::{Loads, Reads, Tally};
 use stead::point::SPACE;
-use stead::{Map, Share, Span};
+use stead::{Map, Share};
 
-use crate::exit::{Failure, Result, DATA, FLEET};
-use crate::input::{self, shown};
+use crate::exit::{Failure, Result, FLEET};
 use crate::output::Out;
-use crate::records::Batch;
+use crate::verb::counted;
 use crate::verb::fleet_file::FleetFile;
 use crate::verb::loaded::Loaded;
 use crate::verb::locate::FoldArg;
@@ -56,6 +54,9 @@ pub struct Load {
         hide_possible_values = true
     )]
     reads: ReadsArg,
+    /// What the counts of the log are, such as `bytes`: the word in the tables
+    #[arg(long, value_name = "WORD", default_value = "accesses", value_parser = unit)]
+    unit: String,
     /// Propose a fleet whose fullest node is at most PERCENT above the floor
     #[arg(long, value_name = "PERCENT", value_parser = part)]
     within: Option<Share>,
@@ -110,7 +111,7 @@ impl Load {
         let file = file.transpose()?;
         let tally = tally(&map, &self.file, &self.fold)?;
         let loads = Loads::of(&tally, self.reads.into());
-        let loaded = Loaded::new(&tally, &loads);
+        let loaded = Loaded::new(&tally, &loads, &self.unit);
         let proposed = self.within.map(|within| {
             let within = within.0 as f64 / SPACE as f64;
             Proposed::new(&tally, &loads, within)
@@ -123,10 +124,10 @@ impl Load {
             return Ok(());
         };
         if !self.json {
-            proposed.text(out)?;
+            proposed.text(&self.unit, out)?;
         }
         if let Some(path) = &self.output {
-            proposed.write(path)?;
+            proposed.write(path, &self.unit)?;
             if !self.json {
                 out.line(format!(
                     "wrote {}; `stead plan` shows what applying it changes",
@@ -157,132 +158,25 @@ fn fleet_of(path: &Path, map: &Map, map_path: &Path) -> Result<FleetFile> {
     }
 }
 
+/// Checks the word for what is counted: a heading of a column, and in a comment of a fleet.
+fn unit(text: &str) -> std::result::Result<String, String> {
+    match text.chars().count() {
+        1..=20 if !text.contains(char::is_control) => Ok(text.to_owned()),
+        _ => Err("it is no word of 1 to 20 characters".to_owned()),
+    }
+}
+
 /// Parses a percentage.
 fn part(text: &str) -> std::result::Result<Share, String> {
     stead::fleet::part(text).map_err(|why| format!("it {why}"))
 }
 
-/// Says what a file is whose first bytes are not those of a text, and what to do.
-fn packed(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const KINDS: [(&[u8], &str, &str); 5] = [
-        (
-            b"\x1f\x8b",
-            "compressed by gzip",
-            "pipe it: zcat FILE | stead load MAP -",
-        ),
-        (
-            b"\x28\xb5\x2f\xfd",
-            "compressed by zstd",
-            "pipe it: zstdcat FILE | stead load MAP -",
-        ),
-        (
-            b"\xfd7zXZ\0",
-            "compressed by xz",
-            "pipe it: xzcat FILE | stead load MAP -",
-        ),
-        (
-            b"BZh91AY&SY",
-            "compressed by bzip2",
-            "pipe it: bzcat FILE | stead load MAP -",
-        ),
-        (
-            b"PAR1",
-            "a Parquet file",
-            "write its keys as lines, as docs/python-engines.md reads them",
-        ),
-    ];
-    let found = KINDS.iter().find(|(begin, ..)| bytes.starts_with(begin))?;
-    Some((found.1, found.2))
-}
-
 /// Counts the lines of a log.
 pub fn tally<'a>(map: &'a Map, path: &Path, fold: &FoldArg) -> Result<Tally<'a>> {
-    let name: Cow<'_, str> = match path == Path::new("-") {
-        true => "standard input".into(),
-        false => path.display().to_string().into(),
-    };
     let mut tally = Tally::of(map);
-    let mut counted = Counted::default();
-    let mut folded = Vec::new();
-    input::line_batches(path, |batch| {
-        let before = tally.lines();
-        if let Some((what, program)) = packed(batch.bytes()).filter(|_| before == 0) {
-            return Err(Failure::new(DATA, format!("{name}: is {what}; {program}")));
-        }
-        let counts = counted.of(batch).map_err(|bad| {
-            let number = before + bad.line as u64 + 1;
-            let problem = format!(
-                "{name}:{number}: {} is not a count; write KEY, or KEY, a tab and a whole number",
-                shown(bad.count)
-            );
-            Failure::new(DATA, problem)
-        })?;
-        let added = match counts {
-            None => tally.add_keys(batch.folded(fold.fold, &mut folded), None),
-            Some((spans, counts)) => {
-                let batch = batch.at(spans);
-                tally.add_keys(batch.folded(fold.fold, &mut folded), Some(counts))
-            }
-        };
-        added.map_err(|error| Failure::new(DATA, format!("{name}: {error}")))
-    })?;
+    counted::lines(path, fold.fold, |keys, counts| tally.add_keys(keys, counts))?;
     if tally.accesses() == 0 {
-        let problem = format!(
-            "{name}: contains no accesses; write lines of a key, or of a key, a tab and a count"
-        );
-        return Err(Failure::new(DATA, problem));
+        return Err(counted::nothing(path, "accesses"));
     }
     Ok(tally)
-}
-
-/// The counts of many lines.
-#[derive(Default)]
-struct Counted {
-    /// where the keys are, without their counts
-    spans: Vec<Span>,
-    counts: Vec<u64>,
-}
-
-/// The places of keys, and their counts.
-type Found<'a> = (&'a [Span], &'a [u64]);
-
-/// A line whose count is no number.
-struct Bad<'a> {
-    /// the line in its batch, from 0
-    line: usize,
-    count: &'a [u8],
-}
-
-impl Counted {
-    /// Finds the counts of lines; `None` if no line has a tab. A key may contain tabs, so the last
-    /// one separates it from its count.
-    fn of<'b>(&mut self, batch: Batch<'b>) -> std::result::Result<Option<Found<'_>>, Bad<'b>> {
-        if !batch.bytes().contains(&b'\t') {
-            return Ok(None);
-        }
-        self.spans.clear();
-        self.counts.clear();
-        for (line, span) in batch.spans().iter().enumerate() {
-            let record = batch.bytes().get(span.start..span.start + span.length);
-            let record = record.unwrap_or_default();
-            let (length, count) = match record.iter().rposition(|byte| *byte == b'\t') {
-                None => (record.len(), 1),
-                Some(tab) => {
-                    let count = record.get(tab + 1..).unwrap_or_default();
-                    (tab, number(count).ok_or(Bad { line, count })?)
-                }
-            };
-            let start = span.start;
-            self.spans.push(Span { start, length });
-            self.counts.push(count);
-        }
-        Ok(Some((&self.spans, &self.counts)))
-    }
-}
-
-/// Parses a whole number that has nothing but digits.
-fn number(text: &[u8]) -> Option<u64> {
-    let digits = std::str::from_utf8(text).ok()?;
-    let all = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| all)
 }

@@ -29,6 +29,8 @@ const KEY_SHOWN: usize = 34;
 pub struct Loaded<'a> {
     tally: &'a Tally<'a>,
     loads: &'a Loads,
+    /// what the counts of the log are, such as `accesses`
+    unit: &'a str,
 }
 
 #[derive(Serialize)]
@@ -68,8 +70,8 @@ fn whole_or_not<S: Serializer>(number: &f64, to: S) -> std::result::Result<S::Ok
 }
 
 impl<'a> Loaded<'a> {
-    pub fn new(tally: &'a Tally<'a>, loads: &'a Loads) -> Loaded<'a> {
-        Loaded { tally, loads }
+    pub fn new(tally: &'a Tally<'a>, loads: &'a Loads, unit: &'a str) -> Loaded<'a> {
+        Loaded { tally, loads, unit }
     }
 
     /// Writes the figures for programs.
@@ -116,10 +118,9 @@ impl<'a> Loaded<'a> {
             self.tally.map().name(),
             self.tally.map().epoch(),
             grouped(self.tally.accesses()),
-            if self.tally.accesses() == 1 {
-                "access"
-            } else {
-                "accesses"
+            match (self.tally.accesses(), self.unit) {
+                (1, "accesses") => "access",
+                (_, unit) => unit,
             },
             if exact { "" } else { "about " },
             match proposed::things(self.tally.map()) {
@@ -223,14 +224,14 @@ impl<'a> Loaded<'a> {
             true => {
                 let heads = [
                     "hottest cells, by a key",
-                    "accesses",
+                    self.unit,
                     "the key's",
                     "part",
                     "nodes",
                 ];
                 Table::new(&heads, &[1, 2, 3])
             }
-            false => Table::new(&["hottest keys", "accesses", "part", "nodes"], &[1, 2]),
+            false => Table::new(&["hottest keys", self.unit, "part", "nodes"], &[1, 2]),
         };
         let hottest = self.tally.hottest(HOTTEST);
         for hot in &hottest {
@@ -256,8 +257,9 @@ impl<'a> Loaded<'a> {
         match self.tally.error() {
             0 => Ok(()),
             error => out.line(format!(
-                "no key that is missing here has more than {} accesses",
-                grouped(error.max(hottest.last().map_or(0, |hot| hot.accesses)))
+                "no key that is missing here has more than {} {}",
+                grouped(error.max(hottest.last().map_or(0, |hot| hot.accesses))),
+                self.unit
             )),
         }
     }

@@ -65,7 +65,7 @@ impl<'a> Proposed<'a> {
     }
 
     /// Writes the figures for people.
-    pub fn text(&self, out: &mut Out) -> Result {
+    pub fn text(&self, unit: &str, out: &mut Out) -> Result {
         let proposal = &self.proposal;
         out.line("")?;
         let line = format!(
@@ -81,7 +81,7 @@ impl<'a> Proposed<'a> {
             "(on the half of the log that was not fitted; the goal is {:.3}, fitted {:.3})",
             proposal.goal, proposal.fitted
         ))?;
-        let mut table = Table::new(&["what it costs", "accesses", "points"], &[1, 2]);
+        let mut table = Table::new(&["what it costs", unit, "points"], &[1, 2]);
         table.row([
             "another node answers first; nothing is copied".to_owned(),
             part(proposal.reordered),
@@ -106,9 +106,9 @@ impl<'a> Proposed<'a> {
     }
 
     /// Writes the fleet to a new file.
-    pub fn write(&self, path: &Path) -> Result {
+    pub fn write(&self, path: &Path, unit: &str) -> Result {
         let text = format!(
-            "# proposed by `stead load`, from a log of {} accesses, reads: {}\n{}",
+            "# proposed by `stead load`, from a log of {} {unit}, reads: {}\n{}",
             self.tally.accesses(),
             self.loads.reads.name(),
             self.proposal.fleet.to_toml()

@@ -66,6 +66,21 @@ fn a_number_below_zero_is_a_value_and_not_an_option() {
 }
 
 #[test]
+fn an_option_of_another_verb_is_named() {
+    let place = Place::with_map();
+    place.write("fleet.toml", fleet(2));
+    let words =
+        "--expect-epoch is no option of `stead plan`, but of `stead apply` and `stead rollback`";
+    let arguments = ["plan", "fleet.toml", "m.map", "--expect-epoch", "3"];
+    place.run(&arguments).bad(64, &[words]);
+    // the control: an option of no verb
+    let arguments = ["plan", "fleet.toml", "m.map", "--expect", "3"];
+    place
+        .run(&arguments)
+        .bad(64, &["unexpected argument '--expect'"]);
+}
+
+#[test]
 fn a_file_in_the_place_of_a_key_is_noted() {
     let place = Place::with_map();
     place.write("keys", "a\n");

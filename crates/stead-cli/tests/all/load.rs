@@ -106,7 +106,10 @@ fn a_line_that_is_no_access_is_named() {
 fn a_log_that_is_no_text_is_told() {
     let place = place();
     for (log, told) in [
-        (&b"\x1f\x8b\x08\0\0\0\0\0"[..], "zcat FILE | stead load"),
+        (
+            &b"\x1f\x8b\x08\0\0\0\0\0"[..],
+            "pipe what `zcat` makes of it",
+        ),
         (b"PAR1\x15\x04\n", "is a Parquet file"),
     ] {
         place.write("log", log);
@@ -118,6 +121,23 @@ fn a_log_that_is_no_text_is_told() {
     // the control: the same bytes later are a key
     place.write("log", b"a\n\x1f\x8b\nPAR1\n");
     place.good(&["load", "m.map", "log"]);
+}
+
+#[test]
+fn the_word_for_what_is_counted_can_be_chosen() {
+    let place = place();
+    place.write("log", "a\t5\nb\t1\n");
+    let [said, bytes] = [&[][..], &["--unit", "bytes"]]
+        .map(|more| place.good(&[&["load", "m.map", "log"][..], more].concat()));
+    assert!(bytes.contains(": 6 bytes of 2 keys; "), "{bytes}");
+    assert!(!bytes.contains("access"), "{bytes}");
+    assert!(said.contains(": 6 accesses of 2 keys; "), "{said}");
+    for unit in ["", "a\tb", "of more than twenty letters"] {
+        let arguments = ["load", "m.map", "log", "--unit", unit];
+        place
+            .run(&arguments)
+            .bad(64, &["it is no word of 1 to 20 characters"]);
+    }
 }
 
 #[test]

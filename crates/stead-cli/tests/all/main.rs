@@ -30,6 +30,7 @@ mod screens;
 mod shared;
 mod simulate;
 mod streams;
+mod sums;
 mod together;
 mod verbs;
 mod verdicts;

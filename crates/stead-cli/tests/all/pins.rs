@@ -401,3 +401,31 @@ fn a_pin_of_a_bucket_says_which_part_of_the_keys_it_covers() {
         serde_json::json!({"moved": 0, "of": 1, "one_in": "60"})
     );
 }
+
+#[test]
+fn the_history_tells_what_pins_move() {
+    let dir = sixty_buckets();
+    let fleet = String::from_utf8(dir.read("f.toml")).unwrap();
+    let at = dir.run(&["locate", "m.map", "k"]).ok().text().to_owned();
+    let other = if at == "k\tn0\n" { "n1" } else { "n0" };
+    let pin = format!("\n[[pin]]\nkey = \"k\"\nnodes = [\"{other}\"]\n");
+    dir.write("next.toml", fleet + &pin);
+    dir.run(&["apply", "next.toml", "m.map"]).ok();
+    let said = dir.run(&["history", "m.map"]).ok();
+    let words: Vec<&str> = said.text().split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(
+        text.contains("0.00 % +1 pin (by hand: 1.67 %, 1 pinned key)"),
+        "{text}"
+    );
+    let json = dir.run(&["history", "m.map", "--json"]).json();
+    let [first, second] = [0, 1].map(|number| json["epochs"][number]["by_hand"].clone());
+    assert!(first.is_null());
+    assert_eq!(second["pinned_keys"], 1);
+    // the plan between the two says the same
+    let diff = dir
+        .run(&["diff", "m.map.history/1", "m.map", "--json"])
+        .json();
+    assert_eq!(second["points"], diff["copies"]["pinned"]["points"]);
+    assert_eq!(diff["pinned_keys"]["moved"], 1);
+}

@@ -74,9 +74,23 @@ capacity  zones b, c fill first: 75.00 % of the raw capacity can be used
           zone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %
           zones b, c get 1.33 times what their weight asks for
 
-node             weight  wanted   share                     change
-db1 and 7 more        1  3.13 %  2.08 %  ########          -2.08 %
-db25 and 7 more       1  3.13 %  2.08 %  ########          +2.08 %
+node  weight  wanted   share                     change
+db1        1  3.13 %  2.08 %  ########          -2.08 %
+db10       1  3.13 %  2.08 %  ########          -2.08 %
+db13       1  3.13 %  2.08 %  ########          -2.08 %
+db16       1  3.13 %  2.08 %  ########          -2.08 %
+db19       1  3.13 %  2.08 %  ########          -2.08 %
+db22       1  3.13 %  2.08 %  ########          -2.08 %
+db25       1  3.13 %  2.08 %  ########          +2.08 %
+db26       1  3.13 %  2.08 %  ########          +2.08 %
+db27       1  3.13 %  2.08 %  ########          +2.08 %
+db28       1  3.13 %  2.08 %  ########          +2.08 %
+db29       1  3.13 %  2.08 %  ########          +2.08 %
+db30       1  3.13 %  2.08 %  ########          +2.08 %
+db31       1  3.13 %  2.08 %  ########          +2.08 %
+db32       1  3.13 %  2.08 %  ########          +2.08 %
+db4        1  3.13 %  2.08 %  ########          -2.08 %
+db7        1  3.13 %  2.08 %  ########          -2.08 %
 
 16 nodes keep what they hold: --all
 

@@ -22,8 +22,10 @@ pub struct PinnedKeys {
 }
 
 impl PinnedKeys {
-    /// Counts the keys; `None` if neither map pins any.
-    pub(super) fn between(old: &Map, new: &Map) -> Result<Option<PinnedKeys>> {
+    /// Counts the keys of two maps of one cluster; `None` if neither pins any.
+    ///
+    /// Cost: O(n log n) for n pins.
+    pub fn between(old: &Map, new: &Map) -> Result<Option<PinnedKeys>> {
         let (moved, of) = pinned_keys(old, new)?;
         let cells = new.cells();
         let one_in = (cells != Cells::FINEST).then(|| cells.count().to_string());

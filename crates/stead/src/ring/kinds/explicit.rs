@@ -165,12 +165,18 @@ fn number(line: &Line<'_>, text: &str, what: &str, cells: Cells) -> Result<u128>
         None => text.parse().ok(),
     };
     let most = cells.count() - 1;
-    let number = number.filter(|n| *n <= most && !text.contains('+'));
-    number.ok_or_else(|| {
-        line.wrong(format!(
+    let number = number.filter(|_| !text.contains('+'));
+    match number {
+        Some(number) if number <= most => Ok(number),
+        Some(_) if what == "bucket" => Err(line.wrong(format!(
+            "there is no bucket `{text}`: modulo={} makes the buckets 0 to {most}; modulo is the \
+             number of buckets",
+            most + 1
+        ))),
+        _ => Err(line.wrong(format!(
             "the {what} `{text}` is not a whole number from 0 to {most}"
-        ))
-    })
+        ))),
+    }
 }
 
 #[cfg(test)]
@@ -246,7 +252,8 @@ mod tests {
             (
                 "0 a\n3 b",
                 &["modulo=3"],
-                "table:2: the bucket `3` is not a whole number from 0 to 2",
+                "table:2: there is no bucket `3`: modulo=3 makes the buckets 0 to 2; modulo is the \
+                 number of buckets",
             ),
             ("5 a", &[], "table:1: bounds 0 to 4 have no holder"),
             (
