@@ -81,9 +81,72 @@ impl Cells {
     }
 }
 
+/// Finds the bounds of many cells: the division by G is done beforehand.
+pub(crate) struct Bounds {
+    cells: Cells,
+    /// 2^64 / G as a whole number, and the rest of this division over G as a part of 2^64
+    whole: u64,
+    rest: u64,
+}
+
+impl Bounds {
+    /// The most cells of which bounds are found without a division.
+    const MOST: u128 = 1 << 32;
+
+    pub(crate) fn of(cells: Cells) -> Bounds {
+        let count = cells.count();
+        Bounds {
+            cells,
+            // 0 for a single cell, whose only bound is 0
+            whole: (SPACE / count) as u64,
+            rest: (((SPACE % count) << 64) / count.min(Bounds::MOST)) as u64,
+        }
+    }
+
+    /// The first point of cell `v`, which must be less than G, as [`Cells::bound`] gives it.
+    #[inline]
+    pub(crate) fn bound(&self, v: u64) -> Point {
+        if self.cells.count() > Bounds::MOST {
+            return Point(self.cells.bound(u128::from(v)) as u64);
+        }
+        // v * 2^64 / G = v * whole + v * r / G, rounded up. With v < G <= 2^32, `rest` is less than
+        // 2^-64 too small, so v times it is less than 1/G too small, and the parts of a whole
+        // number that v * r / G can have are 1/G and more: both are rounded to the same number.
+        let rest = u128::from(v) * u128::from(self.rest);
+        let up = (rest >> 64) as u64 + u64::from(rest as u64 != 0);
+        Point(v.wrapping_mul(self.whole).wrapping_add(up))
+    }
+
+    /// The first point of the cell of a point.
+    #[inline]
+    pub(crate) fn first_point_of(&self, point: Point) -> Point {
+        self.bound(self.cells.of(point) as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_the_same_without_a_division() {
+        let most = 1u64 << 32;
+        let counts = [1, 2, 3, 7, 12, 1000, 12_000, 16_384, 65_537, 999_999_937];
+        let large = [most - 5, most - 1, most, most + 1, u64::MAX];
+        for count in counts.into_iter().chain(large) {
+            let cells = Cells::from_stored(count);
+            let bounds = Bounds::of(cells);
+            let few = (0..count.min(3000)).chain(count.saturating_sub(3000)..count);
+            let spread = (0..3000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % count);
+            for v in few.chain(spread) {
+                let bound = Point(cells.bound(u128::from(v)) as u64);
+                assert_eq!(bounds.bound(v), bound, "G {count}, value {v}");
+                assert_eq!(bounds.first_point_of(bound), bound);
+            }
+        }
+        let bounds = Bounds::of(Cells::FINEST);
+        assert_eq!(bounds.first_point_of(Point(u64::MAX)), Point(u64::MAX));
+    }
 
     #[test]
     fn every_cell_starts_where_its_value_does_and_ends_before_the_next() {

@@ -129,13 +129,14 @@ impl Map {
         }
         let slices = self.slice_count();
         let asked = self.asked.fetch_add(more, Relaxed).saturating_add(more);
-        if asked < slices.max(Buckets::count(slices)) {
+        let count = Buckets::count(slices, self.cells());
+        if asked < slices.max(count) {
             return None;
         }
         // without memory for the table, the points are found as before
         let made = self.buckets.get_or_try_init(|| {
             let primaries = self.policies().map(|policy| self.primary_of(policy.id));
-            Buckets::of(slices, self.slices(), primaries).map(Box::new)
+            Buckets::of(count, self.slices(), primaries).map(Box::new)
         });
         made.ok()
     }

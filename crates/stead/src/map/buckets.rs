@@ -1,23 +1,24 @@
 //! A table that finds the policies of many points quickly. It is made when enough keys were located
 //! in batches to be worth it, and lives as long as the map.
 
+use crate::cell::Cells;
 use crate::error::Result;
 use crate::memory;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
 
-/// For each bucket of points, the policy that holds all of it, or that it is mixed. A bucket is the
-/// points that begin with the same bits.
+/// For each bucket of points, the policy that holds all of it, or that it is mixed. Buckets are
+/// equal parts of the space, and the cells of the map where it has few: no slice divides a cell.
 pub(super) struct Buckets {
-    bits: u32,
+    count: u64,
     policies: Vec<u32>,
     /// the first node of each policy
     primaries: Vec<u32>,
 }
 
-/// The fewest and the most bits of a bucket: 1 KiB to 1 MiB of memory.
-const BITS: (u32, u32) = (8, 18);
+/// The fewest and the most buckets: 1 KiB to 1 MiB of memory.
+const COUNT: (usize, usize) = (1 << 8, 1 << 18);
 /// The bit of a bucket that lies in several slices. The others are the number of the first slice
 /// that starts in the bucket behind its first point.
 const MIXED: u32 = 1 << 31;
@@ -25,9 +26,12 @@ const MIXED: u32 = 1 << 31;
 const BLOCK: usize = 1024;
 
 impl Buckets {
-    /// The number of buckets that `slices` are worth: about 4 to 8 for each.
-    pub(super) fn count(slices: usize) -> usize {
-        1 << bits(slices)
+    /// The number of buckets that `slices` are worth: about 4 to 8 for each, or the cells if they
+    /// are not more.
+    pub(super) fn count(slices: usize, cells: Cells) -> usize {
+        let few = slices.saturating_mul(4).next_power_of_two();
+        let few = few.clamp(COUNT.0, COUNT.1);
+        usize::try_from(cells.count()).map_or(few, |cells| cells.min(few))
     }
 
     /// Makes the table of some slices, which cover the space. Cost: one step a slice and a bucket.
@@ -38,15 +42,19 @@ impl Buckets {
         slices: impl Iterator<Item = Slice>,
         primaries: impl Iterator<Item = NodeId>,
     ) -> Result<Buckets> {
-        let bits = bits(count);
-        let mut policies = memory::filled(1 << bits, 0)?;
+        let mut policies = memory::filled(count, 0)?;
+        let count = count as u64;
         // the bucket that the last slice ended in, if it ended inside
         let mut before = None;
         for (number, slice) in (0..).zip(slices) {
-            let (first, last) = (u128::from(slice.first.0), u128::from(slice.last.0));
-            let start = (first << bits).div_ceil(1 << 64) as usize;
-            let end = (((last + 1) << bits) >> 64) as usize;
-            if start > 0 && before != Some(start - 1) && !is_start(slice.first, bits) {
+            let first = slice.first.0;
+            // the first bucket that starts here or later, and the first one that ends later
+            let start = first.checked_sub(1).map_or(0, |p| bucket(count, p) + 1);
+            let end = match slice.last.0.checked_add(1) {
+                Some(next) => bucket(count, next),
+                None => count as usize,
+            };
+            if start > bucket(count, first) && before != Some(start - 1) {
                 // the first slice that starts inside of this bucket
                 if let Some(policy) = policies.get_mut(start - 1) {
                     *policy = MIXED | number;
@@ -59,7 +67,7 @@ impl Buckets {
             }
         }
         Ok(Buckets {
-            bits,
+            count,
             policies,
             primaries: memory::collected(primaries.map(|node| node.0))?,
         })
@@ -108,13 +116,33 @@ impl Buckets {
         pure: impl Fn(u32) -> T,
         mixed: impl Fn(usize, Point) -> T,
     ) {
-        let shift = 64 - self.bits;
+        // a shift is quicker than the product that it is equal to
+        match self.count > 1 && self.count.is_power_of_two() {
+            true => {
+                let shift = 64 - self.count.trailing_zeros();
+                let bucket = |point: u64| (point >> shift) as usize;
+                self.each_in(bucket, points, found, pure, mixed);
+            }
+            false => {
+                let bucket = |point| bucket(self.count, point);
+                self.each_in(bucket, points, found, pure, mixed);
+            }
+        }
+    }
+
+    fn each_in<T>(
+        &self,
+        bucket: impl Fn(u64) -> usize,
+        points: &[Point],
+        found: &mut [T],
+        pure: impl Fn(u32) -> T,
+        mixed: impl Fn(usize, Point) -> T,
+    ) {
         for (points, found) in points.chunks(BLOCK).zip(found.chunks_mut(BLOCK)) {
             let mut aside = [(0u16, 0u32); BLOCK];
             let mut count = 0;
             for (i, (point, found)) in points.iter().zip(&mut *found).enumerate() {
-                let bucket = (point.0 >> shift) as usize;
-                let policy = self.policies.get(bucket).copied().unwrap_or(MIXED);
+                let policy = self.policies.get(bucket(point.0)).copied().unwrap_or(MIXED);
                 *found = pure(policy);
                 if let Some(place) = aside.get_mut(count) {
                     *place = (i as u16, policy);
@@ -131,17 +159,9 @@ impl Buckets {
     }
 }
 
-/// Whether a bucket starts at a point.
-fn is_start(point: Point, bits: u32) -> bool {
-    point.0.trailing_zeros() >= 64 - bits
-}
-
-fn bits(slices: usize) -> u32 {
-    let bits = slices
-        .saturating_mul(4)
-        .next_power_of_two()
-        .trailing_zeros();
-    bits.clamp(BITS.0, BITS.1)
+/// The bucket of a point, of `count` equal ones.
+fn bucket(count: u64, point: u64) -> usize {
+    ((u128::from(point) * u128::from(count)) >> 64) as usize
 }
 
 #[cfg(test)]
@@ -162,8 +182,8 @@ mod tests {
             u64::MAX,
         ];
         let slices = || with_ends((0..).map(PolicyId).zip(firsts).map(|(p, f)| (Point(f), p)));
-        let buckets = Buckets::of(7, slices(), (10..17).map(NodeId)).unwrap();
-        assert_eq!((buckets.bits, Buckets::count(7)), (8, 256));
+        let buckets = Buckets::of(256, slices(), (10..17).map(NodeId)).unwrap();
+        assert_eq!(Buckets::count(7, Cells::FINEST), 256);
         let slice_of = |point: Point| slices().find(|s| s.last >= point).map(|s| s.policy);
         for bucket in 0..256u64 {
             let (first, last) = (Point(bucket * width), Point(bucket * width + (width - 1)));
@@ -191,6 +211,37 @@ mod tests {
         for ((point, policy), node) in points.iter().zip(policies).zip(nodes) {
             assert_eq!(slice_of(*point), Some(PolicyId(policy)), "{point}");
             assert_eq!(node, policy + 10);
+        }
+    }
+
+    #[test]
+    fn where_buckets_are_cells_none_is_mixed() {
+        for count in [1usize, 2, 3, 12, 1000, 12_000, 16_384] {
+            let cells = Cells::from_stored(count as u64);
+            assert_eq!(Buckets::count(100_000, cells), count);
+            assert!(Buckets::count(100_000, Cells::FINEST) == COUNT.1);
+            // slices of one to five cells each
+            let starts = (0..count).scan(0, |next, number| {
+                let cell = *next;
+                *next += 1 + number * number % 5;
+                (cell < count).then_some(cell)
+            });
+            let starts: Vec<usize> = starts.collect();
+            let bound = |cell: usize| Point(cells.bound(cell as u128) as u64);
+            let firsts = (0..).map(PolicyId).zip(&starts);
+            let slices = with_ends(firsts.map(|(policy, cell)| (bound(*cell), policy)));
+            let nodes = (0..starts.len() as u32).map(NodeId);
+            let buckets = Buckets::of(count, slices, nodes).unwrap();
+            let owner = |cell| starts.partition_point(|start| *start <= cell) as u32 - 1;
+            let wanted: Vec<u32> = (0..count).map(owner).collect();
+            assert_eq!(buckets.policies, wanted);
+            let ends = (1..=count).map(|cell| Point((cells.bound(cell as u128) - 1) as u64));
+            for points in [(0..count).map(bound).collect::<Vec<_>>(), ends.collect()] {
+                let mut found = vec![0; count];
+                let never = |_, point| panic!("{point} is in a mixed bucket");
+                buckets.policies(&points, &mut found, |policy| policy.0, never);
+                assert_eq!(found, wanted);
+            }
         }
     }
 }
