@@ -9,7 +9,7 @@ use stead::Map;
 use crate::exit::Result;
 use crate::output::{Out, BAD, GOOD};
 use crate::picture::{listed, part, Glyphs};
-use crate::text::{count, Table};
+use crate::text::{by_name, count, Table};
 
 /// The columns of a bar.
 const BAR: usize = 20;
@@ -178,6 +178,8 @@ impl<'a> Loss<'a> {
             let growth = |node: &&Survivor| node.now() - node.reads_before.fraction;
             nodes.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
             nodes.truncate(LISTED);
+        } else {
+            by_name(&mut nodes, |node| node.name);
         }
         let most = self.nodes.iter().map(Survivor::now).fold(0.0, f64::max);
         let heading = ["node", "reads now", "then", "times", "", "rebuild"];

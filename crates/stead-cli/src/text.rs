@@ -192,6 +192,11 @@ pub fn sample(names: &[&str]) -> String {
     }
 }
 
+/// Sorts rows as a person would list them: `db2` before `db10`.
+pub fn by_name<T>(rows: &mut [T], name: impl Fn(&T) -> &str) {
+    rows.sort_by(|one, other| natural(name(one)).cmp(&natural(name(other))));
+}
+
 /// Splits a name into texts and numbers, for sorting: numbers by their length and digits, which is
 /// the order of their values.
 pub fn natural(name: &str) -> Vec<(&str, usize, &str)> {

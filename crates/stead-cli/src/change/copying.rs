@@ -9,7 +9,7 @@ use stead::report::{part, Flow, MoveReport, Report};
 use crate::exit::Result;
 use crate::output::{Out, HEADING};
 use crate::picture::Glyphs;
-use crate::text::{natural, Table, WIDTH};
+use crate::text::{by_name, natural, Table, WIDTH};
 
 /// The largest number of sources, and of targets, of a matrix.
 const MATRIX: usize = 12;
@@ -50,11 +50,18 @@ fn target<'a>(flow: &Flow<'a>) -> &'a str {
     flow.to.unwrap_or(DROPPED)
 }
 
+/// The names at one edge of the matrix, each once.
+fn names<'a>(flows: &[Flow<'a>], of: impl Fn(&Flow<'a>) -> &'a str) -> Vec<&'a str> {
+    let names: BTreeSet<&str> = flows.iter().map(of).collect();
+    let mut names: Vec<&str> = names.into_iter().collect();
+    by_name(&mut names, |name| name);
+    names
+}
+
 /// Draws the matrix, with sums at its edges; `None` if it has too many nodes or is too wide. With
 /// Unicode a shade before each number shows where the most goes, if there is room for it.
 fn matrix(flows: &[Flow], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
-    let sources: BTreeSet<&str> = flows.iter().map(source).collect();
-    let targets: BTreeSet<&str> = flows.iter().map(target).collect();
+    let (sources, targets) = (names(flows, source), names(flows, target));
     if sources.len().max(targets.len()) > MATRIX {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::asked::{asked, differs};
 use crate::exit::Result;
 use crate::output::Out;
 use crate::picture::Glyphs;
-use crate::text::{count, Scale, Table, WIDTH};
+use crate::text::{by_name, count, Scale, Table, WIDTH};
 
 /// How many rows are written, unless all are wanted. Of more rows, those that look the same become
 /// one.
@@ -175,8 +175,9 @@ fn rows(report: &Report) -> Vec<Row> {
     let left = |what: &'static str| report.left.iter().flatten().filter(move |l| l.what == what);
     let asked = asked(&report.verdict, report.replicas);
     let (of_nodes, of_policies) = asked.split_at(report.nodes.len().min(asked.len()));
-    let nodes = report.nodes.iter().zip(of_nodes);
-    let nodes = nodes.map(|(node, asked)| row(node, *asked, ""));
+    let mut nodes: Vec<_> = report.nodes.iter().zip(of_nodes).collect();
+    by_name(&mut nodes, |(node, _)| node.name);
+    let nodes = nodes.into_iter().map(|(node, asked)| row(node, *asked, ""));
     let gone = left("node").map(|node| row_of_left(node, ""));
     let policies = report.policies.iter().zip(of_policies);
     let policies = policies.map(|(policy, asked)| row(policy, *asked, "policy "));

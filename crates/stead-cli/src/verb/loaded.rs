@@ -10,7 +10,7 @@ use crate::exit::Result;
 use crate::input::{shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::picture::{columns, Glyphs};
-use crate::text::{count, joined, over, wrapped, Table};
+use crate::text::{by_name, count, joined, over, wrapped, Table};
 use crate::verb::proposed;
 
 /// The most nodes, and domains, that are listed without --all.
@@ -170,6 +170,8 @@ impl<'a> Loaded<'a> {
                     .total_cmp(&a.over_mean.unwrap_or(0.0))
             });
             nodes.truncate(LISTED);
+        } else {
+            by_name(&mut nodes, |load| map.node(load.node).name());
         }
         let mut bars = Bars::new(&["node", "weight", "load", "part", "over mean"]);
         for load in nodes {

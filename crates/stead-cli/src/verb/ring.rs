@@ -16,7 +16,7 @@ use stead::{Error, Fleet, Map, Store};
 use super::observed::EXPLICIT;
 use crate::exit::{Failure, Result, USAGE};
 use crate::output::{Out, HEADING};
-use crate::text::{count, hash, percent, wrapped, Table};
+use crate::text::{by_name, count, hash, percent, wrapped, Table};
 
 /// The largest list of servers that is read, in bytes. 65,536 servers need a tenth of it.
 const LONGEST: u64 = 64 << 20;
@@ -226,7 +226,9 @@ impl Ring {
         ))?;
         out.line("")?;
         let mut table = Table::new(&["node", "weight", "holds", "by its weight"], &[1, 2, 3]);
-        for node in &verdict.nodes {
+        let mut nodes: Vec<_> = verdict.nodes.iter().collect();
+        by_name(&mut nodes, |node| node.name);
+        for node in nodes {
             let target = verdict.in_points(node.target.unwrap_or(0));
             let [holds, due] = [node.now.points, target].map(|p| percent(p, map.replicas()));
             table.row([node.name.to_owned(), node.weight.to_string(), holds, due]);

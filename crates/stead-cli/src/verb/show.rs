@@ -21,7 +21,7 @@ use crate::exit::{note, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::primaries;
-use crate::text::{any_pinned, bar_of, count, hash, percent, primary, step_of, Table};
+use crate::text::{any_pinned, bar_of, by_name, count, hash, percent, primary, step_of, Table};
 
 /// Show what a map contains
 ///
@@ -379,7 +379,9 @@ fn holders(map: &Map, report: &Report) -> Table {
             .chain(pinned.then(|| holder.pinned_points.to_string()))
             .chain([last])
     };
-    for (node, holder) in map.nodes().zip(nodes) {
+    let mut nodes: Vec<_> = map.nodes().zip(nodes).collect();
+    by_name(&mut nodes, |(node, _)| node.name());
+    for (node, holder) in nodes {
         let labels: Vec<String> = node
             .labels()
             .map(|(name, value)| format!("{name}={value}"))
