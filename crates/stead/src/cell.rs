@@ -9,15 +9,38 @@ use crate::point::{Point, SPACE};
 
 /// The number of cells in the space, G.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cells(u128);
+pub struct Cells {
+    count: u128,
+    /// 2^64 / G as a whole number, and the rest of this division over G as a part of 2^64: with
+    /// them, bounds are found without a division
+    whole: u64,
+    rest: u64,
+}
+
+/// The most cells of which bounds are found without a division.
+const QUICK: u128 = 1 << 32;
 
 impl Cells {
     /// G = 2^64: every point is a cell.
-    pub const FINEST: Cells = Cells(SPACE);
+    pub const FINEST: Cells = Cells::new(SPACE);
+
+    const fn new(count: u128) -> Cells {
+        let quick = count <= QUICK;
+        Cells {
+            count,
+            // 0 for a single cell, whose first point is 0
+            whole: if quick { (SPACE / count) as u64 } else { 0 },
+            rest: if quick {
+                (((SPACE % count) << 64) / count) as u64
+            } else {
+                0
+            },
+        }
+    }
 
     /// Reads the number as a map stores it: 0 means 2^64.
     pub fn from_stored(stored: u64) -> Cells {
-        Cells(if stored == 0 {
+        Cells::new(if stored == 0 {
             SPACE
         } else {
             u128::from(stored)
@@ -26,26 +49,40 @@ impl Cells {
 
     /// One cell for each number of `bits` bits, where `bits` is 1 to 64.
     pub fn of_bits(bits: u32) -> Cells {
-        Cells(1 << bits)
+        Cells::new(1 << bits)
     }
 
     /// The number as a map stores it: 0 for 2^64.
     pub fn stored(self) -> u64 {
-        u64::try_from(self.0).unwrap_or(0)
+        u64::try_from(self.count).unwrap_or(0)
     }
 
     /// The number of cells, G.
     pub fn count(self) -> u128 {
-        self.0
+        self.count
     }
 
     /// The first point of cell `v`, or 2^64 if `v` = G. `v` must not be greater than G.
+    #[inline]
     pub fn bound(self, v: u128) -> u128 {
+        if self.count <= QUICK && v < self.count {
+            // v * 2^64 / G = v * whole + v * r / G, rounded up. `rest` is less than 2^-64 too
+            // small, so v times it is less than 1/G too small, and v * r / G is a multiple of 1/G:
+            // both are rounded to the same number.
+            let rest = v * u128::from(self.rest);
+            let up = (rest >> 64) as u64 + u64::from(rest as u64 != 0);
+            return u128::from((v as u64).wrapping_mul(self.whole).wrapping_add(up));
+        }
+        self.divided(v)
+    }
+
+    /// The same with a division.
+    fn divided(self, v: u128) -> u128 {
         if self == Cells::FINEST {
             return v; // v * 2^64 would not fit when v = 2^64
         }
         // v <= G < 2^64, so the product is below 2^128
-        (v * SPACE).div_ceil(self.0)
+        (v * SPACE).div_ceil(self.count)
     }
 
     /// The cell of a point.
@@ -55,7 +92,7 @@ impl Cells {
         }
         // the largest v with ceil(v * 2^64 / G) <= p; since p is an integer, that means v * 2^64 <=
         // p * G
-        (u128::from(point.0) * self.0) >> 64
+        (u128::from(point.0) * self.count) >> 64
     }
 
     /// The first point of the cell of a point.
@@ -81,49 +118,6 @@ impl Cells {
     }
 }
 
-/// Finds the bounds of many cells: the division by G is done beforehand.
-pub(crate) struct Bounds {
-    cells: Cells,
-    /// 2^64 / G as a whole number, and the rest of this division over G as a part of 2^64
-    whole: u64,
-    rest: u64,
-}
-
-impl Bounds {
-    /// The most cells of which bounds are found without a division.
-    const MOST: u128 = 1 << 32;
-
-    pub(crate) fn of(cells: Cells) -> Bounds {
-        let count = cells.count();
-        Bounds {
-            cells,
-            // 0 for a single cell, whose only bound is 0
-            whole: (SPACE / count) as u64,
-            rest: (((SPACE % count) << 64) / count.min(Bounds::MOST)) as u64,
-        }
-    }
-
-    /// The first point of cell `v`, which must be less than G, as [`Cells::bound`] gives it.
-    #[inline]
-    pub(crate) fn bound(&self, v: u64) -> Point {
-        if self.cells.count() > Bounds::MOST {
-            return Point(self.cells.bound(u128::from(v)) as u64);
-        }
-        // v * 2^64 / G = v * whole + v * r / G, rounded up. With v < G <= 2^32, `rest` is less than
-        // 2^-64 too small, so v times it is less than 1/G too small, and the parts of a whole
-        // number that v * r / G can have are 1/G and more: both are rounded to the same number.
-        let rest = u128::from(v) * u128::from(self.rest);
-        let up = (rest >> 64) as u64 + u64::from(rest as u64 != 0);
-        Point(v.wrapping_mul(self.whole).wrapping_add(up))
-    }
-
-    /// The first point of the cell of a point.
-    #[inline]
-    pub(crate) fn first_point_of(&self, point: Point) -> Point {
-        self.bound(self.cells.of(point) as u64)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,17 +129,12 @@ mod tests {
         let large = [most - 5, most - 1, most, most + 1, u64::MAX];
         for count in counts.into_iter().chain(large) {
             let cells = Cells::from_stored(count);
-            let bounds = Bounds::of(cells);
-            let few = (0..count.min(3000)).chain(count.saturating_sub(3000)..count);
+            let ends = (0..count.min(3000)).chain(count.saturating_sub(3000)..=count);
             let spread = (0..3000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % count);
-            for v in few.chain(spread) {
-                let bound = Point(cells.bound(u128::from(v)) as u64);
-                assert_eq!(bounds.bound(v), bound, "G {count}, value {v}");
-                assert_eq!(bounds.first_point_of(bound), bound);
+            for v in ends.chain(spread).map(u128::from) {
+                assert_eq!(cells.bound(v), cells.divided(v), "G {count}, value {v}");
             }
         }
-        let bounds = Bounds::of(Cells::FINEST);
-        assert_eq!(bounds.first_point_of(Point(u64::MAX)), Point(u64::MAX));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use choice::Kernel;
 pub(crate) use keys::BLOCK;
 pub use keys::{Keys, Span};
 
-use crate::cell::{Bounds, Cells};
+use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 
@@ -43,22 +43,21 @@ pub fn points(
     keys: Keys<'_>,
     points: &mut [Point],
 ) {
-    let bounds = Bounds::of(cells);
     for (keys, points) in keys.parts(BLOCK).zip(points.chunks_mut(BLOCK)) {
         let keys = keys.part(0..points.len());
         let points = points.get_mut(..keys.len()).unwrap_or_default();
         if stage::in_lanes(kernel, hash, rule, keys, points) {
             if cells != Cells::FINEST {
                 for point in points {
-                    *point = bounds.first_point_of(*point);
+                    *point = cells.first_point_of(*point);
                 }
             }
             continue;
         }
         if cells != Cells::FINEST {
+            // what `point_of` does, without its question and its call for each key
             for (key, point) in keys.iter().zip(points) {
-                // there are less than 2^64 cells
-                *point = bounds.bound(hash.cell(rule.of(key), cells) as u64);
+                *point = Point(cells.bound(hash.cell(rule.of(key), cells)) as u64);
             }
             continue;
         }
