@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 use serde::Serialize;
-use stead::plan::Amounts;
+use stead::plan::{dropped, Amounts};
 use stead::point::SPACE;
 use stead::report::{Amount, PinnedKeys};
 use stead::store::{changes, Entry};
@@ -145,6 +145,9 @@ pub struct Epoch {
     /// what pins and changed policies moved, if they moved anything
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<ByHand>,
+    /// the copies that no node has any more, if there are any
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -166,19 +169,23 @@ impl Epoch {
         }
     }
 
-    /// Formats what changed, and what that moved by hand.
+    /// Formats what changed, and what that dropped and moved by hand.
     pub fn change_in_words(&self) -> Option<String> {
         let change = self.change.as_ref()?;
-        Some(match &self.by_hand {
-            None => change.clone(),
-            Some(ByHand {
-                amount,
-                pinned_keys,
-            }) => {
-                let points = amount.points.parse().unwrap_or(0);
-                let moved = text::by_hand(points, *pinned_keys, self.copies);
-                format!("{change} (by hand: {moved})")
-            }
+        let points = |amount: &Amount| amount.points.parse().unwrap_or(0);
+        let dropped = self.dropped.as_ref().map(|amount| {
+            let dropped = share(points(amount), self.copies);
+            format!("drops {dropped}")
+        });
+        let by_hand = self.by_hand.as_ref().map(|by_hand| {
+            let moved = points(&by_hand.amount);
+            let moved = text::by_hand(moved, by_hand.pinned_keys, self.copies);
+            format!("by hand: {moved}")
+        });
+        let more: Vec<String> = dropped.into_iter().chain(by_hand).collect();
+        Some(match more.is_empty() {
+            true => change.clone(),
+            false => format!("{change} ({})", more.join("; ")),
         })
     }
 
@@ -258,12 +265,13 @@ fn epoch(
 ) -> stead::Result<Epoch> {
     let before = before.filter(|before| before.epoch() + 1 == map.epoch());
     let told = log.get(&hex(&map.digest()));
-    let (mut by_hand, mut keys) = (0, 0);
+    let (mut by_hand, mut keys, mut lost) = (0, 0, 0);
     let (points, change) = match before {
         _ if map.epoch() == 1 => (Some(0), Some(changes(None, map)?)),
         Some(before) => {
             let amounts = Amounts::between(before, map)?;
             by_hand = amounts.by_hand.0;
+            lost = dropped(before, map);
             keys = PinnedKeys::between(before, map)?.map_or(0, |keys| keys.moved);
             (Some(amounts.moved.0), Some(changes(Some(before), map)?))
         }
@@ -292,6 +300,7 @@ fn epoch(
             amount: Amount::of_copies(by_hand, copies),
             pinned_keys: keys,
         }),
+        dropped: (lost > 0).then(|| Amount::of_copies(lost, copies)),
         error: None,
     })
 }
@@ -311,6 +320,7 @@ fn damaged(epoch: u64, error: &Error) -> Epoch {
         copies: 0,
         moved: None,
         by_hand: None,
+        dropped: None,
         error,
     }
 }

@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -56,7 +57,7 @@ pub fn batches(
         return each(out, Batch::new(&bytes, &spans));
     }
     let mut reader = standard_input(zero, Answers::Meanwhile)?;
-    let mut block = Block::new();
+    let (mut block, mut is_first) = (Block::new(), true);
     loop {
         if reader.waits() {
             out.flush()?;
@@ -64,7 +65,22 @@ pub fn batches(
         if !reader.fill(&mut block, true)? {
             return Ok(());
         }
-        block.batches(|batch| each(out, batch))?;
+        block.batches(|batch| {
+            if std::mem::take(&mut is_first) {
+                note_counts(batch);
+            }
+            each(out, batch)
+        })?;
+    }
+}
+
+/// Says so if what should be keys are keys with counts, as `stead load` takes them.
+fn note_counts(batch: Batch<'_>) {
+    if batch.all_end_in_a_number(b'\t') {
+        note(
+            "every line ends with a tab and a number, which count as part of the key here; \
+             `cut -f1` leaves them out",
+        );
     }
 }
 
@@ -136,12 +152,15 @@ fn tally_of<T: Send>(
     let threads = reader.blocks().map_or(threads, |blocks| {
         threads.min(usize::try_from(blocks).unwrap_or(usize::MAX))
     });
-    let reader = Mutex::new(reader);
+    let (reader, is_first) = (Mutex::new(reader), AtomicBool::new(true));
     let work = || -> Result<Option<T>> {
         let (mut block, mut sum) = (Block::new(), None);
         while lock(&reader).fill(&mut block, false)? {
             let sum = sum.get_or_insert_with(new);
             block.batches(|batch| {
+                if is_first.swap(false, Relaxed) {
+                    note_counts(batch);
+                }
                 add(sum, batch);
                 Ok(())
             })?;

@@ -92,6 +92,9 @@ pub struct Batch<'a> {
     spans: &'a [Span],
 }
 
+/// So many records that are alike are no accident.
+const SEVERAL: usize = 10;
+
 impl<'a> Batch<'a> {
     /// Takes records that lie in a buffer.
     pub fn new(bytes: &'a [u8], spans: &'a [Span]) -> Batch<'a> {
@@ -102,6 +105,16 @@ impl<'a> Batch<'a> {
     /// The number of records.
     pub fn len(&self) -> usize {
         self.spans.len()
+    }
+
+    /// Whether each of these records, of several, is something, this byte and a number.
+    pub fn all_end_in_a_number(&self, before: u8) -> bool {
+        let ends = |record: &[u8]| {
+            let digits = record.iter().rev().take_while(|byte| byte.is_ascii_digit());
+            let rest = record.len() - digits.count();
+            rest < record.len() && rest > 1 && record.get(rest - 1) == Some(&before)
+        };
+        self.len() >= SEVERAL && self.keys().iter().all(ends)
     }
 
     /// The bytes of all records, with their ends.

@@ -610,10 +610,10 @@ pub(crate) fn moves_without(old: &Map, new: &Map, dead: &HashSet<NodeId>) -> Res
 }
 
 /// Returns how many copies of points no node has any more, because their policy has fewer nodes
-/// than before, counted over the final slices.
+/// than before, counted over the final slices. Both are maps of one cluster.
 ///
 /// Cost: one pass over the slices of both maps.
-pub(crate) fn dropped(old: &Map, new: &Map) -> u128 {
+pub fn dropped(old: &Map, new: &Map) -> u128 {
     let copies = |map: &Map| -> Vec<u128> {
         let distinct = map.policies().map(|policy| policy.distinct().len() as u128);
         distinct.collect()

@@ -17,13 +17,14 @@ use crate::input::hex;
 use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
-/// the second may be that of a plan. `history` has maps where data was when a carry began, and
+/// the second may be that of a plan. `digests` are those of the files. `history` has maps where data was when a carry began, and
 /// `outdated` says which of the maps is not the newest. Fails if the maps belong to different
 /// clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
     files: [&str; 2],
+    digests: [[u8; 32]; 2],
     is_planned: bool,
     history: &[Map],
     outdated: &[String],
@@ -87,7 +88,7 @@ pub fn of_change(
         ),
         head,
         main,
-        foot: foot(change, files),
+        foot: foot(digests, files),
         styles,
     }
     .html(data.as_ref()))
@@ -115,6 +116,17 @@ fn figures(report: &Report) -> Html {
         _ if report.moved.points == least.points => "the least possible".to_owned(),
         _ => format!("at least {}", part(least.count(), of)),
     };
+    let moves = Tile::new("Moves", part(report.moved.count(), of), note);
+    let dropped = Tile::new(
+        "Dropped",
+        amount(copies.map(|copies| &copies.dropped)),
+        "of all copies",
+    );
+    // what is lost is read first
+    let (first, third) = match copies.is_some_and(|copies| copies.dropped.count() > 0) {
+        true => (dropped, moves),
+        false => (moves, dropped),
+    };
     let before = |old: Option<usize>, new: usize| match old {
         Some(old) if old != new => format!("before: {}", grouped(old as u64)),
         _ => "as before".to_owned(),
@@ -132,17 +144,13 @@ fn figures(report: &Report) -> Html {
         .count();
     let nodes = report.nodes.len();
     let mut list = vec![
-        Tile::new("Moves", part(report.moved.count(), of), note),
+        first,
         Tile::new(
             "Copied",
             amount(copies.map(|copies| &copies.copied)),
             "of all copies",
         ),
-        Tile::new(
-            "Dropped",
-            amount(copies.map(|copies| &copies.dropped)),
-            "of all copies",
-        ),
+        third,
         Tile::new(
             "Nodes",
             grouped(nodes as u64),
@@ -179,16 +187,11 @@ fn figures(report: &Report) -> Html {
     tiles(list)
 }
 
-fn foot(change: &Change, files: [&str; 2]) -> Html {
+fn foot(digests: [[u8; 32]; 2], files: [&str; 2]) -> Html {
     let mut inside = Html::default();
-    for (label, map) in [
-        ("old digest", change.old.as_ref()),
-        ("new digest", Some(&change.new)),
-    ] {
-        if let Some(map) = map {
-            inside.add(element("dt", &[], label));
-            inside.add(element("dd", &[], command(&hex(&map.digest()))));
-        }
+    for (label, digest) in ["old digest", "new digest"].into_iter().zip(digests) {
+        inside.add(element("dt", &[], label));
+        inside.add(element("dd", &[], command(&hex(&digest))));
     }
     let mut html = element("dl", &[("class", "identity")], inside);
     let mut made = Html::text("Made by ");

@@ -106,7 +106,7 @@ impl Apply {
         // checked even when there is nothing to publish: otherwise a symbolic link would be found
         // only on the day of a change
         store.refuse_symlink()?;
-        let is_plan = is_plan(&self.fleet)?;
+        let is_plan = is_plan(&self.fleet, &self.map)?;
         let change = if is_plan {
             match self.planned(&store, out)? {
                 Some(change) => change,
@@ -249,7 +249,7 @@ pub fn uncarried(store: &Store, newest: &Map) -> Option<LastMove> {
 
 /// Whether a file is a saved plan rather than a fleet. A map in the place of either is refused
 /// here, since its bytes would read as a text with an odd first character.
-fn is_plan(path: &Path) -> Result<bool> {
+fn is_plan(path: &Path, map: &Path) -> Result<bool> {
     let mut start = Vec::new();
     // what cannot be read, such as a directory, is refused where it is read as a fleet
     let Ok(file) = File::open(path) else {
@@ -260,6 +260,16 @@ fn is_plan(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     if start.get(1..4) == Some(b"STD") {
+        if map.exists() && Store::peek(map).is_err() {
+            let (path, map) = (path.display(), map.display());
+            return Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "{path} is a map, and {map} is none: the map comes last: `stead apply {map} \
+                     {path}`"
+                ),
+            ));
+        }
         return Err(Error::Invalid {
             problem: format!(
                 "{}: this is a map; give a fleet file, or a plan that `stead plan -o` saved",

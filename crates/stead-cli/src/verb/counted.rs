@@ -6,7 +6,7 @@ use std::path::Path;
 use stead::path::Fold;
 use stead::{Keys, Span};
 
-use crate::exit::{Failure, Result, DATA};
+use crate::exit::{note, Failure, Result, DATA};
 use crate::input::{self, shown};
 use crate::records::Batch;
 
@@ -24,7 +24,13 @@ pub fn lines(
         if let Some((what, program)) = packed(batch.bytes()).filter(|_| before == 0) {
             return Err(Failure::new(DATA, format!("{name}: is {what}; {program}")));
         }
-        let lines = batch.spans().len();
+        if before == 0 && batch.all_end_in_a_number(b' ') {
+            note(format_args!(
+                "{name}: every line ends with a space and a number, which count as part of the \
+                 key; a tab separates a key from its count"
+            ));
+        }
+        let lines = batch.len();
         let counts = counted.of(batch).map_err(|bad| {
             let number = before + bad.line + 1;
             let problem = format!(

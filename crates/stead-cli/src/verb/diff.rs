@@ -24,9 +24,8 @@ use crate::text::joined;
 /// Compare two maps, or list or add up the keys that move between them
 ///
 /// Takes two epochs of one map, for example one from MAP.history, or a map and a plan that was
-/// saved for it. A node is the same in both if its name is, or if `formerly` says so. A map
-/// remembers one former name per node: if a node was renamed more than once in between, or the
-/// fleet dropped its `formerly`, compare epoch by epoch.
+/// saved for it. A node is the same in both if its name is, or if `formerly` says so, in one of
+/// them or in the epochs between them that the history keeps.
 #[derive(Args)]
 #[command(after_help = "\
 Examples: the names that move between two epochs; those that a plan would move
@@ -138,7 +137,7 @@ impl Diff {
                 let (before, after) = (*pair.0, *pair.1);
                 let differ = known.entry((before, after)).or_insert_with(|| {
                     set_differs(old, before, new, after, same)
-                        .then(|| (joined(old, before), joined(new, after)))
+                        .then(|| (named_now(old, before, new, same), joined(new, after)))
                 });
                 let Some((from, to)) = differ else {
                     continue;
@@ -160,6 +159,17 @@ impl Diff {
             Ok(())
         })
     }
+}
+
+/// Returns the nodes of an old policy by the names that they have now, so that a node that stays
+/// is in both lists. One that is gone has its last name.
+fn named_now(old: &Map, policy: PolicyId, new: &Map, same: &[Option<NodeId>]) -> String {
+    let name = |node: NodeId| match same.get(node.index()).copied().flatten() {
+        Some(now) => new.node(now).name(),
+        None => old.node(node).name(),
+    };
+    let names: Vec<&str> = old.policy(policy).members().map(name).collect();
+    names.join(",")
 }
 
 /// Returns whether two policies list different sets of nodes. A renamed node is the same node.

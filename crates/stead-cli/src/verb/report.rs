@@ -19,7 +19,7 @@ use crate::epochs::{damaged_epoch, epochs, note_outdated};
 use crate::exit::{Failure, Result, USAGE};
 use crate::output::Out;
 use crate::page;
-use crate::planned::{made_on, saved};
+use crate::planned::{open, pair, saved};
 use crate::rewrite;
 
 /// Write a page that shows a map, or a change, in a browser
@@ -154,18 +154,16 @@ fn before(store: &Store, map: &Map) -> Vec<Map> {
 
 fn of_change(old: &Path, new: &Path) -> Result<String> {
     let files = [old, new];
-    let old = Map::open_uncached(old)?;
-    understood(&old, files[0])?;
-    let plan = saved(new)?;
-    let is_planned = plan.is_some();
-    if let Some(plan) = &plan {
-        made_on(plan, &old, files)?;
-    }
-    let mut change = match plan {
-        Some(plan) => Change::planned(old, plan),
-        None => Change::between(old, Map::open_uncached(new)?),
+    let is_planned = saved(new)?.is_some();
+    let (older, newer) = pair(old, new)?;
+    understood(&older, files[0])?;
+    understood(&newer, files[1])?;
+    // the maps of the files, which the pair may have given other former names
+    let maps = [Map::open_uncached(old)?, open(new)?];
+    let mut change = match is_planned {
+        true => Change::planned(older, newer),
+        false => Change::between(older, newer),
     };
-    understood(&change.new, files[1])?;
     let place =
         |error| Failure::from(error).at(&format!("{}, {}", files[0].display(), files[1].display()));
     // what the maps themselves do not tell comes from the history beside the old one
@@ -182,13 +180,13 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         .map_err(place)?;
     let stores = files.map(|file| Store::new(file, KEEP));
     let mut outdated = Vec::new();
-    let maps = change.old.iter().chain([&change.new]).zip(&stores);
     // a plan has no history of its own
-    for (map, store) in maps.take(if is_planned { 1 } else { 2 }) {
+    let of_files = if is_planned { 1 } else { 2 };
+    for (map, store) in maps.iter().zip(&stores).take(of_files) {
         outdated.extend(note_outdated(store, map));
     }
     let mut history = Vec::new();
-    for map in change.old.iter().chain([&change.new]) {
+    for map in &maps {
         let mut found = stores.iter().map(|store| carried_from(store, map));
         history.extend(found.find_map(|from| from));
     }
@@ -197,6 +195,7 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         &change,
         &report,
         [&files[0], &files[1]],
+        maps.each_ref().map(Map::digest),
         is_planned,
         &history,
         &outdated,

@@ -24,6 +24,7 @@ mod newer;
 mod pins;
 mod plot;
 mod records;
+mod renames;
 mod report;
 mod rings;
 mod screens;

@@ -7,6 +7,15 @@ use crate::error::{Error, Result};
 use crate::format::records::Header;
 use crate::format::{NodeLists, Parts};
 
+/// A node with another name than before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Renamed {
+    /// Its name in the older map.
+    pub before: String,
+    /// Its name in the newer map.
+    pub now: String,
+}
+
 impl Map {
     /// Whether the two maps differ only in what every new epoch changes: epoch, map id, parent,
     /// digest, and the version of the algorithm that made it.
@@ -35,6 +44,13 @@ impl Map {
     /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can
     /// follow; `Version` when this stead does not know all features of this map.
     pub fn again_after(&self, newest: &Map) -> Result<Map> {
+        self.again_after_renamed(newest, &[])
+    }
+
+    /// The same when these nodes of this map have other names in `newest`, beyond those that the
+    /// two maps know. They get their old names back, marked as renamed, so that nothing seems to
+    /// move.
+    pub(crate) fn again_after_renamed(&self, newest: &Map, renamed: &[Renamed]) -> Result<Map> {
         self.understood()?;
         if self.map_id() != newest.map_id() {
             let problem = format!(
@@ -59,20 +75,31 @@ impl Map {
             carry: None,
             ..self.to_parts()
         };
-        // a node that was renamed since gets its old name back; it is marked as renamed, so that
-        // nothing seems to move
-        for renamed in newest
-            .nodes()
-            .filter(|node| self.node_named(node.name()).is_none())
-        {
-            let Some(before) = renamed
-                .formerly()
-                .filter(|name| newest.node_named(name).is_none())
-            else {
-                continue;
-            };
-            if let Some(node) = parts.nodes.iter_mut().find(|node| node.name == before) {
-                node.formerly = renamed.name().to_owned();
+        let known = newest.nodes().filter_map(|node| {
+            let before = node.formerly()?;
+            let is_new = |name: &str, map: &Map| map.node_named(name).is_none();
+            let (before, now) = (before.to_owned(), node.name().to_owned());
+            (is_new(&now, self) && is_new(&before, newest)).then_some(Renamed { before, now })
+        });
+        let known: Vec<Renamed> = known.collect();
+        for Renamed { before, now } in known.iter().chain(renamed) {
+            if let Some(node) = parts.nodes.iter_mut().find(|node| node.name == *before) {
+                node.formerly.clone_from(now);
+            }
+        }
+        Map::from_parts(&parts, &NodeLists::default())
+    }
+
+    /// Returns this map with these former names of nodes, to compare it with an older one. It has
+    /// another digest: it is no epoch.
+    ///
+    /// Errors: `Version` when this stead does not know all features of this map.
+    pub fn formerly_named(&self, renamed: &[Renamed]) -> Result<Map> {
+        self.understood()?;
+        let mut parts = self.to_parts();
+        for Renamed { before, now } in renamed {
+            if let Some(node) = parts.nodes.iter_mut().find(|node| node.name == *now) {
+                node.formerly.clone_from(before);
             }
         }
         Map::from_parts(&parts, &NodeLists::default())

@@ -21,6 +21,7 @@ mod open;
 mod permits;
 mod prefer;
 
+pub use epoch::Renamed;
 pub use inside::{First, Members, Node, Pin, Policy};
 pub(crate) use marks::Marks;
 pub use open::Map;

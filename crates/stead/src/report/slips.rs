@@ -20,7 +20,7 @@ const RRDCACHED: &str = "rrdcached";
 /// The fewest nodes of which two with the same value of an attribute are odd, whatever it means.
 const SOME: usize = 4;
 /// The least of the other weights beside which a weight of 1 is odd.
-const FAR: u64 = 8;
+const FAR: u64 = 3;
 /// The most letters of a value that a text repeats.
 const LONG: usize = 40;
 

@@ -2,7 +2,7 @@
 
 use super::epochs::Store;
 use crate::error::{Error, Result};
-use crate::map::Map;
+use crate::map::{Map, Renamed};
 use crate::plan::{all_copies, Amounts};
 use crate::point::Share;
 use crate::rebalance::{build, build_max_move};
@@ -51,34 +51,36 @@ impl Store {
             .no_carry()
             .map_err(|error| error.in_file(self.path()))?;
         let old = self.open_epoch(epoch)?;
+        let renamed = self.renamed(&old, newest).unwrap_or_default();
         let exact = || {
-            old.again_after(newest).map_err(|error| match error {
-                Error::Identity { problem } => Error::Identity {
-                    problem: format!("{}: {problem}", self.path().display()),
-                },
-                error => error,
-            })
+            old.again_after_renamed(newest, &renamed)
+                .map_err(|error| match error {
+                    Error::Identity { problem } => Error::Identity {
+                        problem: format!("{}: {problem}", self.path().display()),
+                    },
+                    error => error,
+                })
         };
         match back {
             Some(Back::Exact) => exact(),
             Some(Back::Least { max_move }) => {
                 // also when it is not needed, so that an epoch of another map is refused
                 exact()?;
-                least(&old, newest, max_move)
+                least(&old, newest, &renamed, max_move)
             }
             None => {
                 let exact = exact()?;
                 if epoch.saturating_add(1) >= newest.epoch() || newest.same(&exact) {
                     return Ok(exact);
                 }
-                Err(self.unsaid(&old, newest, &exact))
+                Err(self.unsaid(&old, newest, &renamed, &exact))
             }
         }
     }
 
     /// Returns the error for an older epoch when it was not said how to go back.
-    fn unsaid(&self, old: &Map, newest: &Map, exact: &Map) -> Error {
-        let least = least(old, newest, None).and_then(|new| part_moved(newest, &new));
+    fn unsaid(&self, old: &Map, newest: &Map, renamed: &[Renamed], exact: &Map) -> Error {
+        let least = least(old, newest, renamed, None).and_then(|new| part_moved(newest, &new));
         let said = |amount: Result<String>| match amount {
             Ok(amount) => format!("moves {amount}"),
             Err(error) => format!("is impossible: {error}"),
@@ -105,20 +107,13 @@ impl Store {
 }
 
 /// Returns the map for the fleet of `old`, built on `newest`.
-fn least(old: &Map, newest: &Map, max_move: Option<Share>) -> Result<Map> {
+fn least(old: &Map, newest: &Map, renamed: &[Renamed], max_move: Option<Share>) -> Result<Map> {
     let mut fleet = old.fleet();
     fleet.file = format!("the fleet of epoch {}", old.epoch());
     // a node that was renamed since gets its old name back, without moving anything
-    for renamed in newest.nodes() {
-        let before = renamed.formerly().filter(|name| {
-            old.node_named(renamed.name()).is_none() && newest.node_named(name).is_none()
-        });
-        let node = fleet
-            .nodes
-            .iter_mut()
-            .find(|node| Some(node.name.as_str()) == before);
-        if let Some(node) = node {
-            node.formerly = Some(renamed.name().to_owned());
+    for Renamed { before, now } in renamed {
+        if let Some(node) = fleet.nodes.iter_mut().find(|node| node.name == *before) {
+            node.formerly = Some(now.clone());
         }
     }
     match max_move {
@@ -127,10 +122,11 @@ fn least(old: &Map, newest: &Map, max_move: Option<Share>) -> Result<Map> {
     }
 }
 
-/// Formats what moves as a part of all copies, such as `14.58 %`, rounded down.
+/// Formats what moves as a part of all copies, such as `14.58 %`, rounded as in a plan.
 fn part_moved(old: &Map, new: &Map) -> Result<String> {
     let points = Amounts::between(old, new)?.moved.0;
-    let hundredths = points * 10_000 / all_copies(old, new);
+    let all = all_copies(old, new);
+    let hundredths = (points * 10_000 + all / 2) / all;
     Ok(match hundredths {
         0 if points > 0 => "less than 0.01 %".to_owned(),
         _ => format!("{}.{:02} %", hundredths / 100, hundredths % 100),

@@ -22,6 +22,7 @@ mod epochs;
 mod install;
 mod log;
 mod progress;
+mod renamed;
 mod saved;
 mod story;
 mod trust;
