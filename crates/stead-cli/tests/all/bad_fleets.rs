@@ -179,7 +179,7 @@ fn a_fleet_that_cannot_be_read_is_no_fleet() {
         .fails(74, &["cannot read directory.toml"]);
     // the arguments swapped: a map is not a fleet
     dir.run(&["apply", "m.map", "fleet.toml"])
-        .fails(64, &["m.map: this is a map; give a fleet file"]);
+        .fails(64, &["the map comes last: `stead apply fleet.toml m.map`"]);
     dir.run(&["plan", "m.map"]).fails(78, &["m.map:1: "]);
     // an error stays one line, whatever characters a file name contains
     dir.run(&["apply", "no\nsuch.toml", "m.map"])

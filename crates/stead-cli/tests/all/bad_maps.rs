@@ -64,7 +64,7 @@ fn a_map_and_a_fleet_in_the_wrong_order_are_told_apart() {
     let line =
         "m.map is a map, and f.toml is none: the fleet comes first: `stead plan f.toml m.map`";
     dir.run(&["plan", "m.map", "f.toml"]).fails(64, &[line]);
-    let line = "m.map: this is a map; give a fleet file";
+    let line = "m.map is a map, and f.toml is none: the map comes last: `stead apply f.toml m.map`";
     dir.run(&["apply", "m.map", "f.toml"]).fails(64, &[line]);
     assert_eq!(dir.everything(), before);
 }

@@ -247,7 +247,7 @@ fn an_older_epoch_needs_a_word_and_both_figures_are_shown() {
             assert!(text.text().contains(&line), "{line} {text:?}");
             let drops = "\neither drops 1 of 3 copies of each key\n";
             assert!(text.text().ends_with(drops), "{text:?}");
-            let hundredths = (part * 100.0).floor() / 100.0;
+            let hundredths = (part * 100.0).round() / 100.0;
             assert!(
                 refused.err.contains(&format!("moves {hundredths:.2} %")),
                 "{refused:?}"

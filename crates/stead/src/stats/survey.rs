@@ -331,10 +331,10 @@ impl SurveyReport {
         let _ = write!(text, "\n{}", aligned(&theirs));
         let _ = writeln!(
             text,
-            "\nThe paper, \"Evenly distributing members by MD5\", has {PAPER_NAMES} names. Two of\n\
-             its figures cannot follow from its own counts: D1's mean (1188968 / 37 = 32,134),\n\
-             and M3's \"almost half\" (2.27 a bucket give 0.664; 64 x 64 x 64 buckets would\n\
-             give 0.470)."
+            "\nThe paper, \"Evenly distributing members by MD5\", has {PAPER_NAMES} names. Two\n\
+             of its figures cannot follow from its own counts: D1's mean (1188968 / 37 =\n\
+             32,134), and M3's \"almost half\" (2.27 a bucket give 0.664; 64 x 64 x 64\n\
+             buckets would give 0.470)."
         );
         text
     }
