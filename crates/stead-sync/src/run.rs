@@ -236,7 +236,11 @@ fn run_wait(task: &Wait) -> Result {
             None => {
                 return Err(Failure::new(
                     NO_INPUT,
-                    format_args!("{}: no map was pushed there yet; give --epoch", task.url),
+                    format_args!(
+                        "{}: no map was pushed there; look at the URL, or, if the map is still to \
+                         come, give --epoch",
+                        task.url
+                    ),
                 ))
             }
         },

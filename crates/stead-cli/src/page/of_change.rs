@@ -17,9 +17,9 @@ use crate::input::hex;
 use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
-/// the second may be that of a plan. `digests` are those of the files. `history` has maps where data was when a carry began, and
-/// `outdated` says which of the maps is not the newest. Fails if the maps belong to different
-/// clusters.
+/// the second may be that of a plan. `digests` are those of the files. `history` has maps where
+/// data was when a carry began, and `outdated` says which of the maps is not the newest. Fails if
+/// the maps belong to different clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,

@@ -62,8 +62,8 @@ mod tests {
     use crate::store::{Back, KEEP};
     use crate::{build, Fleet, Plan};
 
-    /// A map of three nodes, whose second one was renamed twice, and then no more has a former name;
-    /// and the newest epoch.
+    /// A map of three nodes, whose second one was renamed twice and lost its former name then; and
+    /// the newest epoch.
     fn renamed_twice() -> (tempfile::TempDir, Store, Map) {
         let place = tempfile::tempdir().unwrap();
         let store = Store::new(place.path().join("m.map"), KEEP);
