@@ -27,6 +27,8 @@ pub(crate) struct Groups {
     pub of: Vec<usize>,
     /// Whether each group is a single node.
     pub single: bool,
+    /// The first and the last name of each group, if the groups are ranges of names.
+    pub ranges: Vec<[String; 2]>,
     /// What the groups are, in words; empty for single nodes.
     pub said: String,
 }
@@ -80,6 +82,7 @@ impl Groups {
         Groups {
             labels: domains.iter().enumerate().map(label).collect(),
             single: false,
+            ranges: Vec::new(),
             said: "A colour is a fault domain.".to_owned(),
             of,
         }
@@ -95,6 +98,7 @@ impl Groups {
             labels: order.iter().map(|who| members[*who].name.clone()).collect(),
             of,
             single: true,
+            ranges: Vec::new(),
             said: String::new(),
         }
     }
@@ -127,6 +131,7 @@ impl Groups {
         Groups {
             labels: (0..groups).map(label).collect(),
             single: false,
+            ranges: Vec::new(),
             said: "A colour says when a node came.".to_owned(),
             of,
         }
@@ -139,20 +144,22 @@ impl Groups {
             place[*who] = at;
         }
         let group = |at: usize| at * FEW / members.len();
-        let label = |of: usize| {
+        let range = |of: usize| {
             let mut inside = (0..members.len()).filter(|at| group(*at) == of);
             let first = inside.next().unwrap_or(0);
             let last = inside.next_back().unwrap_or(first);
-            let name = |at: usize| members[order[at]].name.as_str();
-            match first == last {
-                true => name(first).to_owned(),
-                false => format!("{} to {}", name(first), name(last)),
-            }
+            [first, last].map(|at| members[order[at]].name.clone())
+        };
+        let ranges: Vec<[String; 2]> = (0..FEW).map(range).collect();
+        let label = |[first, last]: &[String; 2]| match first == last {
+            true => first.clone(),
+            false => format!("{first} to {last}"),
         };
         Groups {
-            labels: (0..FEW).map(label).collect(),
+            labels: ranges.iter().map(label).collect(),
             of: place.into_iter().map(group).collect(),
             single: false,
+            ranges,
             said: "A colour is a range of names.".to_owned(),
         }
     }

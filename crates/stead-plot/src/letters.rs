@@ -44,15 +44,22 @@ pub(crate) fn cut(text: &str, size: f64, room: f64) -> String {
 /// Shortens a text in its middle, so that it fits into `room` pixels: names differ most at their
 /// ends.
 pub(crate) fn cut_middle(text: &str, size: f64, room: f64) -> String {
+    cut_inside(text, size, room, 2)
+}
+
+/// Shortens a text so that it fits into `room` pixels. `quarters` says how many quarters
+/// of the letters that are kept are at the start; the others are at the end.
+pub(crate) fn cut_inside(text: &str, size: f64, room: f64, quarters: usize) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
     let kept = |count: usize| {
-        let start: String = letters.iter().take(count / 2).collect();
+        let first = count * quarters.min(4) / 4;
+        let start: String = letters.iter().take(first).collect();
         let end: String = letters
             .iter()
-            .skip(letters.len() - (count - count / 2))
+            .skip(letters.len() - (count - first))
             .collect();
         format!("{start}…{end}")
     };

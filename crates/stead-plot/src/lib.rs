@@ -32,7 +32,7 @@
 //! own.
 //!
 //! ```text
-//! kind options letters figures runs | colours | canvas groups | axes legend | bars | bands ring shares distribution moves domains load modulo
+//! kind options letters figures runs | colours names | canvas groups | axes labels legend | bars | bands ring shares distribution moves domains load modulo
 //! ```
 
 #![forbid(unsafe_code)]
@@ -47,11 +47,13 @@ mod domains;
 mod figures;
 mod groups;
 mod kind;
+mod labels;
 mod legend;
 mod letters;
 mod load;
 mod modulo;
 mod moves;
+mod names;
 mod options;
 mod ring;
 mod runs;

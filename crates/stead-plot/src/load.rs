@@ -42,6 +42,7 @@ pub fn load(tally: &Tally, reads: Reads, options: &Options) -> String {
             labels: parts.map(str::to_owned).to_vec(),
             of: Vec::new(),
             single: true,
+            ranges: Vec::new(),
             said: "A line marks what the node's weight deserves, 1.00.".to_owned(),
         };
         legend::draw(&mut canvas, &groups, |_| true);

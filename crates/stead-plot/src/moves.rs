@@ -11,6 +11,7 @@ use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
 use crate::colours::{series, STYLES};
 use crate::figures::{length, percent};
 use crate::groups::{natural, nodes_of, Groups, Member};
+use crate::labels::{fitted, in_words, Fitted, Label};
 use crate::letters;
 use crate::options::Options;
 
@@ -21,24 +22,37 @@ const HIGH: f64 = 340.0;
 /// The least part of all copies that fills the height; less would read `< 0.01 %` beside a bar as
 /// high as that of a half.
 const THIN: f64 = 0.0001;
+/// The most of the width that the labels of a side take, with their numbers. Two of them leave more
+/// than a quarter for the streams, and the report page's pictures have room for `…a00-01 +37`.
+const SIDE: f64 = 0.36;
+/// The least distance of two bars.
+const GAP: f64 = 6.0;
 /// The height of a line of text, which is the least distance of two labels.
 const LINE: f64 = 18.0;
 
 /// One side of the picture: the names of its bars, and which bar each node has. The node `None`
 /// stands for new copies on the left side, and for dropped copies on the right side.
 struct Side {
-    labels: Vec<String>,
+    labels: Vec<Label>,
     of: BTreeMap<Option<NodeId>, usize>,
+    /// how much each bar gives or gets, as a part of all copies
+    parts: Vec<f64>,
     /// the colour of each bar; a bar of copies that come from nowhere, or go nowhere, has none
     colours: Vec<Option<usize>>,
 }
 
-/// A bar that is placed.
+/// A bar that is placed. Its label is beside its middle.
 #[derive(Clone, Copy)]
 struct Placed {
     y: f64,
     height: f64,
-    text: f64,
+}
+
+impl Placed {
+    /// Returns where the label stands.
+    fn text(&self) -> f64 {
+        self.y + self.height / 2.0 + SIZE * 0.36
+    }
 }
 
 /// Draws what goes from which node to which. If more than 16 nodes give or get something, they are
@@ -50,7 +64,7 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     for step in &plan.moves {
         *flows.entry((step.from, step.to)).or_default() += step.points();
     }
-    let from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
+    let mut from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
     let mut to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
     let own = coloured(old, new, &options.nodes).and_then(|nodes| of_nodes(&to, new, &nodes));
     match own {
@@ -63,7 +77,10 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     let all = all_copies(old, new) as f64;
     let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for ((giver, taker), points) in &flows {
-        *streams.entry((from.of[giver], to.of[taker])).or_default() += *points as f64 / all;
+        let part = *points as f64 / all;
+        *streams.entry((from.of[giver], to.of[taker])).or_default() += part;
+        from.parts[from.of[giver]] += part;
+        to.parts[to.of[taker]] += part;
     }
     let part = |share: stead::Share| percent(share.0 as f64 / all);
     let (amounts, title) = (&plan.amounts, title(old, new));
@@ -93,17 +110,25 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
         }
         (_, _, false) => " A stream is as thick as what it moves.",
     };
-    let mut canvas = Canvas::new(options, title, &[format!("{line}{legend}")]);
+    let left = written(&from, &to, options.wide());
+    let right = written(&to, &from, options.wide());
+    let names = in_words(&left, &right);
+    let mut canvas = Canvas::new(options, title, &[format!("{line}{legend}{names}")]);
     if streams.is_empty() {
         canvas.y -= 20.0;
         return Ok(canvas.finish(&line));
     }
-    draw(&mut canvas, &from, &to, &streams);
+    draw(
+        &mut canvas,
+        [&from, &to],
+        [&left.texts, &right.texts],
+        &streams,
+    );
     let stream = |((giver, taker), part): (&(usize, usize), &f64)| {
         format!(
             "{} to {} {}",
-            from.labels[*giver],
-            to.labels[*taker],
+            from.labels[*giver].whole(),
+            to.labels[*taker].whole(),
             percent(*part)
         )
     };
@@ -136,7 +161,17 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     let there: Vec<NodeId> = nodes.iter().flatten().copied().collect();
     let members: Vec<Member> = there.iter().map(member).collect();
     let groups = Groups::up_to(MOST, &members);
-    let mut labels = groups.labels;
+    let label = |(group, label): (usize, String)| match (groups.single, groups.ranges.get(group)) {
+        (true, _) => Label::Node(label),
+        (false, None) => Label::Other(label),
+        (false, Some([first, last])) => Label::Range {
+            first: first.clone(),
+            last: last.clone(),
+            nodes: groups.of.iter().filter(|of| **of == group).count(),
+        },
+    };
+    let labels = groups.labels.into_iter().enumerate().map(label);
+    let mut labels: Vec<Label> = labels.collect();
     let mut colours: Vec<Option<usize>> = (0..labels.len()).map(Some).collect();
     let mut of: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
     for (node, group) in there.into_iter().zip(groups.of) {
@@ -144,10 +179,11 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     }
     if nodes.contains(&None) {
         of.insert(None, labels.len());
-        labels.push(nowhere.to_owned());
+        labels.push(Label::Other(nowhere.to_owned()));
         colours.push(None);
     }
     Side {
+        parts: vec![0.0; labels.len()],
         labels,
         of,
         colours,
@@ -187,65 +223,60 @@ fn of_nodes(side: &Side, map: &Map, nodes: &[String]) -> Option<Vec<Option<usize
     Some(colours)
 }
 
-/// Places the bars of a side below each other, so that no two labels lie over each other.
+/// Places the bars of a side below each other. Thin bars are so far apart that each has its label
+/// beside it.
 fn placed(parts: &[f64], top: f64) -> Vec<Placed> {
     let sum: f64 = parts.iter().sum();
-    // bars of one pixel are as far from each other as their labels
-    let (gap, all) = match sum < THIN {
-        true => (LINE - 1.0, 0.0),
-        false => (6.0, HIGH),
-    };
-    let high = all - gap * (parts.len().max(1) - 1) as f64;
-    let mut y = top;
-    let mut text = f64::NEG_INFINITY;
-    let place = |part: &f64| {
+    let gaps = GAP * (parts.len().max(1) - 1) as f64;
+    let high = if sum < THIN { 0.0 } else { HIGH - gaps };
+    let mut bars: Vec<Placed> = Vec::with_capacity(parts.len());
+    for part in parts {
         let height = (high * part / sum).max(1.0);
-        text = (y + height / 2.0 + SIZE * 0.36).max(text + LINE);
-        let placed = Placed { y, height, text };
-        y += height + gap;
-        placed
-    };
-    parts.iter().map(place).collect()
+        let y = bars.last().map_or(top, |last| {
+            let apart = LINE - (last.height + height) / 2.0;
+            last.y + last.height + apart.max(GAP)
+        });
+        bars.push(Placed { y, height });
+    }
+    bars
 }
 
-fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, usize), f64>) {
-    let (mut given, mut taken) = (vec![0.0; from.labels.len()], vec![0.0; to.labels.len()]);
-    for ((giver, taker), part) in streams {
-        given[*giver] += part;
-        taken[*taker] += part;
+/// Writes the labels of a side, with their numbers, so that they fit into a picture of this width.
+/// Of a long label the name is shortened, and not the number.
+fn written(side: &Side, beside: &Side, width: f64) -> Fitted {
+    let parts = side
+        .parts
+        .iter()
+        .map(|part| format!("  {}", percent(*part)));
+    let parts: Vec<String> = parts.collect();
+    let widest = parts.iter().map(|part| letters::width(part, SIZE));
+    let room = SIDE * (width - 2.0 * MARGIN) - widest.fold(0.0, f64::max);
+    let mut fitted = fitted(&side.labels, &beside.labels, room);
+    for (text, part) in fitted.texts.iter_mut().zip(&parts) {
+        text.push_str(part);
     }
-    let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
-    // of a long label the name is shortened, and not the number
-    let text = |label: &String, part: f64| {
-        let part = format!("  {}", percent(part));
-        let room = third - letters::width(&part, SIZE);
-        // of a group, the number of its nodes can be missed first, and then the word `zone`
-        let bare = label.split(" (").next().unwrap_or(label);
-        let value = bare.split_once(' ').map_or(bare, |(_, value)| value);
-        let fits = |label: &&str| letters::width(label, SIZE) <= room;
-        let label = [label, bare].into_iter().find(fits).unwrap_or(value);
-        letters::cut_middle(label, SIZE, room) + &part
-    };
-    let words = |labels: &[String], parts: &[f64]| -> Vec<String> {
-        labels
-            .iter()
-            .zip(parts)
-            .map(|(label, part)| text(label, *part))
-            .collect()
-    };
-    let (left, right) = (words(&from.labels, &given), words(&to.labels, &taken));
+    fitted
+}
+
+fn draw(
+    canvas: &mut Canvas,
+    [from, to]: [&Side; 2],
+    [left, right]: [&[String]; 2],
+    streams: &BTreeMap<(usize, usize), f64>,
+) {
+    let (given, taken) = (&from.parts, &to.parts);
     let widest = |texts: &[String]| {
         let widths = texts.iter().map(|text| letters::width(text, SIZE));
-        widths.fold(0.0, f64::max).min(third)
+        widths.fold(0.0, f64::max)
     };
     let (start, end) = (
-        MARGIN + widest(&left) + 10.0,
-        canvas.width() - MARGIN - widest(&right) - 10.0,
+        MARGIN + widest(left) + 10.0,
+        canvas.width() - MARGIN - widest(right) - 10.0,
     );
     canvas.text(start + 12.0, canvas.y, Anchor::End, "sp-q sp-s", "gives");
     canvas.text(end - 12.0, canvas.y, Anchor::Start, "sp-q sp-s", "gets");
     let top = canvas.y + 12.0;
-    let (givers, takers) = (placed(&given, top), placed(&taken, top));
+    let (givers, takers) = (placed(given, top), placed(taken, top));
     let mut out: Vec<f64> = givers.iter().map(|bar| bar.y).collect();
     let mut into: Vec<f64> = takers.iter().map(|bar| bar.y).collect();
     for ((giver, taker), part) in streams {
@@ -256,8 +287,8 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
         let d = stream(start + 12.0, out[*giver], a, end - 12.0, into[*taker], b);
         let said = format!(
             "{} to {}: {}",
-            from.labels[*giver],
-            to.labels[*taker],
+            from.labels[*giver].whole(),
+            to.labels[*taker].whole(),
             percent(*part)
         );
         let class = to.colours[*taker].map_or("sp-before".to_owned(), series);
@@ -265,8 +296,8 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
         out[*giver] += a;
         into[*taker] += b;
     }
-    let said = |label: &String, part: f64| format!("{label}  {}", percent(part));
-    for (number, (bar, words)) in givers.iter().zip(&left).enumerate() {
+    let said = |label: &Label, part: f64| format!("{}  {}", label.whole(), percent(part));
+    for (number, (bar, words)) in givers.iter().zip(left).enumerate() {
         canvas.rect(
             Box {
                 x: start,
@@ -277,9 +308,9 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
             "sp-ink",
             &said(&from.labels[number], given[number]),
         );
-        canvas.text(start - 10.0, bar.text, Anchor::End, "sp-t", words);
+        canvas.text(start - 10.0, bar.text(), Anchor::End, "sp-t", words);
     }
-    for (number, (bar, words)) in takers.iter().zip(&right).enumerate() {
+    for (number, (bar, words)) in takers.iter().zip(right).enumerate() {
         let of = Box {
             x: end - 12.0,
             y: bar.y,
@@ -291,11 +322,11 @@ fn draw(canvas: &mut Canvas, from: &Side, to: &Side, streams: &BTreeMap<(usize, 
             Some(colour) => canvas.group_rect(of, colour, &said),
             None => canvas.rect(of, "sp-before", &said),
         }
-        canvas.text(end + 10.0, bar.text, Anchor::Start, "sp-t", words);
+        canvas.text(end + 10.0, bar.text(), Anchor::Start, "sp-t", words);
     }
     let bottom = |bars: &[Placed]| {
         bars.iter()
-            .map(|bar| bar.text.max(bar.y + bar.height))
+            .map(|bar| bar.text().max(bar.y + bar.height))
             .fold(0.0, f64::max)
     };
     canvas.y = bottom(&givers).max(bottom(&takers));
@@ -432,6 +463,55 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_long_names_show_that_they_are_groups() {
+        let text = |more: usize| {
+            let old = (0..300).map(|i| format!("store-a{:02}-{}.example.net", i / 3, i % 3));
+            let new = (0..more).map(|i| format!("photos-b{:02}-{}.example.com", i / 4, i % 4));
+            let nodes: Vec<String> = old
+                .chain(new)
+                .map(|name| format!("{{name='{name}'}}"))
+                .collect();
+            format!("name = 'c'\nnode = [{}]", nodes.join(","))
+        };
+        let fleet = |more| Fleet::parse(&text(more), "fleet.toml").unwrap();
+        let old = build(&fleet(0), None).unwrap();
+        let new = build(&fleet(20), Some(&old)).unwrap();
+        let drawn = |width| {
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            moves(&old, &new, &options).unwrap()
+        };
+        let wide = drawn(960);
+        assert!(
+            wide.contains(">store-a00-0 to store-a12-1 (38 nodes)  0.79 %<"),
+            "{wide}"
+        );
+        assert!(wide.contains(">photos-b00-0 to photos-b00-2"), "{wide}");
+        assert!(
+            wide.contains(" without .example.net on the left, and"),
+            "{wide}"
+        );
+        let narrow = drawn(480);
+        assert!(narrow.contains("…a00-0 +37  0.79 %<"), "{narrow}");
+        assert!(narrow.contains("…b00-0 +2  0.94 %<"), "{narrow}");
+    }
+
+    #[test]
+    fn a_label_is_beside_its_own_bar_however_thin_that_is() {
+        let parts = [0.9, 0.001, 0.002, 0.0001, 0.03, 0.0669];
+        let bars = placed(&parts, 100.0);
+        for pair in bars.windows(2) {
+            assert!(pair[0].text() + LINE <= pair[1].text() + 1e-9);
+            assert!(pair[0].y + pair[0].height + GAP <= pair[1].y + 1e-9);
+        }
+        for bar in bars {
+            assert_eq!(bar.text() - SIZE * 0.36, bar.y + bar.height / 2.0);
+        }
+    }
+
+    #[test]
     fn a_long_label_loses_the_number_of_its_nodes_first() {
         let text = |more: &str| {
             let node = |i: usize| {
@@ -457,6 +537,8 @@ mod tests {
         let wide = drawn(960);
         assert!(wide.contains(">zone eu-1 (9 nodes)  "), "{wide}");
         let narrow = drawn(390);
+        assert!(narrow.contains(">zone eu-1  "), "{narrow}");
+        let narrow = drawn(340);
         assert!(narrow.contains(">eu-1  "), "{narrow}");
     }
 }
