@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use stead::plan::all_copies;
+use stead::plan::{all_copies, Amounts};
 use stead::policy::NodeId;
 use stead::{Map, Plan, Result};
 
@@ -82,23 +82,14 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
         from.parts[from.of[giver]] += part;
         to.parts[to.of[taker]] += part;
     }
-    let part = |share: stead::Share| percent(share.0 as f64 / all);
-    let (amounts, title) = (&plan.amounts, title(old, new));
-    let by_hand = match amounts.by_hand.0 {
-        0 => String::new(),
-        _ => format!(" Pins and policies move {} more.", part(amounts.by_hand)),
-    };
+    let title = title(old, new);
+    let dropped = flows.iter().filter(|((_, to), _)| to.is_none());
+    let dropped: u128 = dropped.map(|(_, points)| *points).sum();
     let line = match streams.is_empty() {
         true => "Nothing moves.".to_owned(),
-        false if amounts.moved.0 == 0 && amounts.by_hand.0 > 0 => format!(
-            "Pins and policies move {} of all copies, and nothing else moves.",
-            part(amounts.by_hand)
-        ),
-        false => format!(
-            "The change moves {} of all copies; the least possible is {}.{by_hand}",
-            part(amounts.moved),
-            part(amounts.lower_bound)
-        ),
+        false => in_sentences(&plan.amounts, dropped, |points| {
+            percent(points as f64 / all)
+        }),
     };
     let is_thin = streams.values().sum::<f64>() < THIN;
     let coloured = to.colours.iter().any(Option::is_some);
@@ -143,6 +134,43 @@ fn title(old: &Map, new: &Map) -> String {
         old.epoch(),
         new.epoch()
     )
+}
+
+/// Says how much a change moves and drops. `part` formats points as a part of all copies.
+fn in_sentences(amounts: &Amounts, dropped: u128, part: impl Fn(u128) -> String) -> String {
+    let (moved, by_hand) = (amounts.moved.0, amounts.by_hand.0);
+    let dropped = match dropped {
+        0 => String::new(),
+        dropped => part(dropped),
+    };
+    match (moved, by_hand, dropped.as_str()) {
+        (0, 0, dropped) if !dropped.is_empty() => {
+            format!("The change drops {dropped} of all copies, and moves nothing.")
+        }
+        (0, 1.., "") => format!(
+            "Pins and policies move {} of all copies, and nothing else moves.",
+            part(by_hand)
+        ),
+        (0, 1.., dropped) => format!(
+            "The change drops {dropped} of all copies. Pins and policies move {}, and nothing else \
+             moves.",
+            part(by_hand)
+        ),
+        (moved, by_hand, dropped) => {
+            let mut line = format!(
+                "The change moves {} of all copies; the least possible is {}.",
+                part(moved),
+                part(amounts.lower_bound.0)
+            );
+            if by_hand > 0 {
+                line += &format!(" Pins and policies move {} more.", part(by_hand));
+            }
+            if !dropped.is_empty() {
+                line += &format!(" The change drops {dropped}.");
+            }
+            line
+        }
+    }
 }
 
 /// Puts the nodes of one side into bars.
@@ -386,6 +414,30 @@ mod tests {
         };
         let moved = moves(&old, &new, &of_page).unwrap();
         assert_eq!(colour(&moved, "n5  "), "sp-6");
+    }
+
+    #[test]
+    fn what_is_dropped_is_said() {
+        let fleet = |replicas: usize, pin: &str| {
+            let nodes: Vec<String> = (0..6).map(|i| format!("{{name = 'n{i}'}}")).collect();
+            let nodes = nodes.join(",");
+            let text = format!("name = 'c'\nreplicas = {replicas}\nnode = [{nodes}]\n{pin}");
+            Fleet::parse(&text, "fleet.toml").unwrap()
+        };
+        let drawn = |first: &Fleet, then: &Fleet| {
+            let old = build(first, None).unwrap();
+            let new = build(then, Some(&old)).unwrap();
+            moves(&old, &new, &Options::default()).unwrap()
+        };
+        let svg = drawn(&fleet(3, ""), &fleet(1, ""));
+        let said = "The change drops 66.7 % of all copies, and moves nothing.";
+        assert!(svg.contains(said), "{svg}");
+        let pin = |node: usize| format!("[[pin]]\nkey = 'k'\nnodes = ['n{node}']\n");
+        let svg = drawn(&fleet(3, &pin(2)), &fleet(1, &pin(0)));
+        let said =
+            "The change drops 66.7 % of all copies. Pins and policies move &lt; 0.01 %, and \
+                    nothing else moves.";
+        assert!(svg.contains(said), "{svg}");
     }
 
     #[test]
