@@ -17,7 +17,7 @@
 
 use std::collections::HashMap;
 
-use stead::plan::Amounts;
+use stead::plan::{all_copies, dropped, Amounts};
 use stead::point::SPACE;
 use stead::Map;
 
@@ -225,17 +225,25 @@ pub fn panels(
     draw(title.to_owned(), &lines, panels, &groups, layout, options)
 }
 
-/// Says what a map moves compared with the row before, if they are epochs of one map.
+/// Says what a map moves and drops compared with the row before, if they are epochs of one map.
 fn note(before: Option<&Row>, map: &Map) -> String {
     let compared = before.and_then(|before| {
         let amounts = Amounts::between(before.map, map).ok()?;
-        Some((amounts, before.map.replicas()))
+        Some((amounts, before.map))
     });
-    compared.map_or(String::new(), |(amounts, replicas)| {
+    compared.map_or(String::new(), |(amounts, before)| {
         // as `stead plan`: of the copies of the map that has more of them
-        let all = f64::from(replicas.max(map.replicas())) * SPACE as f64;
-        let moved = amounts.moved.0 + amounts.by_hand.0;
-        format!("moves {}", percent(moved as f64 / all))
+        let all = all_copies(before, map) as f64;
+        let part = |points: u128| percent(points as f64 / all);
+        match (amounts.moved.0 + amounts.by_hand.0, dropped(before, map)) {
+            (moved, 0) => format!("moves {}", part(moved)),
+            (0, dropped) => format!("drops {}", part(dropped)),
+            // a narrow picture cuts the end, so the smaller one is there
+            (moved, dropped) if moved < dropped => {
+                format!("drops {}, moves {}", part(dropped), part(moved))
+            }
+            (moved, dropped) => format!("moves {}, drops {}", part(moved), part(dropped)),
+        }
     })
 }
 
@@ -266,6 +274,9 @@ fn words(rows: &[Row], nodes: usize, one: bool, together: bool) -> (String, Stri
         (true, false) => " The line above a row marks what has another node than before.",
         (true, true) => " The line above a block marks what another node had before.",
     };
+    if copies && one && rows.len() > 1 {
+        line += " At the end of a row is how much of all copies it moves or drops.";
+    }
     if !one {
         line += " The rows are maps of different clusters; nodes of the same name have the same \
                  colour.";

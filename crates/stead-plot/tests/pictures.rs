@@ -272,6 +272,13 @@ fn with_fewer_copies_the_parts_are_those_of_the_larger_number() {
         drawn.contains("66.7 %") && !drawn.contains("200.0 %"),
         "{drawn}"
     );
+    let rows = [&old, &fewer].map(Row::of_epoch);
+    let drawn = bands(&rows, &options);
+    assert!(drawn.contains(">drops 66.7 %</text>"), "{drawn}");
+    assert!(
+        drawn.contains("how much of all copies it moves or drops."),
+        "{drawn}"
+    );
     // two new nodes get a third of two copies: 2/3 of the space, of 3 copies
     let wider = build(&equal(6, 2), Some(&old)).unwrap();
     let drawn = moves(&old, &wider, &options).unwrap();
