@@ -11,7 +11,17 @@ use crate::colours::{amount, on_amount, STEPS};
 use crate::figures::{count, percent};
 use crate::groups::natural;
 use crate::letters;
+use crate::names::{apart, ending};
 use crate::options::Options;
+
+/// The least width of a named cell when its name is a long one.
+const WIDEST: f64 = 120.0;
+/// The most lines of a row of named cells.
+const LINES: usize = 4;
+/// The same with more than `MANY` nodes, whose picture would be very long otherwise.
+const FEWER: usize = 2;
+/// See `FEWER`.
+const MANY: usize = 100;
 
 /// A node in the picture.
 struct Cell {
@@ -57,16 +67,18 @@ pub fn domains(map: &Map, options: &Options) -> String {
         true => format!("{}: shares of {}", map.name(), count(shares.len(), "node")),
         false => format!("{}: fault domains", map.name()),
     };
-    let line = format!(
-        "{} of each key in {}{}. The darker a node, the larger its share of all copies.",
+    let spread = match labels.is_empty() {
+        true => String::new(),
+        false => format!(", spread over {}", labels.join(", ")),
+    };
+    let mut line = format!(
+        "{} of each key in {}{spread}. The darker a node, the larger its share of all copies.",
         count(map.replicas() as usize, "copy").replace("copys", "copies"),
         count(shares.len(), "node"),
-        if labels.is_empty() {
-            String::new()
-        } else {
-            format!(", spread over {}", labels.join(", "))
-        }
     );
+    if labels.is_empty() {
+        line += " The fleet names no \u{201c}spread\u{201d}, so no fault domains are known.";
+    }
     let mut canvas = Canvas::new(options, title, &[line]);
     let least = shares
         .iter()
@@ -74,13 +86,24 @@ pub fn domains(map: &Map, options: &Options) -> String {
         .fold(f64::INFINITY, f64::min)
         .min(1.0);
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let scale = Shades { least, most };
+    let scale = Shades {
+        least,
+        most,
+        nodes: shares.len(),
+    };
     scale.legend(&mut canvas);
     let outermost: Vec<&Domain> = verdict
         .domains
         .iter()
         .filter(|domain| domain.level == 1)
         .collect();
+    let names: Vec<&str> = verdict.nodes.iter().map(|node| node.name).collect();
+    let is_wide = |name: &&str| letters::width(name, SMALL) + 10.0 > WIDEST;
+    let ending = match names.iter().any(is_wide) {
+        true => ending(&names),
+        false => "",
+    };
+    let mut has_names = false;
     let mut said = Vec::new();
     let mut order: Vec<&String> = blocks.keys().collect();
     order.sort_by(|a, b| natural(a, b));
@@ -101,10 +124,14 @@ pub fn domains(map: &Map, options: &Options) -> String {
             canvas.y += 9.0;
             said.push(heading);
         }
-        block(&mut canvas, &rows, &scale);
+        has_names |= block(&mut canvas, &rows, &scale, ending);
         canvas.y += 14.0;
     }
     canvas.y -= 14.0;
+    if has_names && !ending.is_empty() {
+        canvas.y += 20.0;
+        canvas.paragraph(MARGIN, &format!("Names are written without {ending}."));
+    }
     canvas.finish(&format!("{}.", said.join(". ")))
 }
 
@@ -140,8 +167,47 @@ fn rows(of: &BTreeMap<String, Vec<Cell>>) -> Vec<Row> {
     rows
 }
 
-/// Draws the rows of a block. A row of many nodes goes on in further lines.
-fn block(canvas: &mut Canvas, rows: &[Row], scale: &Shades) {
+/// How the cells of some rows of a block are drawn.
+#[derive(Clone, Copy)]
+struct Grid {
+    wide: f64,
+    high: f64,
+    /// how many cells a line has
+    columns: usize,
+    is_named: bool,
+}
+
+impl Grid {
+    /// Returns the grid of named cells that are at least `wanted` wide.
+    fn named(room: f64, wanted: f64, longest: usize) -> Grid {
+        let fitting = ((room / wanted) as usize).max(1);
+        // the lines of the longest row are about equally long
+        let lines = longest.div_ceil(fitting).max(1);
+        let columns = longest.div_ceil(lines).max(1);
+        Grid {
+            wide: (room / columns as f64).min(240.0),
+            high: 34.0,
+            columns,
+            is_named: true,
+        }
+    }
+
+    /// Returns the grid of small cells without names.
+    fn small(room: f64, longest: usize) -> Grid {
+        let wide = (room / longest.max(1) as f64).clamp(14.0, 64.0);
+        Grid {
+            wide,
+            high: 18.0,
+            columns: ((room / wide + 1e-9) as usize).clamp(1, longest.max(1)),
+            is_named: false,
+        }
+    }
+}
+
+/// Draws the rows of a block. A row of many nodes goes on in further lines, and one of very many
+/// has cells without names, whatever the other rows have. Names are written without `ending`.
+/// Returns whether there are any.
+fn block(canvas: &mut Canvas, rows: &[Row], scale: &Shades, ending: &str) -> bool {
     let names = rows.iter().map(|row| letters::width(&row.name, SIZE));
     let third = (canvas.width() - 2.0 * MARGIN) / 3.0;
     let left = names.fold(0.0, f64::max).min(third);
@@ -152,57 +218,67 @@ fn block(canvas: &mut Canvas, rows: &[Row], scale: &Shades) {
     );
     let x = MARGIN + before;
     let room = canvas.width() - MARGIN - after - x;
-    let longest = rows.iter().map(|row| row.cells.len()).max().unwrap_or(1);
-    let widest = rows.iter().flat_map(|row| &row.cells);
-    let widest = widest
-        .map(|cell| letters::width(&cell.name, SMALL))
-        .fold(0.0, f64::max);
-    let wanted = (widest + 10.0).clamp(64.0, 120.0);
-    // named cells as long as they fit into one line, and small ones without names otherwise
-    let named = longest as f64 * wanted <= room;
-    let (wide, high) = match named {
-        true => ((room / longest as f64).min(240.0), 34.0),
-        false => ((room / longest as f64).clamp(14.0, 64.0), 18.0),
+    let bare = |cell: &'_ Cell| {
+        let bare = cell.name.strip_suffix(ending);
+        bare.unwrap_or(&cell.name).to_owned()
     };
-    let columns = ((room / wide + 1e-9).floor() as usize).max(1);
+    let widest = rows.iter().flat_map(|row| &row.cells);
+    let widest = widest.map(|cell| letters::width(&bare(cell), SMALL));
+    let wanted = (widest.fold(0.0, f64::max) + 10.0).clamp(64.0, WIDEST);
+    let lines = if scale.nodes > MANY { FEWER } else { LINES };
+    let most = lines * ((room / wanted) as usize).max(1);
+    let (few, many): (Vec<usize>, Vec<usize>) = rows
+        .iter()
+        .map(|row| row.cells.len())
+        .partition(|cells| *cells <= most);
+    let longest = |rows: &[usize]| rows.iter().copied().max().unwrap_or(0);
+    let named = Grid::named(room, wanted, longest(&few));
+    let small = Grid::small(room, longest(&many));
+    let ends = [(named, &few), (small, &many)].map(|(grid, rows)| match rows.is_empty() {
+        true => 0.0,
+        false => grid.wide * grid.columns as f64,
+    });
+    let end = x + ends[0].max(ends[1]) + 8.0;
+    let cells = rows.iter().filter(|row| row.cells.len() <= most);
+    let cells: Vec<String> = cells.flat_map(|row| &row.cells).map(bare).collect();
+    let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+    let mut short = apart(&cells, SMALL, named.wide - 10.0).into_iter();
     for row in rows {
+        let grid = if row.cells.len() <= most {
+            named
+        } else {
+            small
+        };
+        let Grid { wide, high, .. } = grid;
+        let middle = canvas.y + high / 2.0 + SIZE * 0.36;
         let name = letters::cut(&row.name, SIZE, left);
-        canvas.text(
-            x - 10.0,
-            canvas.y + high / 2.0 + SIZE * 0.36,
-            Anchor::End,
-            "sp-t",
-            &name,
-        );
+        canvas.text(x - 10.0, middle, Anchor::End, "sp-t", &name);
         if notes {
             let share: f64 = row.cells.iter().map(|cell| cell.share).sum();
-            let end = x + wide * columns.min(longest) as f64 + 8.0;
-            canvas.text(
-                end,
-                canvas.y + high / 2.0 + SIZE * 0.36,
-                Anchor::Start,
-                "sp-q",
-                &percent(share),
-            );
+            canvas.text(end, middle, Anchor::Start, "sp-q", &percent(share));
         }
         for (number, cell) in row.cells.iter().enumerate() {
-            let (column, line) = (number % columns, number / columns);
+            let (column, line) = (number % grid.columns, number / grid.columns);
             let of = Box {
                 x: x + wide * column as f64,
                 y: canvas.y + (high + 2.0) * line as f64,
                 width: wide - 2.0,
                 height: high - 2.0,
             };
-            scale.cell(canvas, of, cell, named);
+            let name = grid.is_named.then(|| short.next()).flatten();
+            scale.cell(canvas, of, cell, name.as_deref());
         }
-        canvas.y += (high + 2.0) * row.cells.len().div_ceil(columns).max(1) as f64;
+        canvas.y += (high + 2.0) * row.cells.len().div_ceil(grid.columns).max(1) as f64;
     }
+    !few.is_empty()
 }
 
 /// Which shade a share has.
 struct Shades {
     least: f64,
     most: f64,
+    /// how many nodes there are
+    nodes: usize,
 }
 
 impl Shades {
@@ -215,18 +291,17 @@ impl Shades {
         }
     }
 
-    fn cell(&self, canvas: &mut Canvas, of: Box, cell: &Cell, named: bool) {
+    fn cell(&self, canvas: &mut Canvas, of: Box, cell: &Cell, name: Option<&str>) {
         let part = self.part(cell.share);
         let text = percent(cell.share);
         canvas.rect(of, &amount(part), &format!("{}: {text}", cell.name));
-        if named {
+        if let Some(name) = name {
             let half = Box {
                 height: of.height / 2.0,
                 ..of
             };
             let class = format!("{} sp-s", on_amount(part));
-            let name = letters::cut(&cell.name, SMALL, of.width - 8.0);
-            canvas.text_in(half, &class, &name);
+            canvas.text_in(half, &class, name);
             canvas.text_in(
                 Box {
                     y: of.y + half.height - 1.0,
@@ -275,5 +350,64 @@ impl Shades {
             canvas.text(end, y + 11.0, Anchor::Start, "sp-q", &percent(self.most));
         }
         canvas.y += 20.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stead::{build, Fleet};
+
+    use super::*;
+
+    /// Draws nodes in racks of these sizes.
+    fn drawn(head: &str, racks: &[usize], name: &str, width: u32) -> String {
+        let mut text = format!("name = 'c'\n{head}\n");
+        for (rack, size) in racks.iter().enumerate() {
+            for i in 0..*size {
+                let labels = format!("{{zone = 'z', rack = 'r{rack}'}}");
+                text += &format!("[[node]]\nname = 'n{rack}-{i}{name}'\nlabels = {labels}\n");
+            }
+        }
+        let map = build(&Fleet::parse(&text, "fleet.toml").unwrap(), None).unwrap();
+        let options = Options {
+            width,
+            ..Options::default()
+        };
+        domains(&map, &options)
+    }
+
+    #[test]
+    fn a_map_without_spread_has_names_and_says_why_there_are_no_domains() {
+        let said = "names no \u{201c}spread\u{201d}, so no fault domains are known.";
+        let svg = drawn("", &[12, 12], "", 1600);
+        assert!(svg.contains(said) && svg.contains(">n1-11</text>"), "{svg}");
+        let svg = drawn("spread = ['zone', 'rack']", &[12, 12], "", 960);
+        assert!(!svg.contains("are known"), "{svg}");
+    }
+
+    #[test]
+    fn one_large_rack_takes_no_names_away_from_the_others() {
+        let head = "spread = ['zone', 'rack']";
+        let svg = drawn(head, &[90, 5], "", 960);
+        assert!(
+            !svg.contains(">n0-0</text>") && svg.contains(">n1-4</text>"),
+            "{svg}"
+        );
+        let svg = drawn(head, &[20, 5], "", 960);
+        assert!(
+            svg.contains(">n0-19</text>") && svg.contains(">n1-4</text>"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn names_are_written_without_their_common_domain() {
+        let name = ".storage.frankfurt.example.net";
+        let svg = drawn("spread = ['zone', 'rack']", &[2, 3], name, 480);
+        assert!(svg.contains(">n1-2</text>"), "{svg}");
+        assert!(
+            svg.contains(&format!("Names are written without {name}.")),
+            "{svg}"
+        );
     }
 }
