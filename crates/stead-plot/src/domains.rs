@@ -282,11 +282,12 @@ struct Shades {
 }
 
 impl Shades {
-    /// Returns where a share stands between the smallest and the largest one. Shares that are as
-    /// good as equal stand in the middle.
+    /// Returns which part of the largest share a share is: between the smallest and the largest
+    /// one, a small difference would look like a large one. Shares that are as good as equal stand
+    /// in the middle.
     fn part(&self, share: f64) -> f64 {
         match self.most - self.least > self.most * 0.01 {
-            true => (share - self.least) / (self.most - self.least),
+            true => share / self.most,
             false => 0.5,
         }
     }
@@ -313,7 +314,7 @@ impl Shades {
         }
     }
 
-    /// Draws the shades from the smallest to the largest share.
+    /// Draws the shades from nothing to the largest share.
     fn legend(&self, canvas: &mut Canvas) {
         let y = canvas.y - 12.0;
         if self.most - self.least <= self.most * 0.01 {
@@ -330,9 +331,9 @@ impl Shades {
             let text = format!("every node has {}", percent(self.most));
             canvas.text(MARGIN + 34.0, y + 11.0, Anchor::Start, "sp-q", &text);
         } else {
-            let least = percent(self.least);
-            canvas.text(MARGIN, y + 11.0, Anchor::Start, "sp-q", &least);
-            let x = MARGIN + letters::width(&least, SIZE) + 8.0;
+            let nothing = "0 %";
+            canvas.text(MARGIN, y + 11.0, Anchor::Start, "sp-q", nothing);
+            let x = MARGIN + letters::width(nothing, SIZE) + 8.0;
             for step in 0..STEPS {
                 let part = (step as f64 + 0.5) / STEPS as f64;
                 canvas.rect(
@@ -383,6 +384,19 @@ mod tests {
         assert!(svg.contains(said) && svg.contains(">n1-11</text>"), "{svg}");
         let svg = drawn("spread = ['zone', 'rack']", &[12, 12], "", 960);
         assert!(!svg.contains("are known"), "{svg}");
+    }
+
+    #[test]
+    fn shares_that_differ_little_have_shades_that_differ_little() {
+        let step = |share: f64| {
+            let shades = Shades {
+                least: 0.0741,
+                most: 0.0926,
+                nodes: 12,
+            };
+            amount(shades.part(share))
+        };
+        assert_eq!([0.0, 0.0741, 0.0926].map(step), ["sp-r0", "sp-r5", "sp-r6"]);
     }
 
     #[test]
