@@ -4,10 +4,14 @@ use crate::axes::Scale;
 use crate::canvas::{rectangle, Anchor, Box, Canvas, MARGIN, SMALL};
 use crate::figures::{count, grouped, length, measured};
 use crate::letters;
+use crate::names::{apart, ending, without_beginning};
 use crate::options::Options;
 
 /// The most columns that say their names while the pointer is over them.
 const POINTED: usize = 128;
+
+/// The most that a name is wider than its column: the axis has half of that on its left.
+const WIDEST: f64 = 116.0;
 
 /// A bucket of a distribution.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +31,8 @@ pub struct Buckets {
     pub title: String,
     /// What a bucket is, such as `node`.
     pub what: String,
+    /// What is to be known about the numbers, as a sentence; empty for nothing.
+    pub note: String,
     /// The buckets, from left to right.
     pub buckets: Vec<Bucket>,
 }
@@ -111,10 +117,12 @@ pub fn distribution(of: &Buckets, options: &Options) -> String {
             over(spread.deviation)
         ),
         format!(
-            "Random placement would have a deviation of {:.4} of the mean. Fullest {}, emptiest {}.",
+            "Random placement would have a deviation of {:.4} of the mean. Fullest {}, emptiest {}.{}{}",
             over(spread.random),
             grouped(spread.fullest),
-            grouped(spread.emptiest)
+            grouped(spread.emptiest),
+            if of.note.is_empty() { "" } else { " " },
+            of.note
         ),
     ];
     let mut canvas = Canvas::new(options, of.title.clone(), &lines);
@@ -224,24 +232,49 @@ fn many(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket], columns: usize) 
     canvas.path(&line, "sp-line sp-none", "stroke-width=\"1\"", "");
 }
 
+/// Returns the names as they are written below columns of this width, and what all of them are
+/// written without. They are shortened so that each column can have its own, or else so that none
+/// is much wider than its column.
+fn shortened(buckets: &[Bucket], wide: f64) -> (Vec<String>, &str) {
+    let whole: Vec<&str> = buckets.iter().map(|bucket| bucket.label.as_str()).collect();
+    let fit = |names: &[&str], room: f64| {
+        let mut widths = names.iter().map(|name| letters::width(name, SMALL));
+        widths.all(|width| width <= room)
+    };
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let room = wide - 6.0;
+    if fit(&whole, room) {
+        return (owned(&whole), "");
+    }
+    let end = ending(&whole);
+    let bare = whole.iter().map(|name| name.strip_suffix(end));
+    let bare: Vec<&str> = bare.map(Option::unwrap_or_default).collect();
+    match without_beginning(&bare, SMALL, room) {
+        Some(names) => (names, end),
+        None if fit(&whole, WIDEST) => (owned(&whole), ""),
+        None => (apart(&bare, SMALL, WIDEST), end),
+    }
+}
+
 /// Writes the names of the buckets below, as many as fit, and what the columns are.
 fn names(canvas: &mut Canvas, plot: Box, of: &Buckets) {
     let wide = plot.width / of.buckets.len().max(1) as f64;
-    let widest = of
-        .buckets
-        .iter()
-        .map(|bucket| letters::width(&bucket.label, SMALL));
-    let every = ((widest.fold(0.0, f64::max) + 6.0) / wide).ceil().max(1.0) as usize;
+    let mut without = "";
     if of.buckets.len() <= 256 {
-        for (number, bucket) in of.buckets.iter().enumerate().step_by(every) {
-            let x = plot.x + wide * (number as f64 + 0.5);
-            canvas.text(
-                x,
-                canvas.y - 4.0,
-                Anchor::Middle,
-                "sp-q sp-s",
-                &bucket.label,
-            );
+        let (names, end) = shortened(&of.buckets, wide);
+        without = end;
+        let widest = names.iter().map(|name| letters::width(name, SMALL));
+        let every = ((widest.fold(0.0, f64::max) + 6.0) / wide).ceil().max(1.0) as usize;
+        let mut free = 0.0;
+        for (number, name) in names.iter().enumerate().step_by(every) {
+            let middle = plot.x + wide * (number as f64 + 0.5);
+            let half = letters::width(name, SMALL) / 2.0;
+            // the last one may have to stand a bit to the left
+            let x = middle.min(canvas.width() - 4.0 - half);
+            if x - half >= free {
+                canvas.text(x, canvas.y - 4.0, Anchor::Middle, "sp-q sp-s", name);
+                free = x + half;
+            }
         }
         canvas.y += 16.0;
     }
@@ -254,7 +287,11 @@ fn names(canvas: &mut Canvas, plot: Box, of: &Buckets) {
             of.what
         ),
     };
-    let line = format!("{each} The thin line is the ideal number.");
+    let without = match without {
+        "" => String::new(),
+        without => format!(" Names are written without {without}."),
+    };
+    let line = format!("{each} The thin line is the ideal number.{without}");
     canvas.paragraph(plot.x, &line);
 }
 
@@ -286,6 +323,54 @@ mod tests {
         assert_eq!((odd.mean, odd.emptiest), (4.0 / 3.0, 1));
         let svg = distribution(&of(&[(0, 0.0), (0, 0.0)]), &Options::default());
         assert!(svg.contains("0 names in 2 nodes: mean 0.00"), "{svg}");
+    }
+
+    #[test]
+    fn long_names_are_inside_the_picture_and_can_be_told_apart() {
+        let drawn = |nodes: usize, end: &str, width: u32| {
+            let bucket = |i| Bucket {
+                label: format!("storage-node-{i:02}{end}"),
+                names: 10,
+                ideal: 10.0,
+            };
+            let of = Buckets {
+                what: "node".to_owned(),
+                buckets: (0..nodes).map(bucket).collect(),
+                ..Buckets::default()
+            };
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            distribution(&of, &options)
+        };
+        for (nodes, end, width) in [
+            (13, ".frankfurt.example.net", 960),
+            (13, ".frankfurt.example.net", 480),
+            (60, ".frankfurt.example.net", 480),
+            (3, "-with-a-very-long-name-that-does-not-end", 320),
+            (1, "-with-a-very-long-name-that-does-not-end", 320),
+        ] {
+            let svg = drawn(nodes, end, width);
+            let mut named = 0;
+            for text in svg
+                .split("<text x=\"")
+                .filter(|text| text.contains("middle"))
+            {
+                let x: f64 = text.split('"').next().unwrap().parse().unwrap();
+                let name = text.split(['>', '<']).nth(1).unwrap();
+                let half = letters::width(name, SMALL) / 2.0;
+                assert!(x - half >= 0.0 && x + half <= f64::from(width), "{name}");
+                named += 1;
+            }
+            assert!(named >= nodes.min(2), "{svg}");
+            assert_eq!(
+                svg.contains("written without .frankfurt"),
+                nodes > 3,
+                "{svg}"
+            );
+        }
+        assert!(drawn(13, ".frankfurt.example.net", 960).contains("…12</text>"));
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn all(nodes: usize, replicas: usize, options: &Options) -> Vec<(String, String)
     let buckets = Buckets {
         title: "names".to_owned(),
         what: "node".to_owned(),
+        note: String::new(),
         buckets: names.collect(),
     };
     let drawn = [

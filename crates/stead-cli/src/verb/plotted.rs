@@ -264,6 +264,7 @@ pub fn scheme(scheme: &str, names: &Path, options: &Options) -> Result<String> {
     let of = Buckets {
         title: format!("{name}: names by {about}"),
         what: "bucket".to_owned(),
+        note: String::new(),
         buckets: buckets.collect(),
     };
     Ok(stead_plot::distribution(&of, options))
@@ -297,9 +298,14 @@ pub fn names(map: &Path, names: &Path, fold: Fold, options: &Options) -> Result<
             .map(|(text, number, digits)| (text.to_owned(), number, digits.to_owned()))
             .collect::<Vec<_>>()
     });
+    let note = match map.replicas() {
+        1 => String::new(),
+        copies => format!("Only the first of the {copies} nodes of a name is counted."),
+    };
     let of = Buckets {
         title: format!("{}: names by node", map.name()),
         what: "node".to_owned(),
+        note,
         buckets,
     };
     Ok(stead_plot::distribution(&of, options))
