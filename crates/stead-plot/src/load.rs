@@ -11,16 +11,21 @@ use crate::legend;
 use crate::options::Options;
 
 /// Draws the load of each node by a log of accesses, over what its weight deserves. Up to 40 nodes
-/// are bars of their hottest key, the next nine, and all others; more are one falling line.
-pub fn load(tally: &Tally, reads: Reads, options: &Options) -> String {
+/// are bars of their hottest key, the next nine, and all others; more are one falling line. `unit`
+/// says what the counts of the log are, such as `accesses`.
+pub fn load(tally: &Tally, reads: Reads, unit: &str, options: &Options) -> String {
     let map = tally.map();
     let loads = Loads::of(tally, reads);
     let name = |load: &NodeLoad| map.node(load.node).name().to_owned();
     let fullest = loads.fullest();
     let over = fullest.and_then(|load| load.over_mean).unwrap_or(0.0);
     let line = format!(
-        "{} accesses. The fullest node, {}, has {over:.2} times what its weight deserves; no placement of this log can be below {:.2}, the floor.",
+        "{} {}. The fullest node, {}, has {over:.2} times what its weight deserves; no placement of this log can be below {:.2}, the floor.",
         grouped(tally.accesses()),
+        match (tally.accesses(), unit) {
+            (1, "accesses") => "access",
+            (_, unit) => unit,
+        },
         fullest.map_or("none".to_owned(), name),
         loads.floor
     );

@@ -73,7 +73,7 @@ fn all(nodes: usize, replicas: usize, options: &Options) -> Vec<(String, String)
         ("distribution", distribution(&buckets, options)),
         ("moves", moves(&first, &second, options).unwrap()),
         ("domains", domains(&second, options)),
-        ("load", load(&tally, Reads::Primary, options)),
+        ("load", load(&tally, Reads::Primary, "accesses", options)),
     ];
     let named = |(name, svg): (&str, String)| (format!("{name}-{nodes}"), svg);
     drawn.into_iter().map(named).collect()

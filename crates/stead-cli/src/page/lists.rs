@@ -117,12 +117,12 @@ pub fn by_hand(map: &Map) -> Html {
     }
 }
 
-/// Returns the hottest keys of a log, with their nodes.
-pub fn hottest(tally: &Tally) -> Html {
+/// Returns the hottest keys of a log, with their nodes. `unit` says what the counts of the log are.
+pub fn hottest(tally: &Tally, unit: &str) -> Html {
     let map = tally.map();
     let columns = [
         text("hottest keys"),
-        number("accesses"),
+        number(unit.to_owned()),
         number("part"),
         text("nodes, primary first"),
     ];
@@ -152,15 +152,15 @@ pub fn hottest(tally: &Tally) -> Html {
     sheet.html()
 }
 
-/// Says how many accesses a log has, in words.
-pub fn log_in_words(tally: &Tally) -> String {
+/// Says how many accesses a log has, in words. `unit` says what its counts are, such as `accesses`.
+pub fn log_in_words(tally: &Tally, unit: &str) -> String {
     let (keys, exact) = tally.keys();
     let about = if exact { "" } else { "about " };
     format!(
         "{} of {about}{}",
-        match tally.accesses() {
-            1 => "1 access".to_owned(),
-            accesses => format!("{} accesses", grouped(accesses)),
+        match (tally.accesses(), unit) {
+            (1, "accesses") => "1 access".to_owned(),
+            (sum, unit) => format!("{} {unit}", grouped(sum)),
         },
         count(usize::try_from(keys).unwrap_or(usize::MAX), "key")
     )

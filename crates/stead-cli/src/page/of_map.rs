@@ -37,7 +37,8 @@ pub struct Facts<'a> {
     pub before: &'a [Map],
     /// the map where the data was, if a carry is open and the history has it
     pub from: Option<&'a Map>,
-    pub load: Option<(&'a Tally<'a>, &'a Loads)>,
+    /// the load by a log, and what the counts of the log are, such as `accesses`
+    pub load: Option<(&'a Tally<'a>, &'a Loads, &'a str)>,
 }
 
 /// Returns the page. Fails if the map and the one before belong to different clusters.
@@ -62,7 +63,7 @@ pub fn of_map(facts: &Facts) -> stead::Result<String> {
     let mut main = section("locate-a-key", "Where does a key live?", locate);
     let (drawn, styles) = pictures(facts)?.into_parts();
     main.add(section("pictures", "Pictures", drawn));
-    let loads = facts.load.map(|(_, loads)| loads);
+    let loads = facts.load.map(|(_, loads, _)| loads);
     main.add(section("nodes", "Nodes", nodes::of_map(map, report, loads)));
     main.add(load(facts));
     main.add(domains::table(map, report));
@@ -91,8 +92,8 @@ fn pictures(facts: &Facts) -> stead::Result<Pictures> {
     if let Some(before) = facts.before.last() {
         pictures.moves(before, map)?;
     }
-    if let Some((tally, _)) = facts.load {
-        pictures.load(tally);
+    if let Some((tally, _, unit)) = facts.load {
+        pictures.load(tally, unit);
     }
     Ok(pictures)
 }
@@ -198,7 +199,7 @@ fn figures(facts: &Facts) -> Html {
             step,
         ));
     }
-    if let Some((_, loads)) = facts.load {
+    if let Some((_, loads, _)) = facts.load {
         let fullest = loads.fullest();
         let name = fullest.map_or("", |load| map.node(load.node).name());
         list.push(Tile::new(
@@ -214,15 +215,15 @@ fn figures(facts: &Facts) -> Html {
 }
 
 fn load(facts: &Facts) -> Html {
-    let Some((tally, loads)) = facts.load else {
+    let Some((tally, loads, unit)) = facts.load else {
         return Html::default();
     };
     let mut html = remark(format!(
         "{}; reads: {}.",
-        lists::log_in_words(tally),
+        lists::log_in_words(tally, unit),
         loads.reads.name()
     ));
-    html.add(lists::hottest(tally));
+    html.add(lists::hottest(tally, unit));
     section("load", "Load", html)
 }
 

@@ -80,10 +80,10 @@ impl Pictures {
         Ok(())
     }
 
-    /// Adds the load of the nodes.
-    pub fn load(&mut self, tally: &Tally) {
+    /// Adds the load of the nodes. `unit` says what the counts of the log are.
+    pub fn load(&mut self, tally: &Tally, unit: &str) {
         self.draw("load", "Load of the nodes", |options| {
-            load(tally, Reads::Primary, options)
+            load(tally, Reads::Primary, unit, options)
         });
     }
 

@@ -1,27 +1,32 @@
 //! A table of the page: it scrolls by itself where the page is narrow, and the page's script lets
 //! its columns be sorted.
 
+use std::borrow::Cow;
+
 use super::html::{element, Html};
 
 /// A table of more rows than these scrolls downwards by itself, too, so that what follows is near.
 const TALL: usize = 30;
 
 /// A column of a table.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Column {
-    title: &'static str,
+    title: Cow<'static, str>,
     class: &'static str,
 }
 
 /// Returns a column that holds text.
 pub fn text(title: &'static str) -> Column {
-    Column { title, class: "" }
+    Column {
+        title: title.into(),
+        class: "",
+    }
 }
 
 /// Returns a column of names, which is as narrow as they allow and breaks long ones.
 pub fn name(title: &'static str) -> Column {
     Column {
-        title,
+        title: title.into(),
         class: "name",
     }
 }
@@ -29,7 +34,7 @@ pub fn name(title: &'static str) -> Column {
 /// Returns a column of words that are never broken into lines.
 pub fn word(title: &'static str) -> Column {
     Column {
-        title,
+        title: title.into(),
         class: "word",
     }
 }
@@ -37,15 +42,15 @@ pub fn word(title: &'static str) -> Column {
 /// Returns a column of bars, which repeat the numbers of the column before them.
 pub fn bars() -> Column {
     Column {
-        title: "",
+        title: "".into(),
         class: "bars",
     }
 }
 
 /// Returns a column of numbers, which is aligned to the right.
-pub fn number(title: &'static str) -> Column {
+pub fn number(title: impl Into<Cow<'static, str>>) -> Column {
     Column {
-        title,
+        title: title.into(),
         class: "number",
     }
 }
@@ -152,7 +157,7 @@ impl Sheet {
             let mut attributes = vec![("scope", "col")];
             attributes.extend((!column.class.is_empty()).then_some(("class", column.class)));
             // an empty heading heads nothing
-            match column.title {
+            match column.title.as_ref() {
                 "" => element("td", &attributes[1..], ""),
                 title => element("th", &attributes, title),
             }
@@ -186,7 +191,7 @@ fn drawn(place: usize, column: &Column, cell: Cell, has_label: bool) -> Html {
         attributes.push(("class", column.class));
     }
     if has_label && place > 0 {
-        attributes.push(("data-label", column.title));
+        attributes.push(("data-label", &column.title));
     }
     if let Some(order) = &cell.order {
         attributes.push(("data-order", order));

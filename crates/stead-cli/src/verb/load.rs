@@ -159,7 +159,7 @@ fn fleet_of(path: &Path, map: &Map, map_path: &Path) -> Result<FleetFile> {
 }
 
 /// Checks the word for what is counted: a heading of a column, and in a comment of a fleet.
-fn unit(text: &str) -> std::result::Result<String, String> {
+pub fn unit(text: &str) -> std::result::Result<String, String> {
     match text.chars().count() {
         1..=20 if !text.contains(char::is_control) => Ok(text.to_owned()),
         _ => Err("it is no word of 1 to 20 characters".to_owned()),

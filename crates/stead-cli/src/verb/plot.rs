@@ -167,6 +167,9 @@ struct Load {
         hide_possible_values = true
     )]
     reads: super::load::ReadsArg,
+    /// What the counts of the log are, such as `bytes`: the word in the picture
+    #[arg(long, value_name = "WORD", default_value = "accesses", value_parser = super::load::unit)]
+    unit: String,
     #[command(flatten)]
     fold: FoldArg,
     #[command(flatten)]
@@ -278,7 +281,12 @@ impl Kind {
             Kind::Moves(kind) => plotted::moves(&kind.maps, options),
             Kind::Domains(kind) => plotted::domains(&kind.map, options),
             Kind::Load(kind) => {
-                plotted::load(&kind.map, &kind.log, kind.reads, &kind.fold, options)
+                let log = plotted::Log {
+                    path: &kind.log,
+                    fold: &kind.fold,
+                    unit: &kind.unit,
+                };
+                plotted::load(&kind.map, &log, kind.reads, options)
             }
             Kind::Modulo(kind) if !kind.key.is_empty() => {
                 let keys: Vec<&[u8]> = kind.key.iter().map(String::as_bytes).collect();

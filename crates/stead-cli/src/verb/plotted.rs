@@ -408,15 +408,22 @@ pub fn domains(path: &Path, options: &Options) -> Result<String> {
     Ok(stead_plot::domains(&open(path)?, options))
 }
 
+/// A log whose load is drawn.
+pub struct Log<'a> {
+    pub path: &'a Path,
+    pub fold: &'a FoldArg,
+    /// what its counts are, such as `accesses`
+    pub unit: &'a str,
+}
+
 /// Draws the load of a log.
-pub fn load(
-    path: &Path,
-    log: &Path,
-    reads: ReadsArg,
-    fold: &FoldArg,
-    options: &Options,
-) -> Result<String> {
+pub fn load(path: &Path, log: &Log, reads: ReadsArg, options: &Options) -> Result<String> {
     let map = open(path)?;
-    let tally = tally(&map, log, fold)?;
-    Ok(stead_plot::load(&tally, Reads::from(reads), options))
+    let tally = tally(&map, log.path, log.fold)?;
+    Ok(stead_plot::load(
+        &tally,
+        Reads::from(reads),
+        log.unit,
+        options,
+    ))
 }

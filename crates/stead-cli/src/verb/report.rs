@@ -56,6 +56,9 @@ pub struct Report {
     /// Also show how the accesses of a log load the nodes: lines of KEY, or of KEY<TAB>COUNT
     #[arg(long, value_name = "LOG", conflicts_with = "new")]
     load: Option<PathBuf>,
+    /// With --load: what the counts of the log are, such as `bytes`: the word in the page
+    #[arg(long, value_name = "WORD", default_value = "accesses", value_parser = load::unit, requires = "load")]
+    unit: String,
 }
 
 impl Report {
@@ -63,7 +66,7 @@ impl Report {
         must_be_ours(&self.output)?;
         let page = match &self.new {
             Some(new) => of_change(&self.map, new)?,
-            None => of_map(&self.map, self.load.as_deref())?,
+            None => of_map(&self.map, self.load.as_deref(), &self.unit)?,
         };
         if is_standard_output(&self.output) {
             return out.bytes(page.as_bytes());
@@ -105,7 +108,7 @@ fn must_be_ours(path: &Path) -> Result {
     }
 }
 
-fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
+fn of_map(path: &Path, log: Option<&Path>, unit: &str) -> Result<String> {
     let map = Map::open_uncached(path)?;
     understood(&map, path)?;
     let store = Store::new(path, KEEP);
@@ -126,7 +129,10 @@ fn of_map(path: &Path, log: Option<&Path>) -> Result<String> {
         damaged: damaged_epoch(&store),
         before: &before,
         from: from.as_ref(),
-        load: tally.as_ref().zip(loads.as_ref()),
+        load: tally
+            .as_ref()
+            .zip(loads.as_ref())
+            .map(|(tally, loads)| (tally, loads, unit)),
     })?)
 }
 

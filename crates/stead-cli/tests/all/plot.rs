@@ -205,6 +205,48 @@ fn maps_in_the_wrong_order_are_drawn_with_a_note() {
 }
 
 #[test]
+fn the_word_for_what_a_log_counts_can_be_chosen() {
+    let dir = maps();
+    dir.write("log", "x\t5\ny\t2\n");
+    let drawn = |more: &[&str]| {
+        let arguments = [&["plot", "load", "m.map", "log", "-o", "-"], more].concat();
+        dir.run(&arguments).ok().text().to_owned()
+    };
+    let (usual, bytes) = (drawn(&[]), drawn(&["--unit", "bytes"]));
+    assert!(usual.contains(">7 accesses. The fullest"), "{usual}");
+    assert!(bytes.contains(">7 bytes. The fullest"), "{bytes}");
+    assert!(!bytes.contains("access"), "{bytes}");
+    let arguments = ["plot", "load", "m.map", "log", "--unit", "", "-o", "-"];
+    dir.run(&arguments).fails(64, &["it is no word"]);
+}
+
+#[test]
+fn a_distribution_over_several_copies_says_which_it_counts() {
+    let dir = maps();
+    let said = "Only the first of the 2 nodes of a name is counted.";
+    let drawn = |map: &str| {
+        let arguments = [
+            "plot",
+            "distribution",
+            map,
+            "names",
+            "-o",
+            "-",
+            "--width",
+            "2000",
+        ];
+        dir.run(&arguments).ok().text().to_owned()
+    };
+    assert!(!drawn("m.map").contains("of a name is counted"));
+    dir.write(
+        "two.toml",
+        format!("replicas = 2\n{}", THREE.replace("\"m\"", "\"two\"")),
+    );
+    dir.run(&["apply", "two.toml", "two.map"]).ok();
+    assert!(drawn("two.map").contains(said));
+}
+
+#[test]
 fn a_png_has_text_without_fonts_of_the_system() {
     let dir = maps();
     let plot = |title: &str| {

@@ -120,6 +120,29 @@ fn a_pipe_gets_the_page() {
 }
 
 #[test]
+fn the_word_for_what_a_log_counts_can_be_chosen() {
+    let place = Place::with_map();
+    place.write("log", "x\t5\ny\t2\n");
+    let page = |more: &[&str]| {
+        let arguments = [&["report", "m.map", "--load", "log", "-o", "-"], more].concat();
+        place.good(&arguments)
+    };
+    let (usual, bytes) = (page(&[]), page(&["--unit", "by<tes"]));
+    for said in [
+        "7 accesses of 2 keys",
+        ">accesses</th>",
+        ">7 accesses. The fullest",
+    ] {
+        assert!(usual.contains(said), "{said}");
+        let other = said.replace("accesses", "by&lt;tes");
+        assert!(bytes.contains(&other) && !bytes.contains(said), "{other}");
+    }
+    place
+        .run(&["report", "m.map", "--unit", "bytes", "-o", "-"])
+        .bad(64, &["--load"]);
+}
+
+#[test]
 fn mistakes_are_one_line_and_leave_no_file() {
     let place = Place::with_map();
     place.write("other.toml", "name = \"other\"\n[[node]]\nname = \"a\"\n");
