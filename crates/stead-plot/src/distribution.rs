@@ -232,8 +232,8 @@ fn many(canvas: &mut Canvas, scale: &Scale, buckets: &[Bucket], columns: usize) 
     canvas.path(&line, "sp-line sp-none", "stroke-width=\"1\"", "");
 }
 
-/// Returns the names as they are written below columns of this width, and what all of them are
-/// written without. They are shortened so that each column can have its own, or else so that none
+/// Returns the names as they are written below columns of this width, and the ending that all of
+/// them lose. They are shortened so that each column can have its own name, or else so that none
 /// is much wider than its column.
 fn shortened(buckets: &[Bucket], wide: f64) -> (Vec<String>, &str) {
     let whole: Vec<&str> = buckets.iter().map(|bucket| bucket.label.as_str()).collect();

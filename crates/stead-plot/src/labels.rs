@@ -156,7 +156,7 @@ pub(crate) fn in_words(left: &Fitted, right: &Fitted) -> String {
         ),
     };
     match left.is_counted || right.is_counted {
-        true => without + " Behind a + is how many more nodes a group has.",
+        true => without + " A group is named by its first node, and +2 means two nodes more.",
         false => without,
     }
 }
