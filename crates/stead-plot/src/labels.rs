@@ -102,7 +102,7 @@ pub(crate) fn fitted(labels: &[Label], beside: &[Label], room: f64) -> Fitted {
         _ => 1,
     });
     let most = most.max().unwrap_or(1);
-    // behind the first node of a group, from the longest to the shortest way to say that it has more
+    // behind the first node of a group: how many more it has, in a longer and a shorter way
     let more: [fn(usize) -> String; 2] =
         [|more| format!(" + {more} more"), |more| format!(" +{more}")];
     let mut short = more.into_iter().filter_map(|more| {

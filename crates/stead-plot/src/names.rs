@@ -1,8 +1,8 @@
 //! Names that stand beside each other, shortened so that they fit and can still be told apart.
 //!
-//! Names of machines are often long and alike, as `store-a07-01.example.net`. The domain that all of
-//! them have is left out first, then the middle of what all of them begin with. Only then does a
-//! name lose letters of its own.
+//! Names of machines are often long and alike, as `store-a07-01.example.net`. The domain that all
+//! of them have is left out first, then the middle of what all of them begin with. Only then does
+//! a name lose letters of its own.
 
 use std::collections::BTreeSet;
 

@@ -204,7 +204,7 @@ impl Moved {
         }
     }
 
-    /// Says what is copied and what is dropped, as parts of all copies, like the headline of a plan.
+    /// Says what is copied and what is dropped, as parts of all copies, as a plan begins.
     fn headline(&self, old: &Map, new: &Map) -> String {
         let replicas = replicas(old, new);
         let all = Sum {
