@@ -1,15 +1,20 @@
 //! Writes a file whole or not at all: to a temporary file beside it, which is renamed over it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use stead::Error;
 
 use crate::exit::{Failure, Result, CONFLICT};
+
+/// A temporary file that is older belongs to no writer any more.
+const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Writes a new file. Fails if there is one of this name.
 pub fn create(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
@@ -47,6 +52,7 @@ pub fn create_or_replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
 pub fn replace(path: &Path, before: &[u8], bytes: impl AsRef<[u8]>) -> Result {
     let real = fs::canonicalize(path).map_err(|e| Error::io("open", path, e))?;
     let meta = fs::metadata(&real).map_err(|e| Error::io("stat", path, e))?;
+    remove_leftovers(&real);
     let temporary = Temporary(beside(&real));
     let wrong = |e| Error::io("write", &temporary.0, e);
     let mut file = OpenOptions::new()
@@ -77,6 +83,21 @@ pub fn replace(path: &Path, before: &[u8], bytes: impl AsRef<[u8]>) -> Result {
     synced.map_err(|e| Error::io("sync", directory, e).into())
 }
 
+/// Removes what writers that were killed have left beside a file. What is younger may belong to one
+/// that works; if it needs longer, its rename fails, and the file stays as it is.
+fn remove_leftovers(path: &Path) {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_old = || {
+            let changed = entry.metadata().ok()?.modified().ok()?;
+            Some(changed.elapsed().ok()? > ABANDONED)
+        };
+        if is_beside(&entry.file_name(), path) && is_old() == Some(true) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A file that is removed unless it was renamed.
 struct Temporary(PathBuf);
 
@@ -97,9 +118,53 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
+/// Whether a name is one that [`beside`] gives.
+fn is_beside(name: &OsStr, path: &Path) -> bool {
+    let is = || {
+        let rest = name.as_bytes().strip_prefix(b".")?;
+        let rest = rest.strip_prefix(path.file_name()?.as_bytes())?;
+        let rest = rest.strip_prefix(b".")?.strip_suffix(b".tmp")?;
+        let dot = rest.iter().position(|byte| *byte == b'.')?;
+        let (process, random) = (rest.get(..dot)?, rest.get(dot + 1..)?);
+        let digits = !process.is_empty() && process.iter().all(u8::is_ascii_digit);
+        Some(digits && random.len() == 16 && random.iter().all(u8::is_ascii_hexdigit))
+    };
+    is() == Some(true)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
+
+    #[test]
+    fn what_killed_writers_left_is_removed_after_a_while() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("fleet.toml");
+        let (young, old) = (beside(&path), beside(&path));
+        // names that are nearly like these
+        let others = [
+            "x",
+            ".tmp",
+            ".1.tmp",
+            ".1.0123456789abcdeg.tmp",
+            ".a.0123456789abcdef.tmp",
+        ];
+        let others = others.map(|end| place.path().join(format!(".fleet.toml{end}")));
+        let others = others.iter().chain([&path]);
+        for file in others.clone().chain([&young, &old]) {
+            fs::write(file, "before").unwrap();
+            let time = SystemTime::now() - 2 * ABANDONED;
+            let file = File::options().write(true).open(file).unwrap();
+            file.set_modified(time).unwrap();
+        }
+        fs::write(&young, "of a writer").unwrap();
+        replace(&path, b"before", "after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"after");
+        assert!(others.clone().all(|file| file.exists()));
+        assert_eq!((young.exists(), old.exists()), (true, false));
+    }
 
     #[test]
     fn no_two_writers_use_the_same_temporary_file() {

@@ -8,13 +8,21 @@
 use crate::point::{Point, SPACE};
 
 /// The number of cells in the space, G.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Eq, Debug)]
 pub struct Cells {
     count: u128,
     /// 2^64 / G as a whole number, and the rest of this division over G as a part of 2^64: with
     /// them, bounds are found without a division
     whole: u64,
     rest: u64,
+}
+
+/// The rest follows from the number; every lookup compares it.
+impl PartialEq for Cells {
+    #[inline]
+    fn eq(&self, other: &Cells) -> bool {
+        self.count == other.count
+    }
 }
 
 /// The most cells of which bounds are found without a division.

@@ -40,7 +40,8 @@ Examples: the names that move between two epochs; those that a plan would move
 Exit codes:
   0   done, whether the maps differ or not
   64  wrong usage, such as keys without --keys
-  65  a map is damaged, the maps are of two clusters, or a line of --sum is wrong
+  65  a map is damaged, the maps are of two clusters, or a line is no KEY or
+      KEY<TAB>COUNT
   66  a map is missing
   74  reading or writing failed
   77  permission denied")]

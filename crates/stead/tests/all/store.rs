@@ -831,7 +831,8 @@ fn an_older_epoch_comes_back_exactly_or_with_the_least_movement_and_one_must_be_
         (&exact, "exact (its slices again) moves"),
         (&least, "least movement) moves"),
     ] {
-        let hundredths = moved(new) * 10_000 / (2 << 64);
+        // to the nearest
+        let hundredths = (moved(new) * 10_000 + (1 << 64)) / (2 << 64);
         let text = format!("{word} {}.{:02} %", hundredths / 100, hundredths % 100);
         assert!(
             error.to_string().contains(&text),
