@@ -44,12 +44,36 @@ pub(crate) fn remainders(
             .copied()
             .unwrap_or(0)
     };
-    let table = (0..cells)
-        .map(|cell| (u128::from(cell), vec![server(cell)]))
-        .collect();
+    // one entry for neighbours of one server: a list of one server may have millions of cells
+    let mut table = Table::new();
+    for cell in 0..cells {
+        let holders = [server(cell)];
+        if table.last().is_none_or(|(_, last)| *last != holders) {
+            table.push((u128::from(cell), holders.to_vec()));
+        }
+    }
     Some((
         Hash::of(function, !narrow, affixes),
         Cells::from_stored(cells),
         table,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_of_one_server_are_one_entry() {
+        let drawn = |server_of: &[u32], parts| {
+            let drawn = remainders(Function::Md5, Affixes::default(), server_of, parts, 0);
+            let (_, cells, table) = drawn.unwrap();
+            (cells.count(), table)
+        };
+        // a hundred thousand of one server are no hundred thousand entries
+        assert_eq!(drawn(&[0; 1000], 100), (100_000, vec![(0, vec![0])]));
+        let entry = |cell, server| (cell, vec![server]);
+        let table = vec![entry(0, 0), entry(2, 1), entry(3, 0), entry(5, 1)];
+        assert_eq!(drawn(&[0, 0, 1], 2), (6, table));
+    }
 }
