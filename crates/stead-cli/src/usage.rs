@@ -162,7 +162,8 @@ fn meant(arguments: &[OsString], line: &str) -> Option<String> {
     ))
 }
 
-/// Says which verbs have an option that was given to another verb.
+/// Returns the error about an option that the verb does not have and other verbs have: it names
+/// them.
 fn elsewhere(arguments: &[OsString], name: &str) -> Option<String> {
     let command = Line::command();
     let verb = command.find_subcommand(arguments.get(1)?)?.get_name();

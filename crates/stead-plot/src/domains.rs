@@ -204,9 +204,9 @@ impl Grid {
     }
 }
 
-/// Draws the rows of a block. A row of many nodes goes on in further lines, and one of very many
-/// has cells without names, whatever the other rows have. Names are written without `ending`.
-/// Returns whether there are any.
+/// Draws the rows of a block. A row of many nodes goes on in further lines, and a row of very many
+/// has no names in its cells; each row is judged alone. `ending` is left out at the end of every
+/// name. Returns whether any name was written.
 fn block(canvas: &mut Canvas, rows: &[Row], scale: &Shades, ending: &str) -> bool {
     let names = rows.iter().map(|row| letters::width(&row.name, SIZE));
     let third = (canvas.width() - 2.0 * MARGIN) / 3.0;

@@ -500,6 +500,15 @@ mod tests {
         }
     }
 
+    /// Draws what moves as a picture of this width.
+    fn at_width(old: &Map, new: &Map, width: u32) -> String {
+        let options = Options {
+            width,
+            ..Options::default()
+        };
+        moves(old, new, &options).unwrap()
+    }
+
     #[test]
     fn a_long_name_loses_its_middle_and_not_the_number() {
         let [old, new] = epochs(3, 1, "a-node-with-a-very-long-name-");
@@ -528,13 +537,7 @@ mod tests {
         let fleet = |more| Fleet::parse(&text(more), "fleet.toml").unwrap();
         let old = build(&fleet(0), None).unwrap();
         let new = build(&fleet(20), Some(&old)).unwrap();
-        let drawn = |width| {
-            let options = Options {
-                width,
-                ..Options::default()
-            };
-            moves(&old, &new, &options).unwrap()
-        };
+        let drawn = |width| at_width(&old, &new, width);
         let wide = drawn(960);
         assert!(
             wide.contains(">store-a00-0 to store-a12-1 (38 nodes)  0.79 %<"),
@@ -579,13 +582,7 @@ mod tests {
         let old = build(&fleet(""), None).unwrap();
         let more = "[[node]]\nname = 'n27'\nlabels = {zone = 'eu-9'}\n";
         let new = build(&fleet(more), Some(&old)).unwrap();
-        let drawn = |width| {
-            let options = Options {
-                width,
-                ..Options::default()
-            };
-            moves(&old, &new, &options).unwrap()
-        };
+        let drawn = |width| at_width(&old, &new, width);
         let wide = drawn(960);
         assert!(wide.contains(">zone eu-1 (9 nodes)  "), "{wide}");
         let narrow = drawn(390);

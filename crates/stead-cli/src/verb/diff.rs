@@ -162,8 +162,8 @@ impl Diff {
     }
 }
 
-/// Returns the nodes of an old policy by the names that they have now, so that a node that stays
-/// is in both lists. One that is gone has its last name.
+/// Returns the names that the nodes of an old policy have now, so that a node that stays has the
+/// same name in both lists. A node that is gone is given by its last name.
 fn named_now(old: &Map, policy: PolicyId, new: &Map, same: &[Option<NodeId>]) -> String {
     let name = |node: NodeId| match same.get(node.index()).copied().flatten() {
         Some(now) => new.node(now).name(),

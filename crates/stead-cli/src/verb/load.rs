@@ -158,7 +158,8 @@ fn fleet_of(path: &Path, map: &Map, map_path: &Path) -> Result<FleetFile> {
     }
 }
 
-/// Checks the word for what is counted: a heading of a column, and in a comment of a fleet.
+/// Checks the word of `--unit`. It becomes the heading of a column, and a part of a comment in the
+/// proposed fleet.
 pub fn unit(text: &str) -> std::result::Result<String, String> {
     match text.chars().count() {
         1..=20 if !text.contains(char::is_control) => Ok(text.to_owned()),

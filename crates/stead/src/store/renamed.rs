@@ -14,7 +14,6 @@ impl Store {
     /// Errors: `Identity` when the maps belong to different clusters.
     pub fn renamed(&self, old: &Map, new: &Map) -> Result<Vec<Renamed>> {
         let between = old.epoch().saturating_add(1)..new.epoch();
-        // most maps have no node that was ever renamed
         let kept = self.history().unwrap_or_default();
         let kept = kept.into_iter().filter(|epoch| between.contains(epoch));
         let mut now: Vec<Option<NodeId>> = old.nodes().map(|node| Some(node.id)).collect();
