@@ -3,7 +3,9 @@
 use crate::axes::Scale;
 use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
 use crate::figures::{count, length};
+use crate::labels::{fitted, in_words, Label};
 use crate::letters;
+use crate::names::apart;
 
 /// The most bars that are rows of their own.
 pub(crate) const ROWS: usize = 40;
@@ -36,7 +38,8 @@ impl Bar {
     }
 }
 
-/// Draws a row for each bar.
+/// Draws a row for each bar. Long labels are shortened so that they can be told apart, and a line
+/// below says what all of them lost.
 pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
     let widest = |text: fn(&Bar) -> &str| {
         let widths = bars.iter().map(|bar| letters::width(text(bar), SIZE));
@@ -46,10 +49,11 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
     // on a narrow picture the figures at the end matter more than the names, and both leave some
     // room for the bars
     let right = widest(|bar| &bar.note).min(0.55 * whole);
-    let left = widest(|bar| &bar.label)
-        .min(whole / 3.0)
-        .min(0.8 * whole - right);
-    let x = MARGIN + left + 10.0;
+    let names = bars.iter().map(|bar| Label::Node(bar.label.clone()));
+    let most = (whole / 3.0).min(0.8 * whole - right);
+    let names = fitted(&names.collect::<Vec<_>>(), &[], most);
+    let widths = names.texts.iter().map(|name| letters::width(name, SIZE));
+    let x = MARGIN + widths.fold(0.0, f64::max) + 10.0;
     let room = canvas.width() - MARGIN - right - 12.0 - x;
     let most = bars.iter().map(Bar::longest).fold(0.0, f64::max);
     let long = |value: f64| if most > 0.0 { room * value / most } else { 0.0 };
@@ -62,11 +66,10 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
     let mark = bars.first().and_then(|bar| bar.mark);
     let level = bars.len() > 1 && bars.iter().all(|bar| bar.mark == mark);
     let start = canvas.y;
-    for bar in bars {
+    for (bar, label) in bars.iter().zip(&names.texts) {
         let y = canvas.y;
         let text = y + high / 2.0 + SIZE * 0.36;
-        let label = letters::cut(&bar.label, SIZE, left);
-        canvas.text(x - 10.0, text, Anchor::End, "sp-t", &label);
+        canvas.text(x - 10.0, text, Anchor::End, "sp-t", label);
         let thick = if ghosts { high * 0.62 } else { high };
         let mut at = x;
         for (value, class) in &bar.parts {
@@ -107,6 +110,12 @@ pub(crate) fn rows(canvas: &mut Canvas, bars: &[Bar]) {
         canvas.stroke((at, start - 4.0), (at, end), "sp-line", 2.0);
     }
     canvas.y += 4.0;
+    let shortened = in_words(&names, &names);
+    if !shortened.is_empty() {
+        canvas.y += 12.0;
+        canvas.paragraph(MARGIN, shortened.trim_start());
+        canvas.y += 18.0;
+    }
 }
 
 /// A line across a falling line: its height and its name.
@@ -162,12 +171,21 @@ pub(crate) fn falling(
     }
     let below = of.y + of.height + 18.0;
     let half = of.width / 2.0 - 8.0;
-    let most = letters::cut(
-        &format!("most: {}, {}", first.0, label(first.1)),
-        SIZE,
-        half,
-    );
-    let least = letters::cut(&format!("least: {}, {}", last.0, label(last.1)), SIZE, half);
+    let [most, least] = [(first, "most"), (last, "least")].map(|((name, value), which)| {
+        (
+            name.as_str(),
+            format!("{which}: "),
+            format!(", {}", label(*value)),
+        )
+    });
+    let widest = [&most, &least]
+        .map(|(_, which, value)| letters::width(which, SIZE) + letters::width(value, SIZE));
+    let room = half - widest[0].max(widest[1]);
+    let names = apart(&[most.0, least.0], SIZE, room);
+    let said = |name: usize, (_, which, value): &(&str, String, String)| {
+        format!("{which}{}{value}", names[name])
+    };
+    let (most, least) = (said(0, &most), said(1, &least));
     canvas.text(x, below, Anchor::Start, "sp-t", &most);
     canvas.text(x + of.width, below, Anchor::End, "sp-t", &least);
     let said = format!(
@@ -177,4 +195,31 @@ pub(crate) fn falling(
     canvas.y = below + 20.0;
     canvas.paragraph(x, &said);
     canvas.y += 8.0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn both_ends_of_the_line_keep_their_figures_and_tell_long_names_apart() {
+        let name = |node: usize| format!("a-storage-server-in-the-hall-of-the-second-floor-{node}");
+        let values: Vec<(String, f64)> = (0..50)
+            .map(|node| (name(node), 50.0 - node as f64))
+            .collect();
+        let options = Options {
+            width: 480,
+            ..Options::default()
+        };
+        let mut canvas = Canvas::new(&options, "c".to_owned(), &[]);
+        falling(&mut canvas, &values, &[], |value| format!("{value:.1}"));
+        let svg = canvas.finish("");
+        for (which, node, value) in [("most", "0", "50.0"), ("least", "49", "1.0")] {
+            let said = svg.split(&format!(">{which}: ")).nth(1).unwrap();
+            let said = said.split("</text>").next().unwrap();
+            assert!(said.ends_with(&format!("{node}, {value}")), "{said}");
+            assert!(said.contains('…'), "{said}");
+        }
+    }
 }

@@ -234,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn long_names_are_told_apart() {
+        let names = [
+            "eu-frankfurt-store-1",
+            "eu-frankfurt-store-2",
+            "eu-paris-store-1",
+        ];
+        let mut text = "name = 'c'\n".to_owned();
+        for name in names {
+            text += &format!("[[node]]\nname = '{name}.on-the-first-floor.example.net'\n");
+        }
+        let map = build(&Fleet::parse(&text, "fleet.toml").unwrap(), None).unwrap();
+        let svg = shares(&map, None, &Options::default());
+        for name in names {
+            assert!(svg.contains(&format!(">{name}</text>")), "{svg}");
+        }
+        let without = "Names are written without .on-the-first-floor.example.net.</text>";
+        assert!(svg.contains(without), "{svg}");
+    }
+
+    #[test]
     fn many_shares_that_are_their_targets_are_one_sentence() {
         let [old, new] = epochs(100, "");
         let options = Options {

@@ -142,10 +142,39 @@ impl Rollback {
                 Error::Invalid { problem } if back.is_none() => Error::Invalid {
                     problem: problem
                         .replace(": exact (", ": --exact (")
-                        .replace("and least (", "and --least ("),
+                        .replace("and least (", "and --least (")
+                        + &self.asked(store, newest),
                 },
                 error => error,
             })?)
+    }
+
+    /// Returns the options that guards will ask for on either way, for the end of a message that
+    /// asks for the way; nothing where none will.
+    fn asked(&self, store: &Store, newest: &Map) -> String {
+        let ways = [
+            ("--exact", Back::Exact),
+            ("--least", Back::Least { max_move: None }),
+        ];
+        let [exact, least] = ways.map(|(option, back)| {
+            let new = store.back_to(newest, self.epoch, Some(back)).ok();
+            // what cannot be judged now is said by the command itself
+            let found = new.and_then(|new| store.findings(Some(newest), &new).ok());
+            let found = found
+                .unwrap_or_default()
+                .into_iter()
+                .map(|found| found.guard);
+            let is_asked = |guard: &Guard| match guard {
+                Guard::TakeBack => false,
+                Guard::LeaveData if self.begin.is_given() => false,
+                guard => !self.permit.allow().lifts(*guard),
+            };
+            (option, found.filter(is_asked).collect::<Vec<Guard>>())
+        });
+        match exact.1 == least.1 {
+            true => needs("either", &exact.1),
+            false => needs(exact.0, &exact.1) + &needs(least.0, &least.1),
+        }
     }
 
     /// Returns a line for each way to go back, with what it moves, for a dry run.
@@ -181,6 +210,23 @@ impl Rollback {
         }
         Ok(lines)
     }
+}
+
+/// Says which options a way to go back needs because of these guards; nothing without guards.
+fn needs(way: &str, guards: &[Guard]) -> String {
+    if guards.is_empty() {
+        return String::new();
+    }
+    let rest: Vec<Guard> = guards
+        .iter()
+        .copied()
+        .filter(|guard| *guard != Guard::LeaveData)
+        .collect();
+    let carry = match rest.len() == guards.len() {
+        true => String::new(),
+        false => format!(" --carry{}, or", back::allowing(&rest)),
+    };
+    format!("; {way} needs{carry}{}", back::allowing(guards))
 }
 
 /// Says, if the last change moved data without a carry, that a carry back takes its places for

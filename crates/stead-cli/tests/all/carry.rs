@@ -215,6 +215,30 @@ fn commands_to_go_back_have_the_words_that_the_guards_ask_for() {
 }
 
 #[test]
+fn the_question_how_to_go_back_names_what_the_guards_will_ask_for() {
+    let place = zoned();
+    place.good(&["apply", "more.toml", "m.map", "--carry"]);
+    for name in ["next", "next", "next", "close"] {
+        step(&place, name);
+    }
+    let asked = |more: &[&str], end: &str| {
+        let asking = [&["rollback", "m.map", "1"][..], more].concat();
+        place
+            .run(&asking)
+            .bad(64, &[&format!("the least movement) moves 33.33 %{end}\n")]);
+    };
+    let carried = "; either needs --carry --allow lose-domain, or --allow lose-domain,leave-data";
+    asked(&[], carried);
+    asked(&["--carry"], "; either needs --allow lose-domain");
+    let carried = "; either needs --carry, or --allow leave-data";
+    asked(&["--allow", "lose-domain"], carried);
+    asked(&["--carry", "--allow", "lose-domain"], "");
+    // and what it names is enough
+    let back = ["rollback", "m.map", "1", "--exact", "--carry"];
+    place.good(&[&back[..], &["--allow", "lose-domain"]].concat());
+}
+
+#[test]
 fn going_back_to_a_state_of_a_carry_names_the_epoch_with_the_old_places() {
     let place = zoned();
     place.good(&["apply", "more.toml", "m.map", "--carry"]);

@@ -137,7 +137,7 @@ impl Work {
     /// Says it: in one line, and one for each way that was counted.
     pub fn lines(&self) -> Vec<String> {
         let way = |way: &Way| {
-            let bytes = way.bytes.map(|bytes| format!(", {}", told_bytes(bytes)));
+            let bytes = way.bytes.map(|bytes| format!(", {} of disk", told_bytes(bytes)));
             let bytes = bytes.unwrap_or_default();
             format!("  {} -> {}: {} items{bytes}", way.from, way.to, way.items)
         };
@@ -302,7 +302,7 @@ mod tests {
         let note = "note: a path was left alone\n";
         assert_eq!(
             report.text(),
-            format!("count: 7 items, 1 s\n  a -> d: 7 items, 28.7 kB\n{note}epoch 8: the carry is closed\n")
+            format!("count: 7 items, 1 s\n  a -> d: 7 items, 28.7 kB of disk\n{note}epoch 8: the carry is closed\n")
         );
         assert_eq!(report.untold(), note);
         report.state = Some("new");
