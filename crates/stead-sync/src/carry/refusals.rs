@@ -42,9 +42,10 @@ pub fn too_many_newer(most: u64, first: &str) -> Failure {
         REFUSED,
         format_args!(
             "{} a newer value at their old places than at the new ones, such as {first}: these old \
-             copies were not removed; a program that does not follow the map writes to the old \
-             places: stop it, copy what is right to the new places, remove it at the old ones, and \
-             run the carry again; if the new values are right, raise limits.different",
+             copies were not removed; either a program that does not follow the map writes to the \
+             old places, so stop it; or two programs wrote one item at once before the step to new; \
+             copy what is right to the new places, remove it at the old ones, and run the carry \
+             again; if the new values are right, raise limits.different",
             more_than(most)
         ),
     )
