@@ -231,7 +231,8 @@ bench-growth: setup
 bench-widest: setup
 	@$(CARGO) run --release --locked -q -p stead --example widest -- $(ARGS)
 
-bench-balance: program .venv-swift/ready
+# Swift takes minutes to install, which the help can do without
+bench-balance: $(if $(findstring --help,$(ARGS)),,program .venv-swift/ready)
 	@$(PYTHON) benches/balance/run.py $(ARGS)
 
 # ARGS=--measure runs real carries, too, which take some minutes

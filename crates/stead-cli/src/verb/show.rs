@@ -403,10 +403,10 @@ fn holders(map: &Map, report: &Report) -> Table {
     table.fitted(&[points])
 }
 
-/// Writes the tables of named policies and of pins.
 /// The most firsts that are listed: a proposal of `load` may have hundreds.
 const FIRSTS: usize = 20;
 
+/// Writes the tables of named policies, of pins and of firsts.
 fn lists(map: &Map, out: &mut Out) -> Result {
     let mut policies = Table::new(&["policy", "kind", "nodes"], &[]).fitted(&[]);
     for policy in map.policies() {
