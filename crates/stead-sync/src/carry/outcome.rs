@@ -137,7 +137,9 @@ impl Work {
     /// Says it: in one line, and one for each way that was counted.
     pub fn lines(&self) -> Vec<String> {
         let way = |way: &Way| {
-            let bytes = way.bytes.map(|bytes| format!(", {} of disk", told_bytes(bytes)));
+            let bytes = way
+                .bytes
+                .map(|bytes| format!(", {} of disk", told_bytes(bytes)));
             let bytes = bytes.unwrap_or_default();
             format!("  {} -> {}: {} items{bytes}", way.from, way.to, way.items)
         };
