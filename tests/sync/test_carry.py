@@ -459,6 +459,9 @@ def test_a_hub_that_has_no_map_is_no_hub_of_the_carry(programs, place):
                 in done.stderr
             )
         assert carry.anna.bytes() == before
+        # the command that it names works
+        command = done.stderr.split("begin with `stead-sync ")[1].split("`")[0]
+        assert site.sync(*command.split()).returncode == 0
         carry.file.write_text(right)
         assert carry.run().returncode == 0
         carry.judge()

@@ -13,7 +13,7 @@ import subprocess
 import termios
 from pathlib import Path
 
-from carry_site import PATTERN, Carry, kill, local
+from carry_site import PATTERN, PATTERN, Carry, kill, local
 from sync_servers import wait_for
 from sync_site import needs_setpriv, powerless
 
@@ -144,6 +144,26 @@ def test_a_newer_file_at_an_old_place_is_not_removed(programs, place):
         carry.judge()
 
 
+def test_another_pattern_is_refused_when_copies_were_made(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS)
+        carry.fill()
+        carry.begin(*NEW)
+        assert carry.run("--until", "both_old_first").returncode == 0
+        right, before = carry.file.read_text(), carry.copies()
+        # it would leave out most of what was copied
+        narrow = PATTERN.replace("{key}", "{key}1")
+        carry.file.write_text(right.replace(PATTERN, narrow))
+        for options in ((), ("--dry-run",)):
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (64, "both_old_first"), done
+            assert "[files] pattern was" in done.stderr, done.stderr
+        assert carry.copies() == before
+        carry.file.write_text(right)
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 def test_a_new_file_at_an_old_place_is_not_removed(programs, place):
     with local(programs, place) as site:
         carry, moved, old = until_new(site)
@@ -167,8 +187,12 @@ def test_a_new_file_at_an_old_place_is_not_removed(programs, place):
             assert "have a newer value at their old places" in done.stderr
             assert carry.path(old[fresh], fresh).read_text() == "fresh"
         carry.path(old[fresh], fresh).replace(carry.path("d", fresh))
-        done = carry.run()
+        done = carry.run("--json")
         assert (done.returncode, carry.state()) == (0, None), done.stderr
+        [remove] = json.loads(done.stdout)["work"]
+        named = f"{deleted[-2:]}/{deleted} at node {old[deleted]}"
+        # also if an earlier run had found it
+        assert remove["unmatched_items"] == [named], remove
         carry.ledger.values.update({deleted: None, fresh: "fresh"})
         carry.judge()
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::journal::Journal;
 use super::kind::{Done, Item, Node};
 use super::pass::{Job, Pass, Task};
-use super::protocol::Stays;
+use super::protocol::{Outcome, Stays};
 use super::refusals::{
     lacking, lacking_at_the_end, lacking_since, replaced_meanwhile, too_many_differ, too_many_newer,
 };
@@ -156,6 +156,9 @@ impl Pass<'_> {
                         Err(fault) => self.fail(node, item, &fault)?,
                         Ok(outcome) => {
                             self.tally.count(outcome);
+                            if matches!(outcome, Outcome::Removed | Outcome::RemovedOther) {
+                                self.tally.part_with(&node.name, item);
+                            }
                             journal.mend(&node.name, item)?;
                         }
                     }

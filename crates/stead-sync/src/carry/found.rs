@@ -40,6 +40,11 @@ fn refuse_uncarried(tally: &Tally, routes: &Routes, settings: &Settings) -> Resu
     }
 }
 
+/// The first of the items that are named.
+fn first(named: Vec<String>) -> String {
+    named.into_iter().next().unwrap_or_default()
+}
+
 /// Refuses to carry with a file that overlooks much of what is there: paths that do not fit, and
 /// items that are at nodes where neither map places their keys. Readers would not find them.
 fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
@@ -52,7 +57,7 @@ fn refuse_blind(tally: &Tally, kind: &dyn Kind, settings: &Settings) -> Result {
             "{misplaced} of {listed} items are at nodes where neither map places their keys, such \
              as {}: they would not be carried, and readers would not find them; correct the \
              pattern or whatever else takes the key out of a name, or the hash of the map",
-            tally.first_misplaced()
+            first(tally.misplaced())
         )
     } else if is_much(left, left + listed) {
         format!(
@@ -90,7 +95,6 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
     let mut notes = Vec::new();
     match task {
         Task::Copy | Task::Verify => {
-            let first = |named: Vec<String>| named.first().cloned().unwrap_or_default();
             if counts.mended > 0 {
                 notes.push(format!(
                     "made equal to the old place: {}, such as {}; a write was under way, a program \
@@ -123,14 +127,14 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
             "only at the new place, and removed there in the next state: {}, such as {}; \
              limits.only_new allows to remove that many",
             items(counts.absent),
-            tally.first_lacking()
+            first(tally.lacking())
         )),
         Task::Check if counts.different > 0 => notes.push(format!(
             "with another value at the new place: {}, such as {}; the new place's value stays, and \
              the old one will be removed; two programs wrote one key at once, or one that does not \
              follow the map wrote to the old place only{also}",
             items(counts.different),
-            tally.first_differing()
+            first(tally.differing())
         )),
         Task::Remove { reverse } => {
             let (kept, wrote) = match reverse {
@@ -141,7 +145,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
                 notes.push(format!(
                     "lacking at the {kept} place, and not removed: {}, such as {}",
                     items(counts.absent),
-                    tally.first_lacking()
+                    first(tally.lacking())
                 ));
             } else if counts.absent > 0 {
                 notes.push(format!(
@@ -149,7 +153,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
                      deleted them there, or a program that does not follow the map has written \
                      them to the {wrote}",
                     items(counts.absent),
-                    tally.first_lacking()
+                    first(tally.lacking())
                 ));
             }
             if !reverse && counts.different > 0 {
@@ -158,16 +162,17 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
                      does not follow the map writes there, and limits.different allows to remove \
                      that many",
                     items(counts.different),
-                    tally.first_differing()
+                    first(tally.differing())
                 ));
             }
-            let (count, first) = tally.overruled();
+            let count = tally.overruled();
             if count > 0 {
                 notes.push(format!(
-                    "removed with another value at the {kept} place: {}, such as {first}; \
+                    "removed with another value at the {kept} place: {}, such as {}; \
                      applications have written them there, or a program that does not follow the \
                      map has written them to the {wrote}",
-                    items(count)
+                    items(count),
+                    first(tally.overruled_named())
                 ));
             }
         }
@@ -184,7 +189,7 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
             "at nodes where neither map places their keys: {}, such as {}; they stay there, and \
              readers do not find them{old}",
             items(counts.misplaced),
-            tally.first_misplaced()
+            first(tally.misplaced())
         ));
     }
     notes

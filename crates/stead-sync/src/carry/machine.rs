@@ -571,7 +571,7 @@ pub fn refuse_empty(hub: &dyn Hub, settings: &Settings) -> Result {
             NO_INPUT,
             format_args!(
                 "{}: this hub has no map, so no host follows it; correct url, or begin with \
-                 `stead-sync push {} {}`",
+                 `stead-sync push {} {} --allow first`",
                 settings.url,
                 settings.map.display(),
                 settings.url

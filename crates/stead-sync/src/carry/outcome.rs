@@ -56,6 +56,23 @@ pub struct Work {
     /// The items that the new place lacked, and that were copied again, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restored_items: Vec<String>,
+    /// The items that the place that keeps them lacks, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent_items: Vec<String>,
+    /// The items whose old copies were removed although the place that keeps items had none, or an
+    /// older one, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmatched_items: Vec<String>,
+    /// The items that stay different, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub different_items: Vec<String>,
+    /// The items that were removed with another value at the place that keeps them, at most 1,000
+    /// of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overruled_items: Vec<String>,
+    /// The items that are at a node where neither map places their keys, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub misplaced_items: Vec<String>,
     /// The place that keeps the items when others are compared with it.
     #[serde(skip)]
     pub keeper: &'static str,
@@ -130,6 +147,11 @@ impl Work {
             mended_items: tally.mended(),
             only_new_items: tally.cleared(),
             restored_items: tally.restored(),
+            absent_items: tally.lacking(),
+            unmatched_items: tally.parted(),
+            different_items: tally.differing(),
+            overruled_items: tally.overruled_named(),
+            misplaced_items: tally.misplaced(),
             keeper: task.keeper(),
         }
     }
@@ -286,6 +308,11 @@ mod tests {
                 bytes: Some(28_672),
             }],
             restored_items: vec![],
+            absent_items: vec![],
+            unmatched_items: vec![],
+            different_items: vec![],
+            overruled_items: vec![],
+            misplaced_items: vec![],
             keeper: "new",
             mended_items: Vec::new(),
             only_new_items: Vec::new(),

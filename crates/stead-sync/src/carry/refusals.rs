@@ -75,7 +75,8 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// The new place lacks `count` items of a node, whose old copies would be removed now.
+/// The new place lacks at least `count` items of a node, whose old copies would be removed now:
+/// the pass ends with the first one beyond the limit.
 /// `is_compared` says whether this carry has compared all items at both places before.
 pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: bool) -> Failure {
     let items = match count {
@@ -84,7 +85,7 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: boo
     };
     let why = match is_compared {
         true => {
-            "look whether the new node has lost data; if applications have deleted that many, raise \
+            "look whether the new node has lost data; if applications have deleted them, raise \
              limits.deleted and run the carry again"
         }
         false => {
@@ -96,7 +97,7 @@ pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: boo
     Failure::new(
         REFUSED,
         format_args!(
-            "the new place lacks {} of node {}, such as {}: these old copies were not removed; {why}",
+            "the new place lacks {} or more of node {}, such as {}: these old copies were not removed; {why}",
             items,
             node.name,
             item.told()

@@ -13,7 +13,7 @@ use super::known_hosts;
 use super::pass::Task;
 use super::settings::Settings;
 use super::tally::told_time;
-use crate::confirm::lacking;
+use crate::confirm::{followers, lacking};
 use crate::exit::Result;
 use crate::hub::Hub;
 use crate::metrics;
@@ -35,6 +35,8 @@ pub struct Standing {
     pub direction: Option<&'static str>,
     /// The epoch of the map where the data was.
     pub from_epoch: Option<u64>,
+    /// How many hosts are registered, carriers aside.
+    pub hosts: usize,
     /// The hosts that have not confirmed the epoch here.
     pub waits_for: Vec<String>,
     /// The pass that is under way, or was when the last run ended.
@@ -96,6 +98,7 @@ impl Standing {
             state: carry.map(|carry| carry.state.word()),
             direction: carry.map(|carry| carry.direction()),
             from_epoch: carry.map(|carry| carry.from_epoch),
+            hosts: followers(&hosts),
             waits_for: lacking
                 .iter()
                 .map(|host| host.report.host.clone())
@@ -205,6 +208,9 @@ impl Standing {
                 text += &format!("the hub has epoch {hub}\n");
             }
             (None, _) => text += "the hub has no map yet\n",
+            (_, 0) if self.hosts == 0 => {
+                text += "no host is registered, so nobody has confirmed it\n";
+            }
             (_, 0) => text += "all hosts have confirmed it\n",
             (_, count) => {
                 text += &format!("{} not confirmed it: ", hosts_have(count));
@@ -213,10 +219,16 @@ impl Standing {
             }
         }
         if let (Some(pass), None) = (&self.pass, &self.journal) {
-            let total = self
-                .total
-                .map_or(String::new(), |total| format!(" of about {total}"));
-            text += &format!("pass {pass}: {}{total} items done", self.done);
+            // what a stopped run had done is listed again where a server lists in no order, and what
+            // is only removed was not counted
+            let done = self.done;
+            text += &match self.total.filter(|total| *total > 0) {
+                Some(total) if done > total => {
+                    format!("pass {pass}: {done} items done, more than the {total} counted")
+                }
+                Some(total) => format!("pass {pass}: {done} of about {total} items done"),
+                None => format!("pass {pass}: {done} items done"),
+            };
             if self.failed > 0 {
                 text += &format!(", {} failed", self.failed);
             }
@@ -262,6 +274,7 @@ mod tests {
             state: Some("both_old_first"),
             direction: Some("forward"),
             from_epoch: Some(1),
+            hosts: 1,
             waits_for: Vec::new(),
             pass: Some("copy".to_owned()),
             done: 512,
@@ -280,6 +293,26 @@ mod tests {
             ),
             "{text}"
         );
+        assert!(text.contains("\nall hosts have confirmed it\n"), "{text}");
+        standing.hosts = 0;
+        let text = standing.text();
+        let nobody = "\nno host is registered, so nobody has confirmed it\n";
+        assert!(
+            text.contains(nobody) && !text.contains("all hosts"),
+            "{text}"
+        );
+        // listed again after a stop, and of copies that are only removed nobody knows how many
+        for (total, words) in [
+            (
+                Some(400),
+                "512 items done, more than the 400 counted, 256 under way",
+            ),
+            (Some(0), "pass copy: 512 items done, 256 under way"),
+            (None, "pass copy: 512 items done, 256 under way"),
+        ] {
+            standing.total = total;
+            assert!(standing.text().contains(words), "{}", standing.text());
+        }
         standing.running = true;
         let text = standing.text();
         assert!(

@@ -16,7 +16,7 @@ use crate::exit::say;
 const OFTEN: Duration = Duration::from_millis(500);
 const SELDOM: Duration = Duration::from_secs(30);
 
-/// How many items that were mended are named, and as many that were restored.
+/// How many items of one end are named.
 const NAMED: usize = 1_000;
 
 /// How many ties of one sort are counted.
@@ -40,27 +40,52 @@ pub struct Tally {
     only_new: AtomicU64,
     /// those whose new value may be the newer one, and is to be replaced
     replaced: AtomicU64,
-    /// the first of them that was counted
-    stray: Mutex<Option<String>>,
-    /// the items that were mended, with the names of their nodes, as far as they are named
-    mended: Mutex<Vec<String>>,
-    /// the same of items that only the new place had
-    cleared: Mutex<Vec<String>>,
-    /// the same of items that the new place lacked
-    restored: Mutex<Vec<String>>,
-    /// The first item that no map places where it is, with the name of its node.
-    misplaced: Mutex<Option<String>>,
-    /// the first item that the new place lacks
-    lacking: Mutex<Option<String>>,
-    /// the first item that has another value at the new place
-    differing: Mutex<Option<String>>,
+    /// some of them
+    stray: Named,
+    mended: Named,
+    /// those that only the new place had
+    cleared: Named,
+    /// those that the new place lacked
+    restored: Named,
+    /// those that no map places where they are
+    misplaced: Named,
+    /// those that the new place lacks
+    lacking: Named,
+    /// those that have another value at the new place
+    differing: Named,
     /// those whose old value may be the newer one: node and name of each
     doubtful: Mutex<BTreeSet<(String, Vec<u8>)>>,
-    /// the items that were removed although the new place has another value, of which nobody knows
-    /// which is the newer one: how many, and the first of them
-    overruled: Mutex<(u64, Option<String>)>,
+    /// those that were set aside, and whose old copies were removed in the end
+    parted: Named,
+    /// those that were removed although the new place has another value, of which nobody knows
+    /// which is the newer one: how many, and some of them
+    overruled: AtomicU64,
+    overruled_named: Named,
     /// what ties items to others: of which node and what they are, and each of them
     ties: Mutex<BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// The first items that ended in some way, each with the name of its node.
+#[derive(Default)]
+struct Named(Mutex<Vec<String>>);
+
+impl Named {
+    fn add(&self, node: &str, item: &Item) {
+        let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.len() < NAMED {
+            named.push(told_place(item, node));
+        }
+    }
+
+    fn all(&self) -> Vec<String> {
+        let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        named.clone()
+    }
+
+    fn first(&self) -> String {
+        let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        named.first().cloned().unwrap_or_default()
+    }
 }
 
 /// What goes from one node to another.
@@ -131,13 +156,12 @@ impl Tally {
     /// Counts an item that only its new place has, where items are counted.
     pub fn stray(&self, node: &str, item: &Item) {
         self.only_new();
-        let mut first = self.stray.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| told_place(item, node));
+        self.stray.add(node, item);
     }
 
     /// Returns how many items only their new places have, and the first of them.
     pub fn strays(&self) -> (u64, String) {
-        (self.only_new.load(Ordering::Relaxed), first(&self.stray))
+        (self.only_new.load(Ordering::Relaxed), self.stray.first())
     }
 
     /// Counts an item whose value at the new place may be the newer one, and is to be replaced.
@@ -154,26 +178,23 @@ impl Tally {
             Outcome::Cleared => &self.cleared,
             _ => &self.mended,
         };
-        let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
-        if named.len() < NAMED {
-            named.push(told_place(item, node));
-        }
+        named.add(node, item);
     }
 
     /// Returns the items that were mended, as far as they are named.
     pub fn mended(&self) -> Vec<String> {
-        all(&self.mended)
+        self.mended.all()
     }
 
     /// Returns the items that were removed where only the new place had them, as far as they are
     /// named.
     pub fn cleared(&self) -> Vec<String> {
-        all(&self.cleared)
+        self.cleared.all()
     }
 
     /// Returns the items that were restored, as far as they are named.
     pub fn restored(&self) -> Vec<String> {
-        all(&self.restored)
+        self.restored.all()
     }
 
     /// Counts an item that failed. Returns how many have.
@@ -187,28 +208,30 @@ impl Tally {
     pub fn misplace(&self, node: &str, item: &Item) {
         let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
         counts.misplaced += 1;
-        let mut first = self
-            .misplaced
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| told_place(item, node));
+        self.misplaced.add(node, item);
     }
 
     /// Counts an item that the new place lacks.
     pub fn lack(&self, node: &str, item: &Item) {
         self.count(Outcome::Absent);
-        let mut first = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| told_place(item, node));
+        self.lacking.add(node, item);
+    }
+
+    /// Notes an item whose old copy was removed although the place that keeps items had none, or
+    /// an older one.
+    pub fn part_with(&self, node: &str, item: &Item) {
+        self.parted.add(node, item);
+    }
+
+    /// Returns those items, as far as they are named.
+    pub fn parted(&self) -> Vec<String> {
+        self.parted.all()
     }
 
     /// Counts an item that has another value at the new place.
     pub fn differ(&self, node: &str, item: &Item) {
         self.count(Outcome::Differs);
-        let mut first = self
-            .differing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| told_place(item, node));
+        self.differing.add(node, item);
     }
 
     /// Counts an item whose old value may be newer than that of the new place, once. Returns how
@@ -223,21 +246,18 @@ impl Tally {
 
     /// Counts an item that was removed although the new place has another value.
     pub fn overrule(&self, node: &str, item: &Item) {
-        let mut noted = self
-            .overruled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        noted.0 += 1;
-        noted.1.get_or_insert_with(|| told_place(item, node));
+        self.overruled.fetch_add(1, Ordering::Relaxed);
+        self.overruled_named.add(node, item);
     }
 
-    /// Returns how many items were removed although the new place has another value, and the first.
-    pub fn overruled(&self) -> (u64, String) {
-        let noted = self
-            .overruled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        (noted.0, noted.1.clone().unwrap_or_default())
+    /// Returns how many items were removed although the new place has another value.
+    pub fn overruled(&self) -> u64 {
+        self.overruled.load(Ordering::Relaxed)
+    }
+
+    /// Returns them, as far as they are named.
+    pub fn overruled_named(&self) -> Vec<String> {
+        self.overruled_named.all()
     }
 
     /// Notes what ties an item of a node to another one. It may be found from both.
@@ -263,19 +283,20 @@ impl Tally {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// Returns the first item that has another value at the new place.
-    pub fn first_differing(&self) -> String {
-        first(&self.differing)
+    /// Returns the items that have another value at the new place, as far as they are named.
+    pub fn differing(&self) -> Vec<String> {
+        self.differing.all()
     }
 
-    /// Returns the first item that neither map places at the node where it is.
-    pub fn first_misplaced(&self) -> String {
-        first(&self.misplaced)
+    /// Returns the items that neither map places at the node where they are, as far as they are
+    /// named.
+    pub fn misplaced(&self) -> Vec<String> {
+        self.misplaced.all()
     }
 
-    /// Returns the first item that the new place lacks.
-    pub fn first_lacking(&self) -> String {
-        first(&self.lacking)
+    /// Returns the items that the new place lacks, as far as they are named.
+    pub fn lacking(&self) -> Vec<String> {
+        self.lacking.all()
     }
 
     /// Counts an item of a way from one node to another, and what it takes of the disk there.
@@ -305,16 +326,6 @@ pub fn told_place(item: &Item, node: &str) -> String {
         true => format!("\"{name}\" at node {node}"),
         false => format!("{name} at node {node}"),
     }
-}
-
-fn all(named: &Mutex<Vec<String>>) -> Vec<String> {
-    let named = named.lock().unwrap_or_else(PoisonError::into_inner);
-    named.clone()
-}
-
-fn first(noted: &Mutex<Option<String>>) -> String {
-    let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
-    noted.clone().unwrap_or_default()
 }
 
 /// Shows the progress of a pass: on a terminal in one line that changes, else a line now and then.

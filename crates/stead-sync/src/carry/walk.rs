@@ -49,6 +49,10 @@ pub struct Walk<'a> {
     pub left: u64,
     /// one of them: a file if there is one; the path of a directory without a file ends with `/`
     pub example: Option<Vec<u8>>,
+    /// how many directories of keys have nothing in them
+    pub empty: u64,
+    /// the first of them
+    pub empty_example: Option<Vec<u8>>,
 }
 
 impl<'a> Walk<'a> {
@@ -70,6 +74,8 @@ impl<'a> Walk<'a> {
             after: after.map_or_else(Vec::new, split),
             left: 0,
             example: None,
+            empty: 0,
+            empty_example: None,
         };
         walk.enter()?;
         Ok(walk)
@@ -79,6 +85,11 @@ impl<'a> Walk<'a> {
     fn enter(&mut self) -> io::Result<()> {
         let depth = self.path.len();
         let mut entries = list(&self.directory())?;
+        if entries.is_empty() && depth > self.pattern.shared_levels() {
+            self.empty += 1;
+            self.empty_example
+                .get_or_insert_with(|| self.path.join(&b'/'));
+        }
         if depth == 0 {
             let marker = self.marker.map(str::as_bytes);
             entries.retain(|entry| {

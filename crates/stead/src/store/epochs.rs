@@ -468,11 +468,11 @@ impl Store {
         if Store::peek(&self.map)?.epoch == epoch {
             return Map::open_uncached(&self.map);
         }
-        let list: Vec<String> = self.history()?.iter().map(u64::to_string).collect();
-        let kept = match &list[..] {
+        let epochs = self.history()?;
+        let kept = match &epochs[..] {
             [] => "none".to_owned(),
             [one] => format!("only epoch {one}"),
-            several => format!("the epochs {}", several.join(", ")),
+            several => format!("the epochs {}", ranges(several)),
         };
         Err(Error::Invalid {
             problem: format!(
@@ -707,9 +707,30 @@ pub(super) fn short(digest: &[u8; 32]) -> String {
     hex(digest).chars().take(8).collect()
 }
 
+/// Writes numbers in rising order: `1 to 4, 7, 9, 10`.
+fn ranges(numbers: &[u64]) -> String {
+    let follow = |a: &u64, b: &u64| a.checked_add(1) == Some(*b);
+    let told = numbers.chunk_by(follow).map(|range| match range {
+        [first, _, .., last] => format!("{first} to {last}"),
+        few => few
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_follow_each_other_are_a_range() {
+        assert_eq!(ranges(&[1, 2, 3, 4, 7, 9, 10]), "1 to 4, 7, 9, 10");
+        assert_eq!(ranges(&[u64::MAX]), u64::MAX.to_string());
+        assert_eq!(ranges(&[]), "");
+    }
     use crate::{build, Fleet};
 
     #[test]

@@ -235,7 +235,7 @@ fn a_rollback_is_the_next_epoch_with_the_old_content() {
     assert!(
         error
             .to_string()
-            .ends_with("epoch 9 is not in the history, which has the epochs 1, 2, 3, 4"),
+            .ends_with("epoch 9 is not in the history, which has the epochs 1 to 4"),
         "{error}"
     );
 }

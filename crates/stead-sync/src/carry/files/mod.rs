@@ -125,8 +125,8 @@ pub struct Files {
     own: String,
     /// by node
     spots: Mutex<BTreeMap<usize, Arc<Spot>>>,
-    /// by node: how many paths were left alone, and one of them
-    left: Mutex<BTreeMap<usize, (u64, Bytes)>>,
+    /// by node: what was left alone
+    left: Mutex<BTreeMap<usize, Left>>,
     /// how many links were copied that lead out of their keys, and one of them
     links: Mutex<(u64, Option<String>)>,
 }
@@ -252,8 +252,8 @@ impl Kind for Files {
     ) -> Done {
         let left = self.spot(node)?.keys(after, stop, each)?;
         // only a walk through all of it counts all
-        if let (Some((count, Some(example))), None) = (left, after) {
-            lock(&self.left).insert(node.number, (count, example));
+        if let (Some(left), None) = (left, after) {
+            lock(&self.left).insert(node.number, left);
         }
         Ok(())
     }
@@ -352,7 +352,7 @@ impl Kind for Files {
                 return Ok(None);
             }
             // a directory without a file in it is no data
-            let example = left.and_then(|(_, example)| example);
+            let example = left.and_then(|left| left.example);
             let file = example.filter(|path| !path.0.ends_with(b"/"));
             found = found.or(file.map(|file| (*node, file)));
         }
@@ -370,13 +370,14 @@ impl Kind for Files {
     }
 
     fn left_alone(&self) -> u64 {
-        lock(&self.left).values().map(|(count, _)| count).sum()
+        lock(&self.left).values().map(|left| left.count).sum()
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let count = self.left_alone();
-        if let Some((_, example)) = lock(&self.left).values().next() {
+        let left = lock(&self.left);
+        if let Some(example) = left.values().find_map(|left| left.example.as_ref()) {
             let (paths, are) = match count {
                 1 => ("path does", "was"),
                 _ => ("paths do", "were"),
@@ -384,6 +385,18 @@ impl Kind for Files {
             notes.push(format!(
                 "{count} {paths} not fit the pattern {} and {are} left alone, such as {}",
                 self.options.pattern,
+                told(&example.0)
+            ));
+        }
+        let empty: u64 = left.values().map(|left| left.empty).sum();
+        if let Some(example) = left.values().find_map(|left| left.empty_example.as_ref()) {
+            let directories = match empty {
+                1 => "1 directory is".to_owned(),
+                _ => format!("{empty} directories are"),
+            };
+            notes.push(format!(
+                "{directories} empty, such as {}: those of keys that move are not copied, and stay \
+                 at their old places",
                 told(&example.0)
             ));
         }
@@ -592,6 +605,38 @@ mod tests {
             let notes = two.kind.notes();
             assert!(notes.len() == 1 && notes[0].starts_with(told), "{notes:?}");
         }
+    }
+
+    #[test]
+    fn empty_directories_of_keys_are_told() {
+        let two = Two::new("{key}/...");
+        for path in ["a/anna/cur/1", "a/bob/cur/1"] {
+            two.write(path, "text");
+        }
+        two.items(0);
+        assert!(two.kind.notes().is_empty());
+        let tell = |path: &str| {
+            fs::create_dir_all(two.path(path)).unwrap();
+            two.items(0);
+            two.kind.notes().concat()
+        };
+        let one = tell("a/bob/new");
+        assert!(
+            one.starts_with("1 directory is empty, such as bob/new: "),
+            "{one}"
+        );
+        // one of a key that has no file at all comes first
+        let two_of_them = tell("a/a new mailbox");
+        assert!(
+            two_of_them.starts_with("2 directories are empty, such as a new mailbox: "),
+            "{two_of_them}"
+        );
+        // directories that hold many keys are often empty
+        let shared = Two::new("{x}/{key}");
+        fs::create_dir_all(shared.path("a/7")).unwrap();
+        shared.write("a/8/k", "text");
+        shared.items(0);
+        assert!(shared.kind.notes().is_empty());
     }
 
     #[test]

@@ -63,8 +63,18 @@ pub struct Opening {
 pub type Taking<'a> =
     dyn FnMut(&Opening, &mut dyn FnMut() -> Done<Option<Piece>>) -> Done<Added> + 'a;
 
-/// How many paths a listing left alone, and one of them.
-pub type Left = (u64, Option<Bytes>);
+/// What a listing left alone.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Left {
+    /// How many paths do not fit.
+    pub count: u64,
+    /// One of them.
+    pub example: Option<Bytes>,
+    /// How many directories of keys have nothing in them.
+    pub empty: u64,
+    /// One of them.
+    pub empty_example: Option<Bytes>,
+}
 
 /// A root.
 pub struct Root {
@@ -214,7 +224,12 @@ impl Root {
                 break;
             }
         }
-        Ok((walk.left, walk.example.map(Bytes)))
+        Ok(Left {
+            count: walk.left,
+            example: walk.example.map(Bytes),
+            empty: walk.empty,
+            empty_example: walk.empty_example.map(Bytes),
+        })
     }
 
     /// Returns the version of an item.
