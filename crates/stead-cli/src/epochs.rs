@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde::Serialize;
 use stead::plan::{dropped, Amounts};
@@ -15,6 +17,9 @@ use stead::{Error, Map, Status, Store};
 use crate::exit::{note, Failure, Result};
 use crate::input::hex;
 use crate::text;
+
+/// How long a map may have a newer epoch in its history because that is being published.
+const PUBLISHING: Duration = Duration::from_millis(100);
 
 /// Says why no change can follow a map: its history has newer epochs, or is that of another map.
 pub fn not_newest(store: &Store, map: &Map) -> Option<String> {
@@ -47,6 +52,20 @@ pub fn outdated(store: &Store, map: &Map) -> Option<String> {
             }
         },
     )
+}
+
+/// Says the same where a lookup is answered by the map, for the cost of listing its history.
+pub fn note_older(store: &Store, map: &Map) {
+    let is_older = || {
+        store
+            .newest_kept()
+            .is_some_and(|newest| newest > map.epoch())
+    };
+    // whoever publishes writes the new epoch into the history first
+    if is_older() {
+        sleep(PUBLISHING);
+        note_outdated(store, map);
+    }
 }
 
 /// Says on standard error that a map is outdated, if it is.

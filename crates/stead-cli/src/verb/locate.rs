@@ -12,8 +12,10 @@ use stead::carry::{Carry, State};
 use stead::pair;
 use stead::path::Fold;
 use stead::policy::PolicyId;
-use stead::{Map, Pair, Point, Status};
+use stead::store::KEEP;
+use stead::{Map, Pair, Point, Status, Store};
 
+use crate::epochs::note_older;
 use crate::exit::{note, Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
 use crate::following::{Following, Source};
@@ -198,6 +200,7 @@ impl Locate {
             return self.both(out);
         }
         let map = self.opened()?;
+        self.tell_older(&map);
         self.tell(&map);
         if self.count {
             return self.count(&map, out);
@@ -229,6 +232,13 @@ impl Locate {
             answers.clear();
             Ok(())
         })
+    }
+
+    /// Says that the map is not the newest of its history. A pipe that follows soon has the newest.
+    fn tell_older(&self, map: &Map) {
+        if !self.follow {
+            note_older(&Store::new(&self.map, KEEP), map);
+        }
     }
 
     /// Says that a carry is open, where the answers are those of the new map alone.
@@ -321,6 +331,7 @@ impl Locate {
     /// Answers with the nodes to read from and to write to.
     fn both(self, out: &mut Out) -> Result {
         let pair: Pair = Source::open(&self.map)?;
+        self.tell_older(pair.new_map());
         let (placing, zero, json) = (self.placing(), self.zero, self.json);
         let mut answer = Vec::new();
         self.followed(pair, out, |out, pair, number, key| {

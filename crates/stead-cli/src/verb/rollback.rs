@@ -82,6 +82,8 @@ impl Rollback {
         }
         let newest = Map::open_uncached(&self.map)?;
         understood(&newest, &self.map)?;
+        // also where nothing is to be done
+        store.check_history(&newest)?;
         let map = self.map.display().to_string();
         self.permit.check_epoch(Some(&newest), &map)?;
         let store = self.why.on(store.going_back_to(self.epoch))?;

@@ -382,6 +382,22 @@ fn a_plan_for_an_old_map_that_was_put_back_is_refused_as_apply_refuses_it() {
     // who applies it wants it in force
     let ran = place.run(&["apply", "fleet.toml", "m.map"]);
     ran.bad(65, &["has epoch 2: an old map", "; copy "]);
+    // also where the old map is what is gone back to
+    for more in [&[][..], &["--dry-run"]] {
+        let ran = place.run(&[&["rollback", "m.map", "1"][..], more].concat());
+        ran.bad(65, &["has epoch 2: an old map", "; copy "]);
+    }
+    // a lookup answers by it, and says so
+    for more in [&[][..], &["--carry"], &["--count"]] {
+        let found = place.run(&[&["locate", "m.map", "frank"][..], more].concat());
+        let told =
+            "m.map: this map is epoch 1, and its history has epoch 2: an old map was put back";
+        assert!(
+            found.code == 0 && found.error.contains(told),
+            "{}",
+            found.error
+        );
+    }
     let listed = place.good(&["history", "m.map"]);
     assert!(listed.contains("an old map was put back"), "{listed}");
     let listed = place.json(&["history", "m.map", "--json"]);
