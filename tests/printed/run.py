@@ -49,6 +49,7 @@ KNOWN = [
         "it carries sessions between servers; tests/rings/test_sessions.py does so",
     ),
     ("docs/quick-start.md", "Quick start", "", RUN),
+    ("docs/quick-start.md", "Shell", "", RUN),
     ("docs/quick-start.md", "Python", "", RUN),
     ("docs/quick-start.md", "PHP", "", RUN),
     ("docs/quick-start.md", "Perl", "perl Makefile.PL", RUN),
@@ -169,6 +170,12 @@ KNOWN = [
         "it asks a router that systemd runs; tests/rrd moves files between epochs",
     ),
     ("docs/carry.md", "Try it on one machine", "", RUN),
+    (
+        "docs/carry.md",
+        "In the shell",
+        "",
+        "its stores are mounted; tests/sync/test_carry_shell.py runs the program",
+    ),
     (
         "docs/carry.md",
         "Steps by hand",
@@ -336,7 +343,7 @@ class Block:
 
 
 # the languages of the files that a page may show
-SHOWN = ("toml", "c", "perl", "php", "python")
+SHOWN = ("bash", "toml", "c", "perl", "php", "python")
 
 
 def blocks(page, text):
@@ -678,12 +685,13 @@ GUIDES = [
         after={
             0: (
                 f"cd {shlex.quote(ROOT)} && cp fleet.toml where.* {HOME} && cd {HOME} && {MADE}",
-                ROOT,
+                HOME,
             ),
-            1: (prints(f"{HOME}/venv/bin/python where.py"), HOME),
-            2: ("true", ROOT),
-            3: ("true", HOME),
+            1: (prints("sh where.sh"), ROOT),
+            2: (prints(f"{HOME}/venv/bin/python where.py"), HOME),
+            3: ("true", ROOT),
             4: ("true", HOME),
+            5: ("true", HOME),
         },
         needs=["cc", "pkg-config", "perl", "php", MATURIN],
     ),
@@ -713,7 +721,7 @@ def run(guide, found, files):
     """Runs a guide. Returns how many of its steps succeeded, and what is wrong."""
     steps = [("no packagist", *NO_PACKAGIST), *guide.steps(found, files)]
     steps += [("check", *check) for check in guide.checks]
-    path = f"{HOME}/venv/bin:"
+    path = f"{HOME}/venv/bin:{HOME}/.local/bin:"
     code, said = machine.run(script(steps), path, **VARIABLES)
     done = re.findall(r"^== (.*)$", said, re.MULTILINE)
     if code == 0 and done[-1:] == ["done"]:
