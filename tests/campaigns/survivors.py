@@ -15,6 +15,21 @@ SURVIVORS = {
         "GRADUAL | ADOPTED_HASH | TWICE ^ SHORT_PIN | FIRST | CARRYING | TOLERANT;",
     ): "equivalent: each feature is a bit of its own",
     (
+        FORMAT + "slice_rules.rs",
+        "replace | with ^ in Used::is_unused",
+        "flags & (Used::BY_BASE ^ Used::BY_TARGET | Used::BY_HAND | Used::BY_FIRST) == 0",
+    ): "equivalent: each user is a bit of its own",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace | with ^ in Used::is_unused",
+        "flags & (Used::BY_BASE | Used::BY_TARGET ^ Used::BY_HAND | Used::BY_FIRST) == 0",
+    ): "equivalent: each user is a bit of its own",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace | with ^ in Used::is_unused",
+        "flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND ^ Used::BY_FIRST) == 0",
+    ): "equivalent: each user is a bit of its own",
+    (
         REBALANCE + "tolerated.rs",
         "replace - with + in Choice<'_>::lower",
         "let others = self.cells[*holder] - self.primaries[*holder] + of_primaries;",
