@@ -216,10 +216,14 @@ impl Ring {
             });
         }
         out.line(format_args!(
-            "{}: the ring {}, {}, {}, {} bytes, hash {}",
+            "{}: the ring {}, {}, {}{}, {} bytes, hash {}",
             map.name(),
             kind.name,
             count(map.nodes().len(), "node"),
+            match map.replicas() {
+                1 => String::new(),
+                copies => format!("{copies} replicas, "),
+            },
             count(map.base_count(), "slice"),
             map.bytes().len(),
             hash(map)
@@ -243,6 +247,20 @@ impl Ring {
                 count(cells as usize, "cell"),
                 count(nodes as usize, "node"),
                 cells * (GROWS * nodes).div_ceil(cells)
+            );
+            wrapped(&told, "", "")
+                .iter()
+                .try_for_each(|line| out.line(line))?;
+        }
+        let has_hash = self.set.iter().any(|set| set.starts_with("hash="));
+        if kind.name == EXPLICIT && !has_hash {
+            let map = self
+                .output
+                .as_deref()
+                .map_or("MAP".into(), Path::to_string_lossy);
+            let told = format!(
+                "no hash= was set, so this is md5: `stead check {map} --observed FILE` compares it \
+                 with where your program has its keys"
             );
             wrapped(&told, "", "")
                 .iter()

@@ -398,6 +398,18 @@ fn a_rule_with_fewer_cells_than_nodes_is_said() {
             && said.contains("modulo=400 "),
         "{said}"
     );
+    let hash = "no hash= was set, so this is md5: `stead check m.map --observed FILE` compares";
+    assert!(said.contains(hash) && !said.contains("replicas"), "{said}");
+    dir.write(
+        "list.txt",
+        "0 nas1,nas2\n1 nas2,nas3\n2 nas3,nas4\n3 nas4,nas1\n",
+    );
+    let drawn = dir
+        .run(&[&words[..], &["--set", "hash=crc32"]].concat())
+        .ok();
+    let said = drawn.text().replace('\n', " ");
+    assert!(said.contains("4 nodes, 2 replicas, 4 slices"), "{said}");
+    assert!(!said.contains("no hash="), "{said}");
     dir.run(&["fleet", "add-node", "m.toml", "nas5"]).ok();
     let plan = dir.run(&["plan", "m.toml", "m.map", "--json"]).json();
     assert_eq!(plan["warnings"][0]["code"], "few-cells", "{plan}");

@@ -20,6 +20,7 @@ pub(crate) struct Range {
 pub(crate) fn table(file: &str, mut ranges: Vec<Range>, cells: Cells, what: &str) -> Result<Table> {
     ranges.sort_by_key(|range| (range.first, range.line));
     let mut table = Table::with_capacity(ranges.len());
+    let end = ranges.iter().map(|range| range.line).max().unwrap_or(1);
     let mut free = 0;
     for range in ranges {
         if range.first < free {
@@ -36,7 +37,7 @@ pub(crate) fn table(file: &str, mut ranges: Vec<Range>, cells: Cells, what: &str
         table.push((range.first, range.holders));
     }
     if free < cells.count() {
-        return Err(wrong(file, 1, gap(what, free, cells.count() - 1)));
+        return Err(wrong(file, end, gap(what, free, cells.count() - 1)));
     }
     Ok(table)
 }

@@ -86,10 +86,14 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         }
         bounds += usize::from(buckets == 0 && !text.contains('-'));
         let mut holders: Vec<u32> = Vec::new();
-        for name in nodes
-            .split(|c: char| c == ',' || c.is_whitespace())
-            .filter(|name| !name.is_empty())
-        {
+        let names = nodes.split(',').map(str::trim);
+        for name in names.filter(|name| !name.is_empty()) {
+            if name.contains(char::is_whitespace) {
+                // nodes of two copies, or the name of one: nobody knows
+                return Err(line.wrong(format!(
+                    "`{name}` has a blank; write commas between nodes, and names without blanks"
+                )));
+            }
             let next = members.len() as u32;
             let node = *numbers.entry(name).or_insert(next);
             if node == next {
@@ -242,7 +246,7 @@ mod tests {
             (
                 "0 a\n1 b",
                 &["modulo=5"],
-                "table:1: buckets 2 to 4 have no holder",
+                "table:2: buckets 2 to 4 have no holder",
             ),
             (
                 "0-1 a\n1-2 b",
@@ -280,6 +284,11 @@ mod tests {
             ),
             ("0", &[], "table:1: a bound is followed by 1 to 255 nodes"),
             ("0 a,a", &[], "table:1: `a` is there twice"),
+            (
+                "0 redis 0\n1 redis 1",
+                &["modulo=2"],
+                "table:1: `redis 0` has a blank; write commas between nodes",
+            ),
             ("0 a", &["hash=md4"], "hash=md4: stead knows md5, sha1"),
             (
                 "0 a",
