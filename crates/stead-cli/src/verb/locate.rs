@@ -9,9 +9,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 use stead::carry::{Carry, State};
-use stead::pair;
+use stead::map::Node;
 use stead::path::Fold;
-use stead::policy::PolicyId;
+use stead::policy::{NodeId, PolicyId};
 use stead::store::KEEP;
 use stead::{Map, Pair, Point, Status, Store};
 
@@ -21,7 +21,7 @@ use crate::explain::Explanation;
 use crate::following::{Following, Source};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
-use crate::text::joined;
+use crate::verb::attribute::Printed;
 use crate::verb::count::Count;
 
 /// Show on which nodes keys live
@@ -36,11 +36,13 @@ Examples:
   stead locate members.map --count < names   # counts the keys of each node
   stead locate members.map --explain frank   # says why frank lives there
   stead locate members.map --follow          # a pipe that is kept open
+  stead locate members.map frank --attribute mount
 
 Exit codes:
   0   done
-  64  wrong usage
-  65  the map is damaged or not a map, or a record of the input is wrong
+  64  wrong usage, or no node has the attribute
+  65  the map is damaged or not a map, a record of the input is wrong, or a node
+      lacks the attribute; what comes before it is printed
   66  the map is missing
   74  reading or writing failed
   77  permission denied")]
@@ -68,6 +70,10 @@ pub struct Locate {
     /// when they are down
     #[arg(long, value_name = "N", value_parser = input::from_1)]
     prefer: Option<NonZeroUsize>,
+    /// Print this attribute of each node, such as where it is mounted, in place of its name; in
+    /// JSON, beside its name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["explain", "count"])]
+    attribute: Option<String>,
     /// Print where to read and to write while a carry is open: KEY<TAB>nodes to read<TAB>nodes to
     /// write, in order
     #[arg(long, conflicts_with_all = ["explain", "prefer", "count"])]
@@ -109,6 +115,9 @@ struct Located<'a> {
     key: KeyJson<'a>,
     point: String,
     nodes: Vec<&'a str>,
+    /// the attribute of each node
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<&'a str>>,
     #[serde(flatten)]
     explanation: Option<Explanation<'a>>,
 }
@@ -123,6 +132,11 @@ struct Carried<'a> {
     moved: bool,
     reads: Vec<&'a str>,
     writes: Vec<&'a str>,
+    /// the attribute of each node
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_values: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write_values: Option<Vec<&'a str>>,
 }
 
 /// How a record of the input becomes a key and a point.
@@ -189,6 +203,13 @@ impl Locate {
         }
     }
 
+    fn printed(&self) -> Printed {
+        Printed {
+            map: self.map.clone(),
+            attribute: self.attribute.clone(),
+        }
+    }
+
     pub fn run(mut self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
             return Err(Failure::new(
@@ -201,6 +222,8 @@ impl Locate {
         }
         let map = self.opened()?;
         self.tell_older(&map);
+        let printed = self.printed();
+        printed.check(map.nodes())?;
         self.tell(&map);
         if self.count {
             return self.count(&map, out);
@@ -213,24 +236,30 @@ impl Locate {
         }
         let (fold, zero) = (self.fold.fold, self.zero);
         let keys = std::mem::take(&mut self.keys);
-        let mut nodes = Nodes::of_map(&map);
+        let mut nodes = Nodes::of_map(&map, &printed);
         let mut following = Following::new(&self.map, map, self.follow);
         let (mut policies, mut folded, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         input::batches(keys, zero, out, |out, batch| {
             if following.look() {
                 self.tell(following.source());
-                nodes = Nodes::of_map(following.source());
+                nodes = Nodes::of_map(following.source(), &printed);
             }
             policies.resize(batch.len(), PolicyId(0));
             let keys = batch.folded(fold, &mut folded);
             let map = following.source();
             map.policies_of_keys(keys, NonZeroUsize::MIN, &mut policies);
-            for (key, policy) in batch.keys().iter().zip(&policies) {
-                record(&mut answers, key, nodes.of(*policy), zero);
-            }
+            let answered = batch
+                .keys()
+                .iter()
+                .zip(&policies)
+                .try_for_each(|(key, policy)| {
+                    record(&mut answers, key, nodes.of(*policy)?, zero);
+                    Ok(())
+                });
+            // those before a failure, too
             out.bytes(&answers)?;
             answers.clear();
-            Ok(())
+            answered
         })
     }
 
@@ -274,18 +303,20 @@ impl Locate {
     /// Answers records that are no plain keys, or that want more than a plain answer.
     fn one_by_one(self, map: Arc<Map>, out: &mut Out) -> Result {
         let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
-        let mut nodes = Nodes::of_map(&map);
+        let printed = self.printed();
+        let mut nodes = Nodes::of_map(&map, &printed);
         let mut answer = Vec::new();
         self.followed(map, out, |out, map, number, key| {
             if let Some(n) = prefer {
-                let nodes = preferred(map, &placing.key(number, key)?, n);
-                record(&mut answer, key, nodes.join(",").as_bytes(), zero);
+                let nodes = map.prefer(&placing.key(number, key)?, n.get());
+                let nodes = printed.joined(nodes.into_iter().map(|node| map.node(node)))?;
+                record(&mut answer, key, nodes.as_bytes(), zero);
             } else {
                 let policy = map.policy_of(placing.point(map, number, key)?);
                 if !Arc::ptr_eq(map, &nodes.map) {
-                    nodes = Nodes::of_map(map);
+                    nodes = Nodes::of_map(map, &printed);
                 }
-                record(&mut answer, key, nodes.of(policy), zero);
+                record(&mut answer, key, nodes.of(policy)?, zero);
             }
             out.bytes(&answer)?;
             answer.clear();
@@ -297,6 +328,7 @@ impl Locate {
         let (placing, json, explain, prefer) =
             (self.placing(), self.json, self.explain, self.prefer);
         let points = self.points;
+        let printed = self.printed();
         self.followed(map, out, |out, map, number, key| {
             let point = placing.point(map, number, key)?;
             let folded = if points {
@@ -304,25 +336,23 @@ impl Locate {
             } else {
                 placing.key(number, key)?
             };
-            let nodes = match prefer {
-                Some(n) => preferred(map, &folded, n),
-                None => map
-                    .policy(map.policy_of(point))
-                    .members()
-                    .map(|node| map.node(node).name())
-                    .collect(),
+            let nodes: Vec<NodeId> = match prefer {
+                Some(n) => map.prefer(&folded, n.get()),
+                None => map.policy(map.policy_of(point)).members().collect(),
             };
+            let nodes = || nodes.iter().map(|node| map.node(*node));
             let explanation = explain.then(|| Explanation::of(map, &folded));
             if json {
                 return out.json_line(&Located {
                     key: KeyJson::of(key),
                     point: point.to_string(),
-                    nodes,
+                    nodes: nodes().map(|node| node.name()).collect(),
+                    values: printed.values(nodes())?,
                     explanation,
                 });
             }
             let mut answer = Vec::new();
-            record(&mut answer, key, nodes.join(",").as_bytes(), false);
+            record(&mut answer, key, printed.joined(nodes())?.as_bytes(), false);
             out.bytes(&answer)?;
             explanation.map_or(Ok(()), |explanation| explanation.write(point, out))
         })
@@ -332,24 +362,31 @@ impl Locate {
     fn both(self, out: &mut Out) -> Result {
         let pair: Pair = Source::open(&self.map)?;
         self.tell_older(pair.new_map());
+        let printed = self.printed();
+        printed.check(numbered(&pair, (0..pair.node_count() as u32).map(NodeId)))?;
         let (placing, zero, json) = (self.placing(), self.zero, self.json);
         let mut answer = Vec::new();
         self.followed(pair, out, |out, pair, number, key| {
             let point = placing.point(pair.new_map(), number, key)?;
-            let names = |nodes: pair::Nodes| nodes.map(|node| pair.name(node)).collect();
-            let reads: Vec<&str> = names(pair.reads_point(point));
-            let writes: Vec<&str> = names(pair.writes_point(point));
+            let reads = || numbered(pair, pair.reads_point(point));
+            let writes = || numbered(pair, pair.writes_point(point));
             if json {
                 return out.json_line(&Carried {
                     key: KeyJson::of(key),
                     point: point.to_string(),
                     state: pair.state().map(State::word),
                     moved: pair.moved_point(point),
-                    reads,
-                    writes,
+                    reads: reads().map(|node| node.name()).collect(),
+                    writes: writes().map(|node| node.name()).collect(),
+                    read_values: printed.values(reads())?,
+                    write_values: printed.values(writes())?,
                 });
             }
-            let both = format!("{}\t{}", reads.join(","), writes.join(","));
+            let both = format!(
+                "{}\t{}",
+                printed.joined(reads())?,
+                printed.joined(writes())?
+            );
             record(&mut answer, key, both.as_bytes(), zero);
             out.bytes(&answer)?;
             answer.clear();
@@ -402,35 +439,41 @@ impl Locate {
     }
 }
 
-/// The names of the nodes of each policy, joined when they are first needed.
-struct Nodes {
+/// What is printed for the nodes of each policy, joined when it is first needed.
+struct Nodes<'a> {
     map: Arc<Map>,
+    printed: &'a Printed,
     of_policy: Vec<Option<String>>,
 }
 
-impl Nodes {
-    fn of_map(map: &Arc<Map>) -> Nodes {
+impl<'a> Nodes<'a> {
+    fn of_map(map: &Arc<Map>, printed: &'a Printed) -> Nodes<'a> {
         Nodes {
             map: Arc::clone(map),
+            printed,
             of_policy: vec![None; map.policies().len()],
         }
     }
 
-    fn of(&mut self, policy: PolicyId) -> &[u8] {
-        let names = self.of_policy.get_mut(policy.index());
-        names.map_or(&[], |names| {
-            names
-                .get_or_insert_with(|| joined(&self.map, policy))
-                .as_bytes()
-        })
+    fn of(&mut self, policy: PolicyId) -> Result<&[u8]> {
+        let Some(known) = self.of_policy.get_mut(policy.index()) else {
+            return Ok(&[]);
+        };
+        let joined = match known.take() {
+            Some(joined) => joined,
+            None => {
+                let members = self.map.policy(policy).members();
+                self.printed
+                    .joined(members.map(|node| self.map.node(node)))?
+            }
+        };
+        Ok(known.insert(joined).as_bytes())
     }
 }
 
-fn preferred<'a>(map: &'a Map, key: &[u8], n: NonZeroUsize) -> Vec<&'a str> {
-    map.prefer(key, n.get())
-        .into_iter()
-        .map(|node| map.node(node).name())
-        .collect()
+/// Returns nodes of a pair by their numbers.
+fn numbered(pair: &Pair, nodes: impl Iterator<Item = NodeId>) -> impl Iterator<Item = Node<'_>> {
+    nodes.filter_map(|node| pair.node(node).ok())
 }
 
 /// Appends the record of a key: `KEY<TAB>nodes` and a newline. With `zero` it is `nodes<TAB>KEY`

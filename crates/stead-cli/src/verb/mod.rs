@@ -1,6 +1,7 @@
 //! The verbs of the program, one per file: the arguments of a verb, its help, and its code.
 
 mod apply;
+mod attribute;
 mod carry;
 mod check;
 mod count;

@@ -17,6 +17,7 @@ mod guards;
 mod keys;
 mod limits;
 mod load;
+mod locate_attribute;
 mod looks;
 mod manual;
 mod many;
