@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use stead::carry::{self, Carry, State};
+use stead::plan::{dropped, Amounts};
 use stead::Map;
 
 use crate::exit::{Failure, Result, NO_INPUT};
@@ -74,6 +75,14 @@ impl CarryJson {
             from_digest: hex(&carry.from_digest),
         })
     }
+}
+
+/// Returns whether an epoch is a later step of the carry that is open in the epoch before it, and
+/// has the same places. To close a carry that was reversed brings other places.
+pub fn is_step(before: &Map, after: &Map) -> bool {
+    let follows = before.carry().is_some() && before.epoch() + 1 == after.epoch();
+    let is_still = |amounts: Amounts| amounts.moved.0 == 0 && amounts.by_hand.0 == 0;
+    follows && Amounts::between(before, after).is_ok_and(is_still) && dropped(before, after) == 0
 }
 
 /// Names the state: `both_old_first`, or `old, being reversed`.

@@ -47,6 +47,17 @@ impl<'a> Row<'a> {
             map,
         }
     }
+
+    /// Returns the row of a map that stayed as it is until the epoch `last`.
+    pub fn of_epochs(map: &'a Map, last: u64) -> Row<'a> {
+        if last <= map.epoch() {
+            return Row::of_epoch(map);
+        }
+        Row {
+            label: format!("epochs {} to {last}", map.epoch()),
+            map,
+        }
+    }
 }
 
 /// A row: who has which part of the hash space.

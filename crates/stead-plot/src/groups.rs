@@ -112,6 +112,11 @@ impl Groups {
         // the rows have these names, too, so a label must read otherwise
         let row = |number: usize| match arrivals.get(number) {
             Some(name) if name.starts_with("epoch ") => name.clone(),
+            // of `epochs 2 to 6`, nodes came with the first
+            Some(name) if name.starts_with("epochs ") => {
+                let first = name.split(' ').nth(1).unwrap_or_default();
+                format!("epoch {first}")
+            }
             Some(name) => format!("the row \u{201c}{name}\u{201d}"),
             None => String::new(),
         };
@@ -280,6 +285,9 @@ mod tests {
             "40 nodes that came in epoch 2",
         ];
         assert_eq!(groups.labels, labels);
+        // the nodes of a carry came with its first epoch
+        let epochs = ["epoch 1".to_owned(), "epochs 2 to 6".to_owned()];
+        assert_eq!(Groups::of(&many, &epochs).labels, labels);
     }
 
     #[test]

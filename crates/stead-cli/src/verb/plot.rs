@@ -68,7 +68,8 @@ struct Bands {
     /// The map files, each a row
     #[arg(required_unless_present = "scenario")]
     maps: Vec<PathBuf>,
-    /// Draw the last N epochs of the map, from its history [default: 12]
+    /// Draw the last epochs of the map, from its history, in at most N rows; the epochs of one
+    /// carry share a row [default: 12]
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12")]
     history: Option<NonZeroUsize>,
     /// Draw a scenario of `stead simulate` instead: the name of a built-in one, or a JSON file

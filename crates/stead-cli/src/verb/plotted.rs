@@ -75,7 +75,7 @@ pub fn bands(paths: &[PathBuf], options: &Options) -> Result<String> {
     Ok(stead_plot::bands(&rows, options))
 }
 
-/// Draws the last epochs of a map.
+/// Draws the last epochs of a map. Those of one carry have the same places, so they share a row.
 pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Result<String> {
     let [path] = paths else {
         return Err(usage("--history draws the epochs of one map: name one"));
@@ -89,13 +89,23 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     let mut older: Vec<u64> = store.history()?;
     older.retain(|epoch| *epoch < newest.epoch());
     older.sort_unstable();
-    let first = older.len().saturating_sub(last.get() - 1);
-    let mut maps = Vec::new();
-    for epoch in older.into_iter().skip(first) {
-        maps.push(store.open_epoch(epoch)?);
+    // the oldest map of each row, and the last epoch of the row; the newest row first
+    let mut drawn = vec![(newest.epoch(), newest)];
+    for epoch in older.into_iter().rev() {
+        let is_full = drawn.len() == last.get();
+        let map = match store.open_epoch(epoch) {
+            // no row would show it
+            Err(_) if is_full => break,
+            opened => opened?,
+        };
+        match drawn.last_mut() {
+            Some((_, after)) if carrying::is_step(&map, after) => *after = map,
+            _ if is_full => break,
+            _ => drawn.push((epoch, map)),
+        }
     }
-    maps.push(newest);
-    let rows: Vec<Row> = maps.iter().map(Row::of_epoch).collect();
+    let rows = drawn.iter().rev();
+    let rows: Vec<Row> = rows.map(|(last, map)| Row::of_epochs(map, *last)).collect();
     Ok(stead_plot::bands(&rows, options))
 }
 

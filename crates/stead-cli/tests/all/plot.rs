@@ -120,6 +120,80 @@ fn what_a_carry_moves_is_drawn_while_it_is_open_and_after_it() {
     assert_eq!(run.err, "");
 }
 
+/// The names of the rows of a picture of bands, which stand at the left, with what they move.
+fn rows_of(svg: &str) -> Vec<String> {
+    let texts = svg.split("<text ").skip(1);
+    let text = |part: &str| Some(part.split_once('>')?.1.split_once('<')?.0.to_owned());
+    let is_row = |text: &String| {
+        ["epoch", "moves", "drops"]
+            .iter()
+            .any(|word| text.starts_with(word))
+    };
+    texts.filter_map(text).filter(is_row).collect()
+}
+
+#[test]
+fn the_epochs_of_one_carry_share_a_row_of_the_bands() {
+    let dir = maps();
+    let fleet =
+        |node: &str| THREE.replace("\"c\" }", &format!("\"c\" }}, {{ name = \"{node}\" }}"));
+    let bands = |history: &str| {
+        let run = dir.run(&["plot", "bands", "m.map", history, "-o", "-"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        rows_of(run.text())
+    };
+    let step = |epoch: u64, step: &str| {
+        let confirmed = epoch.to_string();
+        dir.run(&["carry", "m.map", step, "--confirmed", &confirmed])
+            .ok();
+    };
+    dir.write("fleet.toml", fleet("d"));
+    dir.run(&["apply", "fleet.toml", "m.map", "--carry"]).ok();
+    let old = ["epoch 1", "epoch 2", "moves 33.3 %"];
+    let with = |more: &[&str]| -> Vec<String> {
+        let rows = old.iter().chain(more);
+        rows.map(|row| (*row).to_owned()).collect()
+    };
+    assert_eq!(bands("--history"), with(&["epoch 3", "moves 25.0 %"]));
+    for (epoch, word) in (3..).zip(["next", "next", "next", "close"]) {
+        step(epoch, word);
+        let row = format!("epochs 3 to {}", epoch + 1);
+        assert_eq!(bands("--history"), with(&[&row, "moves 25.0 %"]));
+    }
+    // a number counts rows
+    assert_eq!(
+        bands("--history=2"),
+        ["epoch 2", "epochs 3 to 7", "moves 25.0 %"]
+    );
+    assert_eq!(bands("--history=1"), ["epochs 3 to 7"]);
+    // an epoch without a carry has a row, also where it moves nothing
+    dir.write("fleet.toml", format!("tolerance = '1%'\n{}", fleet("d")));
+    dir.run(&["apply", "fleet.toml", "m.map"]).ok();
+    // to close a carry that was reversed brings the old places back
+    let five = fleet("d\" }, { name = \"e");
+    dir.write("fleet.toml", format!("tolerance = '1%'\n{five}"));
+    dir.run(&["apply", "fleet.toml", "m.map", "--carry"]).ok();
+    dir.run(&["carry", "m.map", "reverse"]).ok();
+    step(10, "close");
+    let rows = [
+        "epochs 3 to 7",
+        "moves 25.0 %",
+        "epoch 8",
+        "moves 0.0 %",
+        "epochs 9 to 10",
+        "moves 19.8 %",
+        "epoch 11",
+        "moves 19.8 %",
+    ];
+    assert_eq!(bands("--history"), with(&rows));
+    // what is beyond the rows is not looked at, though it is damaged
+    dir.write("m.map.history/8", "no map");
+    assert_eq!(
+        bands("--history=2"),
+        ["epochs 9 to 10", "epoch 11", "moves 19.8 %"]
+    );
+}
+
 #[test]
 fn epochs_of_a_map_that_is_not_the_newest_are_drawn_with_a_note() {
     let dir = maps();
