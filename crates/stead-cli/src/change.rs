@@ -37,6 +37,9 @@ use crate::text::{step_of, wrapped};
 /// The most files of a directory that are opened in the search for another map of the cluster.
 const LOOKED_AT: usize = 32;
 
+/// Says to programmers where data is found, once a carry begins.
+const BY_A_PAIR: &str = "programs open a Pair for this; one that opens a Map asks the new places";
+
 /// What is said last, where copies move and no carry is asked for.
 pub const TO_BE_CARRIED: &str =
     "a map moves no data: a cache refills itself; to carry the rest, apply --carry";
@@ -372,8 +375,9 @@ impl Change {
         headline::sentence(report, self.needed, self.progress.as_ref().map(step_of))
     }
 
-    /// Returns what is said of the carry that is open, and to whom the new map is closed.
-    fn notices(&self) -> Vec<String> {
+    /// Returns what is said of the carry that is open, and to whom the new map is closed. `places`
+    /// says where programs find what moves, once a carry begins.
+    fn notices(&self, places: &str) -> Vec<String> {
         let told = self.new.carry().map(|carry| {
             let [hosts, _] = carrying::meaning(&carry);
             let begins = self.old.as_ref().is_some_and(|old| old.carry().is_none());
@@ -383,9 +387,7 @@ impl Change {
                 "a carry is open"
             };
             let line = format!("{what} ({}): {hosts}", carrying::in_words(&carry));
-            let by_a_map =
-                "programs open a Pair for this; one that opens a Map asks the new places";
-            [Some(line), begins.then(|| by_a_map.to_owned())]
+            [Some(line), begins.then(|| places.to_owned())]
         });
         let shut_out = guards::shut_out(self.old.as_ref(), &self.new);
         let told = told.into_iter().flatten().flatten();
@@ -412,8 +414,9 @@ impl Change {
     }
 
     /// Returns everything that a person reads before the figures, in the order of a screen.
-    pub fn told(&self, report: &Report) -> Vec<Said> {
-        let notices = self.notices().into_iter().map(Said::plain);
+    /// `places` says where programs find what moves, once a carry begins.
+    pub fn told(&self, report: &Report, places: &str) -> Vec<Said> {
+        let notices = self.notices(places).into_iter().map(Said::plain);
         let warnings = self.warnings(report).into_iter().map(Said::bad);
         notices.chain(warnings).chain(self.found(report)).collect()
     }
@@ -432,7 +435,7 @@ impl Change {
         for line in wrapped(&self.headline(report), "", "  ") {
             out.line(line)?;
         }
-        for notice in self.notices() {
+        for notice in self.notices(BY_A_PAIR) {
             for line in wrapped(&notice, "", "  ") {
                 out.line(line)?;
             }

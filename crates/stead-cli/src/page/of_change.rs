@@ -42,7 +42,7 @@ pub fn of_change(
     for problem in outdated {
         head.add(banner(false, &not_to_be_used(problem)));
     }
-    let mut said = change.told(report);
+    let mut said = change.told(report, &carried(report));
     if change.is_to_be_carried(report) {
         said.push(Said::plain(to_be_copied(report)));
     }
@@ -96,14 +96,29 @@ pub fn of_change(
 
 /// Says what becomes of the data that moves, for people who type no commands.
 fn to_be_copied(report: &Report) -> String {
-    let copies = report.copies.as_ref();
-    let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
-    let moved = copies.map_or(0, |copies| copies.copied.count() + copies.pinned.count());
     format!(
         "Programs will look for the moved {} at its new places at once. A cache refills itself; \
          other data must be copied, or carried (apply --carry).",
-        part(moved, of)
+        moved(report)
     )
+}
+
+/// Says the same where a carry begins.
+fn carried(report: &Report) -> String {
+    format!(
+        "The moved {} is carried: until the data is at its new places, programs that follow the \
+         carry use the old places, too. A program that does not follow it looks only at the new \
+         places, and does not find what is not there yet.",
+        moved(report)
+    )
+}
+
+/// Formats how much data must come to new places.
+fn moved(report: &Report) -> String {
+    let copies = report.copies.as_ref();
+    let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
+    let moved = copies.map_or(0, |copies| copies.copied.count() + copies.pinned.count());
+    part(moved, of)
 }
 
 fn figures(report: &Report) -> Html {

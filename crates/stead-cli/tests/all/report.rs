@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::{fleet, Place};
 use sha2::{Digest, Sha256};
 use stead::hash::Function;
 
@@ -140,6 +140,25 @@ fn the_word_for_what_a_log_counts_can_be_chosen() {
     place
         .run(&["report", "m.map", "--unit", "bytes", "-o", "-"])
         .bad(64, &["--load"]);
+}
+
+#[test]
+fn the_page_of_a_change_with_a_carry_needs_no_words_of_programmers() {
+    let place = Place::with_map();
+    place.write("next.toml", fleet(4));
+    place.good(&["plan", "next.toml", "m.map", "--carry", "-o", "c.plan"]);
+    let page = place.good(&["report", "m.map", "c.plan", "-o", "-"]);
+    let said = "The moved 25.00 % is carried: until the data is at its new places, programs that \
+                follow the carry use the old places, too.";
+    assert!(page.contains(said) && page.contains("a carry begins (old, from epoch 1)"));
+    assert!(!page.contains("open a Pair"));
+    // operators read the other words
+    let plan = place.good(&["plan", "next.toml", "m.map", "--carry"]);
+    assert!(plan.contains("programs open a Pair for this") && !plan.contains("is carried"));
+    // without a carry the page says what must be done
+    place.good(&["plan", "next.toml", "m.map", "-o", "p.plan"]);
+    let page = place.good(&["report", "m.map", "p.plan", "-o", "-"]);
+    assert!(page.contains("other data must be copied") && !page.contains("is carried"));
 }
 
 #[test]
