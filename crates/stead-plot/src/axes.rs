@@ -79,12 +79,18 @@ impl Scale {
     }
 }
 
+/// Half of `75 %`, all of `100 %` and a gap must fit into a quarter of this width.
+const FOR_QUARTERS: f64 = 224.0;
+
 /// Writes the parts of the hash space below a rectangle that stands for it.
 pub(crate) fn space(canvas: &mut Canvas, of: Box) {
     let y = of.y + of.height;
     for quarter in 0..=4u32 {
         let x = of.x + of.width * f64::from(quarter) / 4.0;
         canvas.stroke((x, y), (x, y + 4.0), "sp-axis", 1.0);
+        if quarter % 2 == 1 && of.width < FOR_QUARTERS {
+            continue;
+        }
         let anchor = match quarter {
             0 => Anchor::Start,
             4 => Anchor::End,

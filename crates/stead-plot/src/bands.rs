@@ -499,6 +499,21 @@ mod tests {
         panels("t", &[], &[panel], &names, &options)
     }
 
+    #[test]
+    fn a_narrow_row_has_no_label_that_touches_the_next() {
+        let labels = |label: &str| {
+            let row = Band {
+                label: label.to_owned(),
+                note: label.to_owned(),
+                ..band(10, None)
+            };
+            let svg = drawn_of(vec![row], 400);
+            ["0 %", "25 %", "50 %", "75 %", "100 %"].map(|part| svg.contains(&format!(">{part}<")))
+        };
+        assert_eq!(labels("x"), [true; 5]);
+        assert_eq!(labels("epochs 2 to 6"), [true, false, true, false, true]);
+    }
+
     /// The widths of the blocks of a row, by their height, in the order in which they are drawn.
     fn widths(svg: &str) -> Vec<f64> {
         let row = format!("height=\"{HIGH}\"");
