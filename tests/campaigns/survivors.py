@@ -30,6 +30,11 @@ SURVIVORS = {
         "flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND ^ Used::BY_FIRST) == 0",
     ): "equivalent: each user is a bit of its own",
     (
+        REBALANCE + "gradual.rs",
+        "replace < with <= in advance",
+        "if step.spent || (took <= step.worth() && !step.exchange()) {",
+    ): "an estimate: no rule says what follows a walk that took exactly what it had to",
+    (
         REBALANCE + "tolerated.rs",
         "replace - with + in Choice<'_>::lower",
         "let others = self.cells[*holder] - self.primaries[*holder] + of_primaries;",
