@@ -261,7 +261,7 @@ mod tests {
             (
                 "9001-16383",
                 "9001-16000",
-                "nodes:1: slots 16001 to 16383 have no holder",
+                "nodes:3: slots 16001 to 16383 have no holder",
             ),
             (
                 "9001-16383",
