@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub use stead::format::hex;
 use stead::format::Digest;
 use stead::store::{line, Accept, Arrival, Entry};
 use stead::Map;
@@ -140,9 +141,4 @@ pub trait Shared {
 /// Returns the first digits of a digest in hex digits, as messages show it.
 pub fn short(digest: &str) -> &str {
     digest.get(..8).unwrap_or(digest)
-}
-
-/// Writes bytes as hex digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

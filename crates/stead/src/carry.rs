@@ -22,6 +22,7 @@
 pub use crate::format::{Carry, State};
 
 use crate::error::{Error, Result};
+use crate::format::{hex, Digest};
 use crate::map::Map;
 use crate::plan::Plan;
 
@@ -226,18 +227,15 @@ pub(crate) fn is_from(carry: &Carry, from: &Map) -> Result<()> {
     if from.digest() == carry.from_digest {
         return Ok(());
     }
-    let hex = |digest: [u8; 32]| -> String {
-        let start = digest.iter().take(4);
-        start.map(|byte| format!("{byte:02x}")).collect()
-    };
+    let start = |digest: Digest| hex(&digest).chars().take(8).collect::<String>();
     Err(Error::Identity {
         problem: format!(
             "this map (epoch {}, digest {}) is not the one where the data was (epoch {}, digest \
              {}); give that one",
             from.epoch(),
-            hex(from.digest()),
+            start(from.digest()),
             carry.from_epoch,
-            hex(carry.from_digest)
+            start(carry.from_digest)
         ),
     })
 }

@@ -9,6 +9,7 @@
 mod carried;
 mod check;
 mod encode;
+mod hex;
 mod layout;
 mod node_rules;
 mod parts;
@@ -20,6 +21,7 @@ mod verify;
 pub use carried::{Carry, State};
 pub use encode::encode;
 pub(crate) use encode::encode_sealed;
+pub use hex::hex;
 pub(crate) use layout::Layout;
 pub(crate) use parts::NodeLists;
 pub use parts::{FirstPart, NodePart, Parts, PinPart, PolicyPart, TargetPart};

@@ -21,7 +21,7 @@ use super::finder::Finder;
 use super::permits::Permits;
 use crate::error::{Error, Result};
 use crate::format::{
-    encode_sealed, header, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
+    encode_sealed, header, hex, verify, verify_sealed, Checked, NodeLists, Parts, PEEK,
 };
 #[cfg(unix)]
 use crate::mmap::Mapping;
@@ -218,13 +218,9 @@ impl Map {
 
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digest: String = self
-            .digest()
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        write!(f, "Map({} epoch {} {digest}..)", self.name(), self.epoch())
+        let digest = hex(&self.digest());
+        let start = digest.get(..16).unwrap_or_default();
+        write!(f, "Map({} epoch {} {start}..)", self.name(), self.epoch())
     }
 }
 

@@ -5,7 +5,7 @@
 //! the digest of every epoch, and that of its parent.
 
 use super::log::{line, Entry};
-use crate::format::Digest;
+use crate::format::{hex, Digest};
 use crate::map::Map;
 
 /// Whether an epoch is an ancestor of a map.
@@ -77,11 +77,6 @@ fn by_log(log: &[Entry], from: &Digest, (epoch, digest): (u64, Digest)) -> Desce
         Some(_) => Descent::Denied,
         None => Descent::Unknown,
     }
-}
-
-/// Writes a digest as hex digits.
-pub(super) fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

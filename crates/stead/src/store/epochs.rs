@@ -7,7 +7,6 @@ use std::mem::offset_of;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::descent::hex;
 use super::log::{self, Entry};
 use super::story::changes;
 use super::trust;
@@ -17,7 +16,7 @@ use super::whole::{
 use crate::carry;
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
-use crate::format::{peek, Peeked};
+use crate::format::{hex, peek, Peeked};
 use crate::guard::{self, Allow, Finding, Guard, LastMove};
 use crate::lock::Lock;
 use crate::map::Map;

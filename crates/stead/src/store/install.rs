@@ -8,11 +8,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::descent::{descent, hex, Descent, Link};
+use super::descent::{descent, Descent, Link};
 use super::epochs::{short, Store};
 use super::log::{self, Entry};
 use super::whole::{directory_of, remove_leftovers, sync_directory, Access, Temporary};
 use crate::error::{Error, Result, Status};
+use crate::format::hex;
 use crate::map::Map;
 
 /// What arrives: a map and what is known of its past.
@@ -187,7 +188,7 @@ impl Store {
     fn standing_to(&self, present: &Map, arrival: Arrival) -> Result<Standing> {
         let new = arrival.map;
         if (present.name(), present.map_id()) != (new.name(), new.map_id()) {
-            let called = |map: &Map| format!("{:?} (id {})", map.name(), &hex_of_id(map)[..8]);
+            let called = |map: &Map| format!("{:?} (id {})", map.name(), hex(&map.map_id()[..4]));
             return Err(Error::Identity {
                 problem: format!(
                     "{}: this is the map {}, and what arrives is {}, another map; name another \
@@ -360,8 +361,4 @@ impl Store {
             let _ = self.tell(None, arrival.map, access);
         }
     }
-}
-
-fn hex_of_id(map: &Map) -> String {
-    map.map_id().iter().map(|b| format!("{b:02x}")).collect()
 }
