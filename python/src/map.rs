@@ -281,11 +281,7 @@ impl Map {
         name: &Bound<'_, PyAny>,
     ) -> PyResult<Option<&str>> {
         let (node, name) = (self.named("node", node)?, text("name", name, "")?);
-        Ok(node.and_then(|node| {
-            node.attributes()
-                .find(|(key, _)| *key == name)
-                .map(|pair| pair.1)
-        }))
+        Ok(node.and_then(|node| node.attribute(name)))
     }
 
     /// Returns a label of a node, such as its zone; None if there is no such node, or if it has no

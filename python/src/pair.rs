@@ -14,7 +14,7 @@ use stead::pair::Nodes;
 use stead::policy::NodeId;
 
 use crate::argument::{flag, instance, text};
-use crate::error::{invalid, whole, Raise};
+use crate::error::{invalid, raised, whole, Raise};
 use crate::key;
 use crate::map::{compared, point_of, Map};
 
@@ -79,13 +79,9 @@ impl Pair {
 /// Converts the word of a state.
 fn state_of(word: &Bound<'_, PyAny>) -> PyResult<State> {
     let found = text("state", word, "")?;
-    State::named(found).ok_or_else(|| {
-        let words = State::ALL.map(State::word).join(", ");
-        invalid(
-            word.py(),
-            format!("{found:?} is no state of a carry; write one of {words}"),
-        )
-    })
+    found
+        .parse()
+        .map_err(|error: stead::Error| raised(word.py(), &error))
 }
 
 #[pymethods]

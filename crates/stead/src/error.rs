@@ -55,6 +55,14 @@ pub enum Status {
     Guarded = 18,
 }
 
+impl fmt::Display for Status {
+    /// Writes the name, such as `NotFound`, as docs/languages.md lists it for Rust. An [`Error`]
+    /// has the message.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
 /// A failure of a stead function.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -487,6 +495,11 @@ mod tests {
             "no caller may take it for \"no map yet\""
         );
         assert_eq!(denied.status(), Status::Permission);
+    }
+
+    #[test]
+    fn a_status_is_printed_by_its_name() {
+        assert_eq!(Status::NotFound.to_string(), "NotFound");
     }
 
     #[test]

@@ -182,6 +182,7 @@ pub use map::Map;
 pub use pair::Pair;
 pub use plan::Plan;
 pub use point::{Point, Share};
+pub use policy::NodeId;
 pub use rebalance::{build, build_max_move};
 #[cfg(unix)]
 pub use store::Store;

@@ -32,6 +32,15 @@ const SHORT: usize = 64;
 /// Nodes have the numbers of the pair: the nodes of the new map have their own, and those that only
 /// the old map has follow, in the order of names. A node that was renamed is one node, under its
 /// new name. Any number of threads may use a `&Pair` at once; a clone shares the maps.
+///
+/// Take a pair at the start of a request, and use it to the end.
+///
+/// # When nodes are down
+///
+/// [`Pair::reads`] lists every node that has a key, in the order in which they stand in for each
+/// other, so data that cannot be computed again is on no other node. A cache can go on to further
+/// nodes, which [`Map::prefer`] of [`Pair::new_map`] gives: their numbers are those of the pair,
+/// too.
 #[derive(Clone, Debug)]
 pub struct Pair {
     new: Arc<Map>,
@@ -274,9 +283,11 @@ impl Pair {
         }
     }
 
-    /// Returns a node: that of the new map, or that of the old map where only this one has it.
+    /// Returns a node: that of the new map, or that of the old map where only this one has it. The
+    /// field `id` of the node is its number in that map.
     ///
-    /// Errors: `Invalid` when there is no node with this number.
+    /// Errors: `Invalid` when there is no node with this number, where [`Map::node`] panics. A
+    /// number that the pair itself gave has a node.
     pub fn node(&self, node: NodeId) -> Result<Node<'_>> {
         let (map, number) = self.origin(node).ok_or_else(|| Error::Invalid {
             problem: format!(
@@ -288,15 +299,16 @@ impl Pair {
         Ok(map.node(number))
     }
 
-    /// Returns the name of a node; empty when there is no node with this number.
+    /// Returns the name of a node; empty when there is no node with this number, where
+    /// [`Pair::node`] returns an error.
     pub fn name(&self, node: NodeId) -> &str {
         self.node(node).map_or("", |node| node.name())
     }
 
-    /// Returns an attribute of a node; `None` when it has none of this name.
+    /// Returns an attribute of a node; `None` when it has none of this name, or when there is no
+    /// node with this number.
     pub fn attribute(&self, node: NodeId, name: &str) -> Option<&str> {
-        let mut attributes = self.node(node).ok()?.attributes();
-        attributes.find(|(key, _)| *key == name).map(|(_, v)| v)
+        self.node(node).ok()?.attribute(name)
     }
 
     #[inline]
@@ -532,5 +544,26 @@ mod tests {
         assert!(denied.contains("let the readers of the map read its history"));
         assert!(!denied.contains("copy it"), "{denied}");
         assert!(told(ErrorKind::NotFound).contains("copy it from the history"));
+    }
+
+    #[test]
+    fn a_number_of_no_node_has_no_name_and_a_node_has_its_attributes_by_name() {
+        let text = "name = 'm'\nnode = [{name = 'a', attributes = {address = '::1', z = '1'}}]";
+        let map = build(&Fleet::parse(text, "fleet").unwrap(), None).unwrap();
+        let pair = Pair::alone(Arc::new(map));
+        let (node, none) = (pair.reads(b"frank").next().unwrap(), NodeId(1));
+        let found = pair.node(node).unwrap();
+        assert_eq!(found.attribute("address"), Some("::1"));
+        assert_eq!(
+            (found.attribute("z"), found.attribute("y")),
+            (Some("1"), None)
+        );
+        assert_eq!(format!("{found:?}"), "Node(0 \"a\")");
+        assert_eq!(pair.attribute(node, "address"), Some("::1"));
+        assert_eq!(pair.node(none).unwrap_err().status(), Status::Invalid);
+        assert_eq!(
+            (pair.name(none), pair.attribute(none, "address")),
+            ("", None)
+        );
     }
 }

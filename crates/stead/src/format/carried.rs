@@ -8,7 +8,11 @@
 //!
 //! docs/placement.md, "Carry", has the words; docs/map-format.md has the bytes.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::records::{CarryRecord, Digest};
+use crate::error::{Error, Result};
 
 /// Which places are read and written while a carry is open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,6 +69,29 @@ impl State {
     }
 }
 
+impl fmt::Display for State {
+    /// Writes the word for the state.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for State {
+    type Err = Error;
+
+    /// Returns the state that a word names, as [`State::named`] does.
+    ///
+    /// Errors: `Invalid` for any other text.
+    fn from_str(word: &str) -> Result<State> {
+        State::named(word).ok_or_else(|| {
+            let words = State::ALL.map(State::word).join(", ");
+            Error::Invalid {
+                problem: format!("{word:?} is no state of a carry; write one of {words}"),
+            }
+        })
+    }
+}
+
 /// A carry that is open: the map places the data anew, and another map says where it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carry {
@@ -113,5 +140,21 @@ impl Carry {
             from_epoch: self.from_epoch,
             from_digest: self.from_digest,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_a_state_is_printed_and_read() {
+        for state in State::ALL {
+            assert_eq!(state.to_string().parse::<State>().unwrap(), state);
+        }
+        assert_eq!(State::BothOldFirst.to_string(), "both_old_first");
+        assert_eq!(format!("{:>5}", State::Old), "  old");
+        let error = "Old".parse::<State>().unwrap_err().to_string();
+        assert!(error.contains("\"Old\" is no state") && error.contains("both_new_first"));
     }
 }

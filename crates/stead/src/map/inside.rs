@@ -1,6 +1,7 @@
 //! Looking inside a map: its header, nodes, policies, slices and pins.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use super::open::Map;
 use crate::cell::Cells;
@@ -217,9 +218,11 @@ impl Map {
     }
 
     /// Returns the node with this number in this map. Numbers belong to one map: those of another
-    /// epoch name other nodes, and those of a [`Pair`](crate::Pair) are for its own `node`.
+    /// epoch name other nodes, and those of a [`Pair`](crate::Pair) are for
+    /// [`Pair::node`](crate::Pair::node), which returns an error where this panics.
     ///
-    /// Panics: when this map has no node with this number.
+    /// Panics: when this map has no node with this number. A number that the map itself gave, as by
+    /// [`Map::locate`], never panics.
     #[track_caller]
     pub fn node(&self, id: NodeId) -> Node<'_> {
         let count = self.count(NODES);
@@ -516,6 +519,19 @@ impl<'a> Node<'a> {
     /// Returns the attributes, in the order of names.
     pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.map.pairs(ATTRIBUTES, self.record().attributes)
+    }
+
+    /// Returns the value of an attribute, such as `address`.
+    pub fn attribute(&self, name: &str) -> Option<&'a str> {
+        self.attributes()
+            .find(|(attribute, _)| *attribute == name)
+            .map(|(_, value)| value)
+    }
+}
+
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({} {:?})", self.id.0, self.name())
     }
 }
 
