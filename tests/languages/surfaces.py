@@ -23,7 +23,17 @@ import built
 PHP = os.environ.get("PHP", "php")
 # the types whose methods callers use, and what else they call; the rest of the crate is
 # for those who make maps in another way
-RUST_TYPES = ("Map", "Pair", "Plan", "Store", "Fleet", "Node", "Policy", "Survey")
+RUST_TYPES = (
+    "Map",
+    "Pair",
+    "Follower",
+    "Plan",
+    "Store",
+    "Fleet",
+    "Node",
+    "Policy",
+    "Survey",
+)
 RUST_FUNCTIONS = ("build", "build_max_move", "path", "path_name", "save")
 
 

@@ -99,7 +99,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline | stats simulate | store
+//! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline follow | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
@@ -118,6 +118,9 @@ pub mod carry;
 pub mod cell;
 pub mod error;
 pub mod fleet;
+#[cfg(unix)]
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod follow;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod format;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
@@ -176,6 +179,8 @@ pub mod weight;
 
 pub use error::{Error, Result, Status};
 pub use fleet::Fleet;
+#[cfg(unix)]
+pub use follow::Follower;
 pub use guard::Allow;
 pub use kernel::{Keys, Span};
 pub use map::Map;

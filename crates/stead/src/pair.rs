@@ -33,7 +33,8 @@ const SHORT: usize = 64;
 /// the old map has follow, in the order of names. A node that was renamed is one node, under its
 /// new name. Any number of threads may use a `&Pair` at once; a clone shares the maps.
 ///
-/// Take a pair at the start of a request, and use it to the end.
+/// Take a pair at the start of a request, and use it to the end. In a program that runs for long,
+/// [`Follower::get`](crate::Follower::get) gives the pair that its file has now.
 ///
 /// # When nodes are down
 ///

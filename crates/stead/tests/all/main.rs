@@ -16,6 +16,7 @@ mod fleet_bad;
 mod fleet_files;
 mod fleet_rules;
 mod fleet_scale;
+mod follower;
 mod golden;
 mod golden_wide;
 mod gradual;
