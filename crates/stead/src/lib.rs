@@ -7,8 +7,47 @@
 //! ```
 //!
 //! A **fleet** is a text that lists the nodes you have and the placement you want. A **map** is
-//! built from a fleet: a sorted table of slices of the hash space, immutable and versioned. Build
-//! the first map of a fleet, and ask it for a key:
+//! built from a fleet: a sorted table of slices of the hash space, immutable and versioned. It lies
+//! in a file, which `stead apply` publishes and programs open.
+//!
+//! # Asking
+//!
+//! A program that runs for long opens the file once, as a [`Follower`], and takes the [`Pair`] of
+//! the file at the start of each request. [`Pair::reads`] and [`Pair::writes`] name the nodes of a
+//! key:
+//!
+//! ```
+//! use stead::Follower;
+//!
+//! # fn main() -> stead::Result<()> {
+//! # let directory = std::env::temp_dir().join(format!("stead-ask-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory).unwrap();
+//! # let path = directory.join("members.map");
+//! # let text = "name = 'members'\nnode = [{name = 'db1', attributes = {address = '10.0.0.1'}}]";
+//! # stead::Store::new(&path, stead::store::KEEP).apply(&stead::Fleet::parse(text, "f")?, None)?;
+//! # let members_map = &path;
+//! let members = Follower::open(members_map)?; // once; threads share it
+//!
+//! let pair = members.get(); // for each request
+//! for node in pair.writes(b"frank") {
+//!     println!("{} {:?}", pair.name(node), pair.attribute(node, "address"));
+//! }
+//! # assert_eq!(pair.attribute(pair.named("db1").unwrap(), "address"), Some("10.0.0.1"));
+//! # std::fs::remove_dir_all(&directory).unwrap();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A pair is the map and, while data is carried to its new places, the map where the data was:
+//! during a carry both lists have the nodes of both maps, in the order of its state. Without a
+//! carry they are the nodes of the map. The numbers of nodes are those of the pair. A cache, which
+//! carries nothing, can ask the [`Map`] alone: [`Map::locate`] gives one node, and [`Map::prefer`]
+//! those that take over when nodes are down. [`Map::open`] and [`Pair::open`] cost one `stat` as
+//! long as the file has not changed.
+//!
+//! # Building
+//!
+//! The first map is built from a fleet alone:
 //!
 //! ```
 //! use stead::{build, Fleet};
@@ -85,27 +124,32 @@
 //! # }
 //! ```
 //!
-//! # While data moves
+//! # Where to look
 //!
-//! A new map moves no data. If data is carried to its new places while it is used, programs open a
-//! [`Pair`] instead of a map: [`Pair::reads`] and [`Pair::writes`] name nodes of the old and the
-//! new map, in the order of the state of the carry. Their numbers are those of the pair, so ask
-//! [`Pair::node`] for their names and attributes. Without a carry both lists are the nodes of the
-//! map.
+//! - Programs that ask: [`Follower`], [`Pair`] and [`Map`]; a [`Node`](map::Node) has the name and
+//!   the attributes, such as an address. [`path`](mod@path) has the directories of a key.
+//! - Programs that change maps: [`Fleet`], [`build`](build()), [`Plan`], [`Store`] and [`Allow`];
+//!   [`carry`] has the steps of a carry, and [`ring`] draws the rings of other programs.
+//! - Programs that judge: [`verdict`], [`report`], [`load`], [`outage`] and [`stats`].
+//! - Errors: [`Error`] has a message of one line, and [`Status`] a number that is the same in every
+//!   language. [`memory`] limits what a call may need.
 //!
-//! # Modules
+//! The pages that this documentation names as `docs/NAME.md` are in the source tree, in the
+//! directory `docs` beside `crates`; `make book` makes a book of them. Those that say so are
+//! normative, above all placement.md, map-format.md, fleet.md and paths.md. No clock, locale or
+//! hash-map order influences a placement or a byte of a map, and no float does, with one exception:
+//! some kinds of [`ring`] repeat the floating-point steps of the original program when they draw
+//! its map.
 //!
-//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
-//! own; a test checks this (tools/layers).
+//! # For those who work on the crate
+//!
+//! The other modules are layers below these, and [`simulate`] and [`baseline`] compare stead with
+//! other methods. Bars separate groups of modules. A module uses only modules of the groups to the
+//! left of its own; a test checks this (tools/layers).
 //!
 //! ```text
 //! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline follow | stats simulate | store
 //! ```
-//!
-//! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
-//! docs/paths.md. No clock, locale or hash-map order influences a placement or a byte of a map, and
-//! no float does, with one exception: some kinds of [`ring`] repeat the floating-point steps of the
-//! original program when they draw its map.
 
 #![deny(missing_docs, unsafe_code)]
 // where there are no files of Unix, maps are read from bytes, and parts of the rest have no user
