@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use stead::carry::{self, Carry, State};
+use stead::format::hex;
 use stead::plan::{dropped, Amounts};
 use stead::Map;
 
 use crate::exit::{Failure, Result, NO_INPUT};
-use crate::input::hex;
 
 /// The option of the verbs that make a change.
 #[derive(Args)]

@@ -2,12 +2,12 @@
 //! of `report` shows them.
 
 use serde::Serialize;
+use stead::format::hex;
 use stead::store::Progress;
 use stead::verdict::{Rule, Verdict};
 use stead::Map;
 
 use crate::asked::nearness;
-use crate::input::hex;
 use crate::text::{count, step_of};
 
 /// The result of one check.

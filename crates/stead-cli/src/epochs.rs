@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde::Serialize;
+use stead::format::hex;
 use stead::plan::{dropped, Amounts};
 use stead::point::SPACE;
 use stead::report::{Amount, PinnedKeys};
@@ -15,7 +16,6 @@ use stead::store::{changes, Entry};
 use stead::{Error, Map, Status, Store};
 
 use crate::exit::{note, Failure, Result};
-use crate::input::hex;
 use crate::text;
 
 /// How long a map may have a newer epoch in its history because that is being published.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stead::format::hex;
 use stead::hash::KeyRule;
 use stead::map::Pin;
 use stead::weight::Weight;
@@ -10,7 +11,7 @@ use stead::{Map, Point};
 
 use crate::carrying::in_words;
 use crate::exit::Result;
-use crate::input::{hex, shown, KeyJson};
+use crate::input::{shown, KeyJson};
 use crate::output::Out;
 use crate::text::{joined, wrapped};
 

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use serde::Serialize;
-pub use stead::format::hex;
+use stead::format::hex;
 use stead::{Error, Span};
 
 use crate::exit::{note, Failure, Result};
@@ -263,7 +263,6 @@ pub fn threads(text: &str) -> std::result::Result<NonZeroUsize, &'static str> {
         .filter(|threads| threads.get() <= MOST)
         .ok_or("write a whole number from 1 to 256")
 }
-
 
 /// Formats a key for people: quoted, with unprintable characters escaped.
 pub fn shown(key: &[u8]) -> String {

@@ -11,10 +11,10 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use stead::carry::{Carry, State};
+use stead::format::hex;
 use stead::{Error, Map};
 
 use crate::exit::{Failure, Result, REFUSED};
-use crate::input::hex;
 
 /// Returns where the journal of a map is, unless the file of the carry says another place.
 pub fn path(map: &Path) -> PathBuf {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::hub::{hex, short, Head, Host};
+use stead::format::hex;
+
+use crate::hub::{short, Head, Host};
 
 /// How many hosts a message names.
 const NAMED: usize = 5;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use stead::format::hex;
-use stead::format::Digest;
+use stead::format::{hex, Digest};
 use stead::store::{line, Accept, Arrival, Entry};
 use stead::Map;
 

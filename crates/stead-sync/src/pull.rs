@@ -1,11 +1,12 @@
 //! A pull: fetches the newest map and its ancestors from a hub, and installs them.
 
 use stead::carry::State;
+use stead::format::hex;
 use stead::store::{Accept, Arrival, Standing};
 use stead::{Map, Store};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
-use crate::hub::{hex, Head, Hub};
+use crate::hub::{Head, Hub};
 use crate::turns::told;
 
 /// How often a pull begins anew because the head has changed meanwhile.

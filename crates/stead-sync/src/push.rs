@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use stead::format::hex;
 use stead::store::{changes, descent, now, who, Accept, Arrival, Descent, Entry, Link, KEEP};
 use stead::{Map, Store};
 
 use crate::confirm::{followers, told_lacking};
 use crate::exit::say;
 use crate::exit::{Failure, Result, CONFLICT, DATA, REFUSED};
-use crate::hub::{hex, Head, Host, Hub, Shared, Turn};
+use crate::hub::{Head, Host, Hub, Shared, Turn};
 use crate::instance;
 use crate::turns::Next;
 

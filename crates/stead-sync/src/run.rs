@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use stead::carry::State;
+use stead::format::hex;
 use stead::store::{self, Accept, KEEP};
 use stead::Store;
 
@@ -20,7 +21,7 @@ use crate::carry::standing::Standing;
 use crate::carry::survey::{ahead, count};
 use crate::confirm::told_registered;
 use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE, REFUSED};
-use crate::hub::{hex, short, Host, Hub};
+use crate::hub::{short, Host, Hub};
 use crate::instance;
 use crate::interrupted::{say_goodbye, say_how_to_go_on};
 use crate::line::{

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use stead::format::hex;
+
 use crate::confirm::{Line, State};
-use crate::hub::{hex, Head, Host};
+use crate::hub::{Head, Host};
 
 /// The width of everything that a person reads.
 const WIDTH: usize = 80;

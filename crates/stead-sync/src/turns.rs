@@ -17,12 +17,13 @@
 //! the newest epoch that all of them have takes the place of the hub's.
 
 use stead::carry::{Carry, State};
+use stead::format::hex;
 use stead::store::Link;
 use stead::{Map, Store};
 
 use crate::confirm::lacking;
 use crate::exit::{Failure, Result, CONFLICT};
-use crate::hub::{hex, Head, Host, Hub};
+use crate::hub::{Head, Host, Hub};
 
 /// What a push may bring to a hub now.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sd_notify::NotifyState;
-use stead::format::Digest;
+use stead::format::{hex, Digest};
 use stead::guard::Release;
 use stead::store::{Accept, Standing, KEEP};
 use stead::{Map, Store};
@@ -23,7 +23,7 @@ use crate::command;
 use crate::contact::Contact;
 use crate::exit::{say, Failure, Result, CONFLICT, DATA, PERMISSION, UNCERTAIN};
 use crate::here::{Here, Look};
-use crate::hub::{hex, short, Head, Hub};
+use crate::hub::{short, Head, Hub};
 use crate::instance;
 use crate::metrics::{Figures, MetricsFile};
 use crate::pull::pull_head;

@@ -1,6 +1,7 @@
 //! The page of a change: what must be known first, what moves from where to where, and what each
 //! node held before and holds after. The sentences are those of `plan`.
 
+use stead::format::hex;
 use stead::report::{part, size, Amount, Report};
 use stead::Map;
 use stead_plot::grouped;
@@ -13,7 +14,6 @@ use super::tiles::{banner, command, facts, not_to_be_used, notices, tiles, Tile}
 use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
 use crate::change::{self, Change};
-use crate::input::hex;
 use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;

@@ -1,6 +1,7 @@
 //! The page of a map: what it holds, whether it keeps its rules, what a loss costs, and how it came
 //! to be.
 
+use stead::format::hex;
 use stead::load::{Loads, Tally};
 use stead::report::{size, Report};
 use stead::store::Progress;
@@ -18,7 +19,6 @@ use crate::caps::{self, Said};
 use crate::carrying;
 use crate::checks::{checks, Checked};
 use crate::epochs::Epoch;
-use crate::input::hex;
 use crate::text::{count, hash, over, percent, step_of, told};
 
 /// What a page of a map is made of.

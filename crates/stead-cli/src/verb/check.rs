@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::format::hex;
 use stead::report::{Amount, Report, Warning};
 use stead::store::KEEP;
 use stead::verdict::{Problem, Rule, Verdict, Violation, Violations};
@@ -16,7 +17,7 @@ use crate::change::understood;
 use crate::checks::{checks, Checked};
 use crate::epochs::{damaged_epoch, not_newest};
 use crate::exit::{Failure, Result, VIOLATED};
-use crate::input::{hex, KeyJson};
+use crate::input::KeyJson;
 use crate::output::{Out, BAD, GOOD};
 use crate::text::{told, wrapped};
 

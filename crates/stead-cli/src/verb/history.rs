@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::format::hex;
 use stead::store::KEEP;
 use stead::{Map, Store};
 
 use crate::carrying::{in_words, CarryJson};
 use crate::epochs::{epochs, not_newest, visible, Epoch};
 use crate::exit::Result;
-use crate::input::hex;
 use crate::output::{Out, BAD, HEADING};
 use crate::picture::columns;
 use crate::text;

@@ -21,6 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use stead::carry::{Carry, State, Step};
+use stead::format::hex;
 use stead::store::{Accept, KEEP};
 use stead::{Map, Store};
 
@@ -41,7 +42,7 @@ use super::survey::{checked_routes, look_for_only_new, name_of, none_open};
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{say, Failure, Result, CONFLICT, NO_INPUT, REFUSED, USAGE};
-use crate::hub::{hex, Hub, Shared};
+use crate::hub::{Hub, Shared};
 use crate::open::shared;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::pull;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use stead::carry::{Carry, State};
+use stead::format::hex;
 use stead::store::KEEP;
 use stead::{Map, Store};
 
@@ -22,7 +23,6 @@ use super::settings::Settings;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{Failure, Result, IO, NO_INPUT, REFUSED, USAGE};
-use crate::hub::hex;
 
 /// Names a carry in its journal.
 pub fn name_of(map: &Map, carry: &Carry) -> String {

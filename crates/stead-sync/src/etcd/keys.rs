@@ -1,6 +1,6 @@
 //! The names of the keys.
 
-use crate::hub::hex;
+use stead::format::hex;
 
 /// The keys of one map.
 #[derive(Clone, Debug)]

@@ -1,12 +1,12 @@
 //! The value of the head: which epoch is newest, which are stored, and their log.
 
 use serde::{Deserialize, Serialize};
-use stead::format::Digest;
+use stead::format::{hex, Digest};
 use stead::store::Entry;
 use stead::Map;
 
 use crate::exit::{Failure, Result, DATA};
-use crate::hub::{hex, Head};
+use crate::hub::Head;
 
 /// The size of a part of a map: etcd takes 1.5 MiB a request.
 pub const PART: usize = 1 << 20;

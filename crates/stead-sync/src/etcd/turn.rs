@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
+use stead::format::hex;
 use stead::store::{now, who, Arrival, Entry};
 use stead::Map;
 
@@ -12,7 +13,7 @@ use super::calls::{delete, exists, none_since, put, unchanged, Calls};
 use super::keys::Keys;
 use super::record::{digest, Kept, Push, Record, PART};
 use crate::exit::{Failure, Result, CONFLICT};
-use crate::hub::{hex, Turn};
+use crate::hub::Turn;
 
 /// How long the key of a push stays after its last renewal, in seconds. A push that is suspended
 /// for longer fails.

@@ -26,6 +26,8 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stead::format::hex;
+
 use super::base64_bytes::Bytes;
 use super::kind::{
     each_or_all, told, About, Added, Compared, Disk, Done, Fault, Holding, Item, Kind, Moment,
@@ -35,7 +37,6 @@ use super::pattern::Pattern;
 use super::walk::OWN;
 use super::whole_file::Piece;
 use super::wire::{Ask, Hello};
-use crate::hub::hex;
 
 use far::Far;
 pub use options::FilesOptions;

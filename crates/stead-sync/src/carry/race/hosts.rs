@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use stead::format::hex;
 use stead::store::{Accept, KEEP};
 use stead::{Map, Pair, Store};
 
 use super::nodes::Nodes;
 use super::Random;
 use crate::directory::Directory;
-use crate::hub::{hex, Shared};
+use crate::hub::Shared;
 use crate::pull::pull;
 use crate::report::Report;
 
