@@ -1,16 +1,20 @@
 //! The map file of this host: whether it is whole, and still the one that was read last.
 //!
 //! A header can be right in a file that is damaged further on. So the whole file is read and
-//! verified, and read again whenever its inode, its size or one of its times differs.
+//! verified, and read again whenever its inode, its size or one of its times differs. The same holds
+//! for the map where the data was, while a carry is open.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustix::fs::{accessat, Access, AtFlags, CWD};
+use stead::carry::Carry;
 use stead::format::Digest;
 use stead::store::{Accept, Arrival};
 use stead::{Map, Status, Store};
+
+use crate::origin;
 
 /// What tells that a file is another one, or has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +59,12 @@ pub struct Here {
     stamp: Option<Stamp>,
     /// the epoch that was whole last
     held: Option<(u64, Digest)>,
+    /// the carry that is open in that epoch
+    carry: Option<Carry>,
+    /// the file of the map where its data was, as it was read last
+    origin: Option<Stamp>,
+    /// whether that file was not the map
+    lacks: bool,
 }
 
 impl Here {
@@ -64,6 +74,9 @@ impl Here {
             store,
             stamp: None,
             held: None,
+            carry: None,
+            origin: None,
+            lacks: false,
         }
     }
 
@@ -77,9 +90,34 @@ impl Here {
         self.held
     }
 
-    /// Whether the file is not the one that was read last.
+    /// Whether the file is not the one that was read last, or that of the map where the data of its
+    /// carry was is not.
     pub fn has_changed(&self) -> bool {
+        self.has_another_map() || self.origin_stamp() != self.origin
+    }
+
+    /// Whether the file is not the one that was read last.
+    pub fn has_another_map(&self) -> bool {
         Stamp::of(self.store.path()) != self.stamp
+    }
+
+    /// Whether the map has a carry open and the history lacks the map where its data was. That one
+    /// is read if its file is not the one that was read last, or was not whole then.
+    pub fn lacks_origin(&mut self) -> bool {
+        let Some(carry) = &self.carry else {
+            return false;
+        };
+        let stamp = self.origin_stamp();
+        if self.lacks || stamp.is_none() || stamp != self.origin {
+            self.lacks = !origin::is_here(&self.store, carry);
+            self.origin = stamp;
+        }
+        self.lacks
+    }
+
+    fn origin_stamp(&self) -> Option<Stamp> {
+        let carry = self.carry.as_ref()?;
+        Stamp::of(&origin::file(&self.store, carry))
     }
 
     /// Looks at the file, and reads it if it is not the one that was read last.
@@ -93,6 +131,7 @@ impl Here {
         match self.store.current() {
             Ok(Some(map)) => {
                 self.held = Some((map.epoch(), map.digest()));
+                (self.carry, self.origin, self.lacks) = (map.carry(), None, false);
                 Look::Whole(Box::new(map))
             }
             Ok(None) => Look::Missing,
@@ -167,6 +206,41 @@ mod tests {
         let store = Store::new(path, 8);
         store.publish(None, &map).unwrap();
         Here::new(store)
+    }
+
+    #[test]
+    fn a_map_whose_data_was_by_a_map_that_is_lost_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m");
+        let mut here = publish(&path);
+        assert!(matches!(here.look(), Look::Whole(_)));
+        // without a carry no other epoch is needed
+        fs::remove_dir_all(dir.path().join("m.history")).unwrap();
+        assert!(!here.has_changed() && !here.lacks_origin());
+        let fleet = "name = 'm'\nnode = [{name = 'a'}, {name = 'b'}]";
+        let store = Store::new(&path, 8).carrying(true);
+        let fleet = Fleet::parse(fleet, "fleet").unwrap();
+        store.apply(&fleet, None).unwrap();
+        assert!(here.has_changed());
+        assert!(matches!(here.look(), Look::Whole(_)));
+        assert!(!here.lacks_origin() && !here.has_changed());
+        let origin = dir.path().join("m.history/1");
+        let whole = fs::read(&origin).unwrap();
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        let bad: [Option<&[u8]>; 4] = [None, Some(&flipped), Some(b""), Some(b"no map")];
+        for bytes in bad {
+            fs::remove_file(&origin).unwrap();
+            bytes
+                .into_iter()
+                .for_each(|bytes| fs::write(&origin, bytes).unwrap());
+            assert!(here.has_changed() && here.lacks_origin());
+            // said once, and not looked at again before it changes
+            assert!(!here.has_changed() && here.lacks_origin());
+            fs::write(&origin, &whole).unwrap();
+            assert!(here.has_changed() && !here.lacks_origin());
+            assert!(!here.has_changed() && !here.has_another_map());
+        }
     }
 
     #[test]

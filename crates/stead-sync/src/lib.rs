@@ -54,6 +54,7 @@ pub mod interrupted;
 pub mod line;
 pub mod metrics;
 pub mod open;
+pub mod origin;
 pub mod paragraph;
 pub mod patience;
 pub mod place;

@@ -7,6 +7,7 @@ use stead::{Map, Store};
 
 use crate::exit::{Failure, Result, CONFLICT, REFUSED};
 use crate::hub::{Head, Hub};
+use crate::origin;
 use crate::turns::told;
 
 /// How often a pull begins anew because the head has changed meanwhile.
@@ -53,8 +54,8 @@ pub fn pull_head(
     let Some(map) = hub.map(head, head.epoch)? else {
         return Ok(None);
     };
-    let keep = keep.max(map.epochs_needed());
-    let older = missing(hub, head, store, keep, &map)?;
+    let origin = origin(hub, head, store, &map)?;
+    let older = missing(hub, head, store, keep, &map, origin)?;
     let arrival = Arrival {
         map: &map,
         older: &older,
@@ -68,23 +69,85 @@ pub fn pull_head(
     }))
 }
 
+/// Brings what the history lacks of the map that is here, if a carry is open and the map where its
+/// data was is not there. Returns how many epochs came. The map itself does not change.
+///
+/// The hub may have another map than this host: the digest in the map here says which one is
+/// needed. Errors: `DATA` when the hub does not have it either, or has no map at all.
+pub fn complete(hub: &dyn Hub, head: Option<&Head>, store: &Store, keep: usize) -> Result<usize> {
+    let Some(map) = store.current()? else {
+        return Ok(0);
+    };
+    if origin::lacking(store, &map).is_none() {
+        return Ok(0);
+    }
+    // where the hub lacks it, nothing else is fetched either: a watch asks again and again
+    let mut older = Vec::new();
+    let mut log = &[][..];
+    if let Some(head) = head {
+        if let Some(found) = origin(hub, head, store, &map)? {
+            older = missing(hub, head, store, keep, &map, Some(found))?;
+        }
+        let digest = hex(&map.digest());
+        if head.line().any(|entry| entry.digest == digest) {
+            log = &head.log;
+        }
+    }
+    let arrival = Arrival {
+        map: &map,
+        older: &older,
+        log,
+    };
+    store.install(arrival, Accept::default())?;
+    Ok(older.len())
+}
+
+/// Fetches the map where the data of the carry in `map` was, if the history here lacks it and the
+/// hub has it.
+fn origin(hub: &dyn Hub, head: &Head, store: &Store, map: &Map) -> Result<Option<Map>> {
+    match origin::lacking(store, map) {
+        Some(carry) => origin::fetch(hub, head, &carry),
+        None => Ok(None),
+    }
+}
+
 /// Fetches the ancestors that the history here lacks, newest first, as far as the hub has them. It
-/// stops at the first one that is here: what is before it was fetched when it was.
-fn missing(hub: &dyn Hub, head: &Head, store: &Store, keep: usize, map: &Map) -> Result<Vec<Map>> {
+/// stops at the first one that is here: what is before it was fetched when it was. Where `origin`
+/// is missing here, the history has gaps, and it goes on to that map.
+fn missing(
+    hub: &dyn Hub,
+    head: &Head,
+    store: &Store,
+    keep: usize,
+    map: &Map,
+    mut origin: Option<Map>,
+) -> Result<Vec<Map>> {
+    let keep = keep.max(map.epochs_needed());
+    let stop = origin.as_ref().map_or(u64::MAX, Map::epoch);
     let (mut at, mut parent) = (map.epoch(), map.parent());
     let mut older = Vec::new();
     while at > 1 && older.len() + 1 < keep {
         at -= 1;
-        let here = store.open_epoch(at);
-        if here.is_ok_and(|here| here.digest() == parent) {
-            break;
+        let here = store.open_epoch(at).ok();
+        if let Some(here) = here.filter(|here| here.digest() == parent) {
+            if at <= stop {
+                break;
+            }
+            parent = here.parent();
+            continue;
         }
-        let Some(map) = hub.map(head, at)?.filter(|map| map.digest() == parent) else {
+        let there = match origin.take_if(|origin| origin.digest() == parent) {
+            None => hub.map(head, at)?.filter(|map| map.digest() == parent),
+            found => found,
+        };
+        let Some(map) = there else {
             break;
         };
         parent = map.parent();
         older.push(map);
     }
+    // a hub that does not have all epochs in between may have this one
+    older.extend(origin);
     Ok(older)
 }
 
@@ -207,11 +270,149 @@ mod tests {
         let history = |map: &Path| PathBuf::from(format!("{}.history", map.display()));
         fs::create_dir_all(history(to)).unwrap();
         fs::copy(from, to).unwrap();
-        for entry in fs::read_dir(history(from)).unwrap() {
+        for entry in fs::read_dir(history(from)).into_iter().flatten() {
             let entry = entry.unwrap();
             fs::copy(entry.path(), history(to).join(entry.file_name())).unwrap();
         }
         to.to_owned()
+    }
+
+    /// A hub whose map has a carry open from epoch 2 and is two steps further, and a host with it.
+    fn carried(directory: &Path) -> (Directory, Store, Store) {
+        let hub = Store::new(directory.join("hub.map"), KEEP);
+        let apply = |nodes: &str, carry| {
+            let text = format!("name = 'm'\nnode = [{nodes}]");
+            let fleet = Fleet::parse(&text, "fleet").unwrap();
+            let store = Store::new(hub.path(), KEEP).carrying(carry);
+            store.apply(&fleet, None).unwrap();
+        };
+        apply("{name = 'a'}", false);
+        apply("{name = 'a'}, {name = 'b'}", false);
+        apply("{name = 'a'}, {name = 'b'}, {name = 'c'}", true);
+        for _ in 0..2 {
+            let now = hub.current().unwrap().unwrap();
+            hub.carry(&now, Step::Next).unwrap();
+        }
+        let host = copy(hub.path(), &directory.join("host.map"));
+        (Directory::new(hub.path()), hub, Store::new(host, KEEP))
+    }
+
+    fn kept(store: &Store, epoch: &str) -> PathBuf {
+        PathBuf::from(format!("{}.history/{epoch}", store.path().display()))
+    }
+
+    #[test]
+    fn the_map_where_the_data_was_is_brought_back_however_it_was_lost() {
+        type Harm = fn(&Store, &Store);
+        let harms: [(&str, Harm, &[u64]); 5] = [
+            (
+                "all",
+                |_, host| fs::remove_dir_all(kept(host, "")).unwrap(),
+                &[1, 2, 3, 4, 5],
+            ),
+            (
+                "this one",
+                |_, host| fs::remove_file(kept(host, "2")).unwrap(),
+                &[1, 2, 3, 4, 5],
+            ),
+            (
+                "damaged behind its header",
+                |_, host| {
+                    let mut bytes = fs::read(kept(host, "2")).unwrap();
+                    *bytes.last_mut().unwrap() ^= 1;
+                    fs::write(kept(host, "2"), bytes).unwrap();
+                },
+                &[1, 2, 3, 4, 5],
+            ),
+            (
+                "another map in its place",
+                |_, host| drop(fs::copy(kept(host, "1"), kept(host, "2")).unwrap()),
+                &[1, 2, 3, 4, 5],
+            ),
+            (
+                "all, and the hub lacks epochs in between",
+                |hub, host| {
+                    fs::remove_dir_all(kept(host, "")).unwrap();
+                    fs::remove_file(kept(hub, "3")).unwrap();
+                },
+                &[2, 4, 5],
+            ),
+        ];
+        for (harm, lose, epochs) in harms {
+            let directory = tempfile::tempdir().unwrap();
+            let (hub, at_hub, host) = carried(directory.path());
+            let before = fs::read(host.path()).unwrap();
+            let head = hub.head().unwrap();
+            // the control: nothing is fetched where nothing is needed
+            fs::remove_file(kept(&host, "1")).unwrap();
+            assert_eq!(complete(&hub, head.as_ref(), &host, KEEP).unwrap(), 0);
+            fs::copy(kept(&at_hub, "1"), kept(&host, "1")).unwrap();
+            lose(&at_hub, &host);
+            stead::Pair::open(host.path()).unwrap_err();
+            let mended = complete(&hub, head.as_ref(), &host, KEEP).unwrap();
+            assert!(mended > 0, "{harm}");
+            assert_eq!(host.history().unwrap(), epochs, "{harm}");
+            stead::Pair::open(host.path()).unwrap();
+            assert_eq!(fs::read(host.path()).unwrap(), before);
+            // a pull does the same
+            let directory = tempfile::tempdir().unwrap();
+            let (hub, at_hub, host) = carried(directory.path());
+            lose(&at_hub, &host);
+            let pulled = pull(&hub, &host, KEEP, Accept::default()).unwrap().unwrap();
+            assert_eq!((pulled.standing, pulled.older), (Standing::Same, mended));
+            stead::Pair::open(host.path()).unwrap();
+            // also one that brings another epoch
+            let directory = tempfile::tempdir().unwrap();
+            let (hub, at_hub, host) = carried(directory.path());
+            let now = at_hub.current().unwrap().unwrap();
+            at_hub.carry(&now, Step::Next).unwrap();
+            lose(&at_hub, &host);
+            let pulled = pull(&hub, &host, KEEP, Accept::default()).unwrap().unwrap();
+            assert_eq!(pulled.standing, Standing::Newer, "{harm}");
+            stead::Pair::open(host.path()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_hub_has_not_got_either_is_told_with_what_helps() {
+        let directory = tempfile::tempdir().unwrap();
+        let (hub, at_hub, host) = carried(directory.path());
+        let saved = directory.path().join("saved");
+        fs::rename(kept(&at_hub, "2"), &saved).unwrap();
+        fs::remove_dir_all(kept(&host, "")).unwrap();
+        let head = hub.head().unwrap();
+        let file = kept(&host, "2");
+        for head in [head.as_ref(), None] {
+            let failure = complete(&hub, head, &host, KEEP).unwrap_err();
+            assert_eq!(failure.code, crate::exit::DATA);
+            let help = format!(
+                "copy MAP.history/2 of a machine that has it to {}",
+                file.display()
+            );
+            assert!(failure.line.ends_with(&help), "{}", failure.line);
+            assert!(!kept(&host, "").exists());
+        }
+        // the control: that helps
+        fs::create_dir(kept(&host, "")).unwrap();
+        fs::copy(&saved, &file).unwrap();
+        stead::Pair::open(host.path()).unwrap();
+        assert_eq!(complete(&hub, head.as_ref(), &host, KEEP).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_hub_with_an_older_map_brings_the_map_where_the_data_was_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, at_hub, host) = carried(directory.path());
+        let restored = directory.path().join("restored.map");
+        copy(&kept(&at_hub, "2"), &restored);
+        let hub = Directory::new(&restored);
+        let head = hub.head().unwrap();
+        assert_eq!(head.as_ref().map(|head| head.epoch), Some(2));
+        fs::remove_dir_all(kept(&host, "")).unwrap();
+        let refused = pull(&hub, &host, KEEP, Accept::default()).unwrap_err();
+        assert_eq!(refused.code, REFUSED);
+        assert_eq!(complete(&hub, head.as_ref(), &host, KEEP).unwrap(), 1);
+        stead::Pair::open(host.path()).unwrap();
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::carry::standing::Standing;
 use crate::carry::survey::{ahead, count};
 use crate::confirm::told_registered;
 use crate::exit::{say, Failure, Result, CONFLICT, IO, NOT_YET, NO_INPUT, PIPE, REFUSED};
-use crate::hub::{short, Host, Hub};
+use crate::hub::{short, Host, Hub, Shared};
 use crate::instance;
 use crate::interrupted::{say_goodbye, say_how_to_go_on};
 use crate::line::{
@@ -29,10 +29,12 @@ use crate::line::{
 };
 use crate::metrics::MetricsFile;
 use crate::open::{open, shared};
+use crate::origin;
 use crate::paragraph::for_terminal;
 use crate::patience::{hosts_have, wait, Patience};
 use crate::pull::{pull, refuse_across};
 use crate::push::{check_identity, push, refuse_other, waiting, Allowed, Pushed};
+use crate::report::Report;
 use crate::status;
 use crate::turns::told;
 use crate::watch;
@@ -155,7 +157,15 @@ fn run_pull(task: &Pull) -> Result {
     if (accept.back || accept.fork) && !task.allow.contains(&AllowPull::Carry) {
         refuse_across(&*hub, &store, &task.url, accept)?;
     }
-    let pulled = pull(&*hub, &store, KEEP, accept)?.ok_or_else(none)?;
+    let pulled = match pull(&*hub, &store, KEEP, accept) {
+        Err(failure) => {
+            if let (Some(report), Some(to)) = (registered, hub.shared()) {
+                tell_lacking(to, report, &store, &failure);
+            }
+            return Err(failure);
+        }
+        pulled => pulled?.ok_or_else(none)?,
+    };
     let head = &pulled.head;
     if let (Some(mut report), Some(to)) = (registered, hub.shared()) {
         report.epoch = head.epoch;
@@ -168,7 +178,11 @@ fn run_pull(task: &Pull) -> Result {
     let told = |mended: &str| format!("{}{mended}", head.told());
     let text = match (before, pulled.standing) {
         (Ok(Some(_)), store::Standing::Same) => {
-            format!("epoch {} is here already", head.epoch)
+            let completed = match pulled.older {
+                0 => "",
+                _ => "; what its history lacked came from the hub",
+            };
+            format!("epoch {} is here already{completed}", head.epoch)
         }
         (Ok(None), store::Standing::First) | (Ok(Some(_)), _) => told(""),
         (Ok(None), _) => told("; the map here was missing, and is replaced"),
@@ -182,6 +196,25 @@ fn run_pull(task: &Pull) -> Result {
         ));
     }
     Ok(())
+}
+
+/// Reports a pull that failed on a host whose programs cannot read by the map here, since the history
+/// lacks the map where the data of an open carry was. Otherwise the hub would show it as current.
+fn tell_lacking(to: &dyn Shared, report: Report, store: &Store, failure: &Failure) {
+    let here = store.current().ok().flatten();
+    let is_lacking = here.is_some_and(|map| origin::lacking(store, &map).is_some());
+    if !is_lacking || failure.is_contact() || failure.code == CONFLICT {
+        return;
+    }
+    let report = Report {
+        epoch: 0,
+        digest: String::new(),
+        problem: Some(failure.line.clone()),
+        time: watch::seconds(),
+        ..report
+    };
+    // the pull has failed anyway, and says why
+    let _ = to.report(&report, false);
 }
 
 fn run_watch(task: Watch) -> Result {

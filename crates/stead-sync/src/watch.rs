@@ -26,7 +26,7 @@ use crate::here::{Here, Look};
 use crate::hub::{short, Head, Hub};
 use crate::instance;
 use crate::metrics::{Figures, MetricsFile};
-use crate::pull::pull_head;
+use crate::pull::{complete, pull_head};
 use crate::push::check_identity;
 use crate::report::Report;
 
@@ -79,6 +79,8 @@ pub struct Watch {
     refused: Option<(Head, String)>,
     /// why the map that was here is not in place
     broken: Option<String>,
+    /// why programs here cannot read by the map, although it is in place
+    lacking: Option<String>,
     /// whether it was said that the hub has no map
     said_empty: bool,
     /// the epoch after which --exec ran
@@ -115,6 +117,7 @@ impl Watch {
             head: None,
             refused: None,
             broken: None,
+            lacking: None,
             said_empty: false,
             executed: 0,
             said: None,
@@ -314,11 +317,9 @@ impl Watch {
             Look::Unreadable(why) => (why, "unreadable"),
         };
         // it is in place no longer, so it is not confirmed either
-        self.report.epoch = 0;
-        self.report.digest.clear();
+        self.unconfirm();
         self.report.installed = 0;
         self.figures.epoch = 0;
-        self.figures.confirmed = 0;
         self.broken = Some(why.clone());
         self.tell_problem(why);
         let Some(epoch) = self.here.restore() else {
@@ -338,7 +339,7 @@ impl Watch {
         self.figures.map = map.name().to_owned();
         self.figures.epoch = map.epoch();
         self.report.installed = map.epoch();
-        if self.options.exec.is_none() {
+        if self.options.exec.is_none() && !self.here.lacks_origin() {
             self.confirm(map.epoch(), &map.digest());
         }
     }
@@ -347,6 +348,46 @@ impl Watch {
         self.report.epoch = epoch;
         self.report.digest = hex(digest);
         self.figures.confirmed = epoch;
+    }
+
+    fn unconfirm(&mut self) {
+        self.report.epoch = 0;
+        self.report.digest.clear();
+        self.figures.confirmed = 0;
+    }
+
+    /// Brings the map where the data of an open carry was, if the history here has lost it: without
+    /// it no program here can read by the map. Until it is back, the map is not confirmed.
+    fn complete(&mut self, head: Option<&Head>) -> Result {
+        self.lacking = None;
+        if self.broken.is_some() || !self.here.lacks_origin() {
+            return Ok(());
+        }
+        let store = self.here.store();
+        match complete(&*self.hub, head, store, KEEP) {
+            Err(failure) if failure.is_contact() || failure.code == CONFLICT => Err(failure),
+            // the next look finds it
+            _ if self.here.has_another_map() => Ok(()),
+            Err(failure) if self.here.lacks_origin() => {
+                self.unconfirm();
+                self.lacking = Some(failure.line);
+                Ok(())
+            }
+            completed => {
+                if let Ok(epochs @ 1..) = completed {
+                    let epochs = counted(epochs);
+                    let map = self.options.map.display();
+                    say(&format!(
+                        "{map}: the history here lacked the map where the data of the carry was; \
+                         {epochs} from the hub"
+                    ));
+                }
+                if let (None, Some((epoch, digest))) = (&self.options.exec, self.here.held()) {
+                    self.confirm(epoch, &digest);
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Makes sure that the hub knows this host, and knows it alive.
@@ -434,6 +475,7 @@ impl Watch {
                     ),
                 });
             }
+            self.complete(None)?;
             self.note_problem();
             return Ok(());
         };
@@ -441,14 +483,14 @@ impl Watch {
         self.figures.hub = head.epoch;
         if self.is_in_place(&head) {
             self.refused = None;
+            self.complete(Some(&head))?;
             self.note_problem();
             return Ok(());
         }
         if let Some((refused, why)) = &self.refused {
             if refused.version == head.version && refused.digest == head.digest {
-                let why = why.clone();
-                self.report.problem = Some(why);
-                return Ok(());
+                self.report.problem = Some(why.clone());
+                return self.complete(Some(&head));
             }
         }
         let pulled = pull_head(
@@ -464,6 +506,7 @@ impl Watch {
                 let was_broken = self.broken.is_some();
                 self.look_for(Some((pulled.head.epoch, pulled.head.digest)));
                 self.refused = None;
+                self.lacking = None;
                 self.note_problem();
                 self.figures.installed += 1;
                 let from = match pulled.standing {
@@ -533,7 +576,7 @@ impl Watch {
 
     /// Takes note of what is wrong here although nothing is to be installed.
     fn note_problem(&mut self) {
-        let why = self.broken.clone();
+        let why = self.broken.clone().or_else(|| self.lacking.clone());
         self.report.problem = why.or_else(|| self.here.why_not_writable());
         if let Some(why) = self.report.problem.clone() {
             self.tell_problem(why);
@@ -545,7 +588,8 @@ impl Watch {
         let Some(text) = self.options.exec.clone() else {
             return;
         };
-        let Some((epoch, digest)) = self.here.held().filter(|_| self.broken.is_none()) else {
+        let is_usable = self.broken.is_none() && self.lacking.is_none();
+        let Some((epoch, digest)) = self.here.held().filter(|_| is_usable) else {
             return;
         };
         if epoch == self.executed && self.report.digest == hex(&digest) {
@@ -596,6 +640,14 @@ impl Watch {
             line.iter().for_each(|line| say(line));
             self.said_of_metrics = line;
         }
+    }
+}
+
+/// Says how many epochs came to the history.
+fn counted(epochs: usize) -> String {
+    match epochs {
+        1 => "it came".to_owned(),
+        epochs => format!("it and {} more came", epochs - 1),
     }
 }
 

@@ -341,8 +341,9 @@ fn old_map(
         new.name()
     );
     let help = format!(
-        "{why}; copy it from the history of the host that published it, or pull it with \
-         `stead-sync`"
+        "{why}; `stead-sync pull URL {}` brings it, and a watch of stead-sync does so by itself; \
+         without a hub, copy it from the history of the host that published it",
+        path.display()
     );
     let (file, old) = of_history(path, carry.from_epoch, open);
     let old = old.map_err(|error| match error {

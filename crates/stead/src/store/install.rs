@@ -21,7 +21,8 @@ use crate::map::Map;
 pub struct Arrival<'a> {
     /// The map that becomes the newest epoch.
     pub map: &'a Map,
-    /// Ancestors of it, in any order. Maps that are none are ignored.
+    /// Ancestors of it, in any order. Maps that are none are ignored. While a carry is open, the map
+    /// where the data was is taken although epochs in between are missing.
     pub older: &'a [Map],
     /// The log of the history that it comes from.
     pub log: &'a [Entry],
@@ -104,7 +105,7 @@ impl Store {
         self.permit(standing, present.as_ref(), arrival.map, accept)?;
         let new = arrival.map;
         let line = self.line(arrival);
-        self.check_origin(new, &line)?;
+        let origin = self.origin(arrival, &line)?;
         let (directory, history) = (directory_of(&self.map), self.history_dir());
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
@@ -123,7 +124,12 @@ impl Store {
         }
         // oldest first: a reader that finds an epoch finds the epochs before it
         let came = line.iter().rev().filter_map(|(_, came)| *came);
-        for map in came.filter(|map| !self.has_copy(map)) {
+        // an epoch that is damaged here may have a header that is not
+        let is_here = |map: &Map| {
+            let here = self.kept_link(map.epoch());
+            here.is_some_and(|here| here.digest == map.digest())
+        };
+        for map in origin.into_iter().chain(came).filter(|map| !is_here(map)) {
             self.keep_copy(map, access)?;
         }
         let in_place = standing == Standing::Same && present.is_some_and(|now| now.in_place);
@@ -290,30 +296,44 @@ impl Store {
     }
 
     /// Refuses a map with a carry open without the map where the data was: nobody could read by it.
-    fn check_origin(&self, new: &Map, line: &[(Link, Option<&Map>)]) -> Result<()> {
-        let Some(carry) = new.carry() else {
-            return Ok(());
+    /// Returns that map where it came with the new one and is not in its line, since the epochs in
+    /// between are not kept.
+    fn origin<'a>(
+        &self,
+        arrival: Arrival<'a>,
+        line: &[(Link, Option<&Map>)],
+    ) -> Result<Option<&'a Map>> {
+        let Some(carry) = arrival.map.carry() else {
+            return Ok(None);
         };
-        let is_origin = |link: &Link| link.digest == carry.from_digest;
-        let comes = line.iter().any(|(link, _)| is_origin(link));
-        // epochs in between need not be kept
-        let is_here = || {
-            self.kept_link(carry.from_epoch)
-                .as_ref()
-                .is_some_and(is_origin)
-        };
-        match comes || is_here() {
-            true => Ok(()),
-            false => Err(Error::Identity {
-                problem: format!(
-                    "{}: epoch {} has a carry open, and epoch {}, where the data was, neither came \
-                     with it nor is in the history here; nothing was changed",
-                    self.map.display(),
-                    new.epoch(),
-                    carry.from_epoch
-                ),
-            }),
+        if line
+            .iter()
+            .any(|(link, _)| link.digest == carry.from_digest)
+        {
+            return Ok(None);
         }
+        let is_origin = |map: &Map| map.digest() == carry.from_digest;
+        let here = self.open_epoch(carry.from_epoch);
+        let why = match here {
+            Ok(map) if is_origin(&map) => return Ok(None),
+            // a file that nobody can use says more than that there is none
+            Err(error) if !matches!(error.status(), Status::Invalid | Status::NotFound) => {
+                format!("did not come with it, and that of the history cannot be used: {error}")
+            }
+            _ => "neither came with it nor is in the history here".to_owned(),
+        };
+        let came = arrival.older.iter().find(|map| is_origin(map));
+        let kept = self.history_dir().join(carry.from_epoch.to_string());
+        came.map(Some).ok_or_else(|| Error::Identity {
+            problem: format!(
+                "{}: epoch {} has a carry open, and epoch {from}, where the data was, {why}; \
+                 nothing was changed: copy MAP.history/{from} of a machine that has it to {}",
+                self.map.display(),
+                arrival.map.epoch(),
+                kept.display(),
+                from = carry.from_epoch
+            ),
+        })
     }
 
     fn kept_link(&self, epoch: u64) -> Option<Link> {

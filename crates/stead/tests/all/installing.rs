@@ -261,6 +261,33 @@ fn while_a_carry_is_open_the_map_where_the_data_was_arrives_and_stays() {
 }
 
 #[test]
+fn the_map_where_the_data_was_comes_without_the_epochs_in_between() {
+    let first = next(&["a", "b"], None);
+    let second = next(&["a", "b", "c"], Some(&first));
+    let begun = carry::begin(Some(&first), &second).unwrap().unwrap();
+    let both = carry::next(&begun).unwrap();
+    let newest = carry::next(&both).unwrap();
+    let (_directory, path) = place();
+    install(&path, &newest, std::slice::from_ref(&first), NO).unwrap();
+    assert_eq!(kept(&path), ["1", "4", "log"]);
+    Pair::open(&path).unwrap();
+    // one that is damaged behind a whole header is written again
+    let origin = format!("{}.history/1", path.display());
+    let mut bytes = first.bytes().to_vec();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&origin, bytes).unwrap();
+    Pair::open(&path).unwrap_err();
+    let refused = install(&path, &newest, &[], NO).unwrap_err().to_string();
+    assert!(
+        refused.contains("that of the history cannot be used"),
+        "{refused}"
+    );
+    let same = install(&path, &newest, &[both, begun, first], NO).unwrap();
+    assert_eq!(same, Standing::Same);
+    Pair::open(&path).unwrap();
+}
+
+#[test]
 fn a_carry_without_the_map_where_the_data_was_is_refused() {
     let first = next(&["a", "b"], None);
     let second = next(&["a", "b", "c"], Some(&first));
