@@ -32,7 +32,7 @@
 //! own; a test checks this (tools/layers).
 //!
 //! ```text
-//! exit report paragraph token | alone place here hub contact command metrics inotify | access instance confirm | line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
+//! exit report paragraph token | alone place hub contact command metrics inotify | access instance confirm origin | here line turns | directory etcd web pull status | push open | watch | interrupted patience | carry | run
 //! ```
 
 #![forbid(unsafe_code)]

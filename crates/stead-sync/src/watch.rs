@@ -350,6 +350,16 @@ impl Watch {
         self.figures.confirmed = epoch;
     }
 
+    /// Confirms the map in place, if it is not confirmed and no command has to run before.
+    fn confirm_again(&mut self) {
+        let held = self.here.held();
+        if let (true, None, Some((epoch, digest))) =
+            (self.report.digest.is_empty(), &self.options.exec, held)
+        {
+            self.confirm(epoch, &digest);
+        }
+    }
+
     fn unconfirm(&mut self) {
         self.report.epoch = 0;
         self.report.digest.clear();
@@ -360,7 +370,12 @@ impl Watch {
     /// it no program here can read by the map. Until it is back, the map is not confirmed.
     fn complete(&mut self, head: Option<&Head>) -> Result {
         self.lacking = None;
-        if self.broken.is_some() || !self.here.lacks_origin() {
+        if self.broken.is_some() {
+            return Ok(());
+        }
+        if !self.here.lacks_origin() {
+            // somebody may have copied it here
+            self.confirm_again();
             return Ok(());
         }
         let store = self.here.store();
@@ -382,9 +397,7 @@ impl Watch {
                          {epochs} from the hub"
                     ));
                 }
-                if let (None, Some((epoch, digest))) = (&self.options.exec, self.here.held()) {
-                    self.confirm(epoch, &digest);
-                }
+                self.confirm_again();
                 Ok(())
             }
         }

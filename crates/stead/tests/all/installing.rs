@@ -276,7 +276,7 @@ fn the_map_where_the_data_was_comes_without_the_epochs_in_between() {
     let mut bytes = first.bytes().to_vec();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&origin, bytes).unwrap();
-    Pair::open(&path).unwrap_err();
+    Map::open_uncached(&origin).unwrap_err();
     let refused = install(&path, &newest, &[], NO).unwrap_err().to_string();
     assert!(
         refused.contains("that of the history cannot be used"),
@@ -284,6 +284,7 @@ fn the_map_where_the_data_was_comes_without_the_epochs_in_between() {
     );
     let same = install(&path, &newest, &[both, begun, first], NO).unwrap();
     assert_eq!(same, Standing::Same);
+    Map::open_uncached(&origin).unwrap();
     Pair::open(&path).unwrap();
 }
 
