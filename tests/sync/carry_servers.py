@@ -205,19 +205,23 @@ class RedisKind(Kind):
 
 
 class Named:
-    """A client whose application gives names to its keys: `cart:KEY`."""
+    """A client whose application stores each key under names, such as `cart:KEY`."""
 
-    def __init__(self, client):
-        self.client = client
+    def __init__(self, client, names):
+        self.client, self.names = client, names
 
     def put(self, key, value):
-        self.client.put(f"cart:{key}", value)
+        for name in self.names:
+            self.client.put(name.format(key), value)
 
     def delete(self, key):
-        self.client.delete(f"cart:{key}")
+        for name in self.names:
+            self.client.delete(name.format(key))
 
     def get(self, key):
-        return self.client.get(f"cart:{key}")
+        """The value; all of them where they are not the same."""
+        values = [self.client.get(name.format(key)) for name in self.names]
+        return values[0] if len(set(values)) == 1 else str(values)
 
     def close(self):
         self.client.close()
@@ -225,15 +229,15 @@ class Named:
     all = Memcached.all
 
 
-def named(kind):
+def named(kind, names=("cart:{}",), pattern="'{any}:{key}'"):
     """The kind with names, and a pattern for them."""
 
     class NamedKind(kind):
         def connect(self, directory):
-            return Named(super().connect(directory))
+            return Named(super().connect(directory), names)
 
         def file(self, roots):
-            return super().file(roots) + "pattern = '{any}:{key}'\n"
+            return super().file(roots) + f"pattern = {pattern}\n"
 
     return NamedKind
 

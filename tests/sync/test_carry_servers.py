@@ -303,6 +303,57 @@ def test_keys_are_found_in_names(programs, place, kind):
         assert any("c" in nodes for nodes in found.values())
 
 
+@pytest.mark.parametrize("kind", ["memcached", "redis"])
+def test_keys_are_found_in_the_middle_of_names(programs, place, kind):
+    site = site_of(programs, place, kind)
+    names = ("sess:{}:1f:03", "doc:{}:1")
+    patterns = "['sess:{key}:{any}', 'doc:{key}:{any}']"
+    own = named(KINDS[kind], names, patterns)
+    with site, ServerCarry(site, own, KEYS, ("a", "b")) as carry:
+        carry.fill()
+        # names that are none of the application's
+        plain = KINDS[kind](place).connect(carry.roots / "a")
+        for n in range(3):
+            plain.put(f"lock:{n}", "x")
+        carry.begin("a", "b", "c")
+        text = carry.file.read_text()
+        line = text[: text.index("pattern")].count("\n") + 1
+        for pattern, code, told in [
+            # takes the rest of the name for the key
+            ("'{any}:{key}'", 66, "are at nodes where neither map places their keys"),
+            ("'sess:{key}:{any}'", 66, "keys do not fit the pattern sess:{key}:{any} and"),
+            (
+                "'{any}:{key}:{key}'",
+                64,
+                f'{carry.file}:{line}: pattern "{{any}}:{{key}}:{{key}}": {{key}} stands twice; '
+                'write it once, such as "sess:{key}:{any}"\n',
+            ),
+        ]:
+            carry.file.write_text(text.replace(patterns, pattern))
+            done = carry.run()
+            assert done.returncode == code and told in done.stderr, done
+            assert carry.state() == "old"
+        # one pattern finds the same keys, and yet is not the same as a list
+        carry.file.write_text(text.replace(patterns, "'{any}:{key}:{any}'"))
+        done = carry.run("--until", "both_old_first")
+        assert done.returncode == 0, done.stderr
+        again = "other data is to be carried than before, so its passes begin again"
+        assert again not in done.stderr, done.stderr
+        carry.file.write_text(text)
+        done = carry.run("--until", "both_old_first")
+        assert done.returncode == 0 and again in done.stderr, done
+        done = carry.run()
+        assert done.returncode == 0, done.stderr
+        note = f"3 keys fit none of the patterns {patterns[1:-1]} and were left alone, such as "
+        assert note in done.stdout, done.stdout
+        assert [plain.get(f"lock:{n}") for n in range(3)] == ["x"] * 3
+        plain.close()
+        carry.judge()
+        found = carry.copies()
+        assert set(found) == set(KEYS)
+        assert any("c" in nodes for nodes in found.values())
+
+
 class ListeningRedis(RedisKind):
     """Servers that reach each other, each by a port."""
 

@@ -33,6 +33,7 @@ pub mod memcached;
 mod mending;
 #[cfg(test)]
 mod model;
+pub mod name_pattern;
 pub mod names;
 pub mod outcome;
 mod owner;

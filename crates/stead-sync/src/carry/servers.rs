@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::kind::Kind;
 use super::memcached::Memcached;
+use super::name_pattern::NamePatterns;
 use super::names::Names;
 use crate::access::Secret;
 use crate::exit::{Failure, Result, NO_INPUT, USAGE};
@@ -22,8 +23,9 @@ type Made = Result<Box<dyn Kind>>;
 pub struct MemcachedOptions {
     /// The address of a node: `HOST:PORT`, or the path of a socket.
     pub server: String,
-    /// Where in a name the key is, such as `shop:{key}`; by default the name is the key.
-    pub pattern: Option<String>,
+    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first one
+    /// that fits decides; by default the name is the key.
+    pub pattern: Option<NamePatterns>,
 }
 
 /// `[redis]`.
@@ -39,8 +41,9 @@ pub struct RedisOptions {
     /// Whether the servers are caches, which evict keys.
     #[serde(default)]
     pub cache: bool,
-    /// Where in a name the key is, such as `shop:{key}`; by default the name is the key.
-    pub pattern: Option<String>,
+    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first one
+    /// that fits decides; by default the name is the key.
+    pub pattern: Option<NamePatterns>,
 }
 
 /// `[postgresql]` and `[mariadb]`.
@@ -72,18 +75,16 @@ pub struct TableOptions {
 
 impl MemcachedOptions {
     /// Returns the kind.
-    ///
-    /// Errors: what is wrong with the pattern.
-    pub fn kind(&self) -> Made {
-        let names = names(self.pattern.as_deref())?;
-        Ok(Box::new(Memcached::new(self.server.clone(), names)))
+    pub fn kind(&self) -> Box<dyn Kind> {
+        let names = Names::of(self.pattern.clone());
+        Box::new(Memcached::new(self.server.clone(), names))
     }
 }
 
 impl RedisOptions {
     /// Returns the kind. Relative paths begin at `directory`.
     ///
-    /// Errors: a password that cannot be read; a wrong pattern.
+    /// Errors: a password that cannot be read.
     #[cfg(feature = "redis")]
     pub fn kind(&self, directory: &Path) -> Made {
         let password = password(self.password_file.as_deref(), directory)?;
@@ -93,7 +94,7 @@ impl RedisOptions {
             user,
             password,
             self.cache,
-            names(self.pattern.as_deref())?,
+            Names::of(self.pattern.clone()),
         );
         Ok(Box::new(kind))
     }
@@ -154,10 +155,6 @@ impl SqlOptions {
         let kind = Sql::<D>::new(self.connection.clone(), login, named.collect());
         Ok(Box::new(kind.with_everywhere(self.everywhere.clone())))
     }
-}
-
-fn names(pattern: Option<&str>) -> Result<Names> {
-    Names::parse(pattern).map_err(|why| Failure::new(USAGE, why))
 }
 
 /// Returns the password, if there is one.

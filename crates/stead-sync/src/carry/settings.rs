@@ -224,7 +224,7 @@ impl Settings {
         let made: [(&'static str, Option<Made>); 6] = [
             ("files", self.files.as_ref().map(files)),
             ("command", self.command.as_ref().map(shell)),
-            ("memcached", self.memcached.as_ref().map(|o| o.kind())),
+            ("memcached", self.memcached.as_ref().map(|o| Ok(o.kind()))),
             ("redis", self.redis.as_ref().map(|o| o.kind(directory))),
             (
                 "postgresql",
@@ -335,6 +335,9 @@ fn of_another_type(text: &str, span: Option<Range<usize>>, message: &str) -> Opt
         "u64" | "u32" => "a whole number, without quotes",
         "a boolean" => "true or false, without quotes",
         "a string" | "path string" => "a text in quotes",
+        "a string or a list of strings" => {
+            "a text in quotes, or a list of such texts in square brackets"
+        }
         "a sequence" => "a list in square brackets",
         _ => return None,
     };
@@ -349,6 +352,7 @@ fn of_another_type(text: &str, span: Option<Range<usize>>, message: &str) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carry::about::About;
 
     const GOOD: &str = "map = 'm.map'\nurl = 'file:///x/m.map'\ngrace = 5\n";
     const FILES: &str = "[files]\nroot = '/srv/{node}'\npattern = '{key}'\n";
@@ -420,6 +424,21 @@ mod tests {
         assert!(!settings.kind(&[1; 16]).unwrap().is_ordered());
         let alone = Settings::parse(&format!("{GOOD}{FILES}")).unwrap();
         assert!(alone.kind(&[1; 16]).unwrap().is_ordered());
+    }
+
+    #[test]
+    fn other_patterns_of_names_are_another_matter() {
+        let about = |pattern: &str| {
+            let table = format!("[memcached]\nserver = 'x'\npattern = {pattern}\n");
+            let settings = Settings::parse(&format!("{GOOD}{table}")).unwrap();
+            settings.kind(&[1; 16]).unwrap().about()
+        };
+        let one = about("'sess:{key}:{any}'");
+        assert_eq!(one, About::of("[memcached]", "sess:{key}:{any}"));
+        assert_eq!(about("['sess:{key}:{any}']"), one);
+        let two = about("['sess:{key}:{any}', 'doc:{key}:{any}']");
+        assert_ne!(two, one);
+        assert_ne!(about("['doc:{key}:{any}', 'sess:{key}:{any}']"), two);
     }
 
     #[test]
@@ -524,6 +543,30 @@ mod tests {
             (
                 format!("{GOOD}[redis]\nserver = 'x'\ncache = 'no'\n"),
                 ":6: cache is 'no'; write true or false, without quotes",
+            ),
+            (
+                format!("{GOOD}[redis]\nserver = 'x'\npattern = '{{key}}:{{key}}'\n"),
+                ":6: pattern \"{key}:{key}\": {key} stands twice; write it once, such as \
+                 \"sess:{key}:{any}\"",
+            ),
+            (
+                format!("{GOOD}[redis]\nserver = 'x'\npattern = [\n'{{key}}',\n'x:{{any}}',\n]\n"),
+                ":6: pattern \"x:{any}\": it does not say where the key is; write {key}, such as \
+                 \"sess:{key}:{any}\"",
+            ),
+            (
+                format!("{GOOD}[memcached]\nserver = 'x'\npattern = []\n"),
+                ":6: pattern is an empty list; write at least one pattern, such as \
+                 [\"sess:{key}:{any}\"], or leave it out where names are keys",
+            ),
+            (
+                format!("{GOOD}[memcached]\nserver = 'x'\npattern = 5\n"),
+                ":6: pattern is 5; write a text in quotes, or a list of such texts in square \
+                 brackets",
+            ),
+            (
+                format!("{GOOD}[files]\nroot = '/x/{{node}}'\npattern = 'a/b'\n"),
+                ":6: the pattern \"a/b\" does not say where the key is",
             ),
             (
                 format!(

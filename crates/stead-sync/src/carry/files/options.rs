@@ -3,6 +3,8 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::carry::pattern::Pattern;
+
 /// The table `[files]` of the file of a carry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -12,6 +14,7 @@ pub struct FilesOptions {
     #[serde(deserialize_with = "absolute")]
     pub root: String,
     /// Where the key is in a path below the root.
+    #[serde(deserialize_with = "pattern")]
     pub pattern: String,
     /// A file in each root that has the name of the node in it.
     pub marker: Option<String>,
@@ -38,6 +41,13 @@ fn absolute<'d, D: Deserializer<'d>>(deserializer: D) -> Result<String, D::Error
         ))),
         false => Ok(root),
     }
+}
+
+/// Reads a pattern, and refuses one that is none.
+fn pattern<'d, D: Deserializer<'d>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Pattern::parse(&text).map_err(D::Error::custom)?;
+    Ok(text)
 }
 
 /// Whether a template is a relative path at every node. What begins with an attribute is not known

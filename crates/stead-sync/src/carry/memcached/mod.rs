@@ -69,7 +69,7 @@ impl Kind for Memcached {
     }
 
     fn about(&self) -> About {
-        About::of("[memcached]", self.names.text())
+        About::of("[memcached]", &self.names.text())
     }
 
     fn holding(&self, _node: &Node, _doubts: bool) -> Done<Holding> {

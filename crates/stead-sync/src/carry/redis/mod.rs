@@ -89,7 +89,7 @@ impl Kind for Redis {
     }
 
     fn about(&self) -> About {
-        About::of("[redis]", self.names.text())
+        About::of("[redis]", &self.names.text())
     }
 
     fn keys(
