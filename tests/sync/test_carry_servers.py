@@ -366,6 +366,63 @@ class ListeningRedis(RedisKind):
         return [*super().command(directory), "--port", str(port)]
 
 
+def test_what_is_wrong_with_the_address_of_a_redis_is_told(programs, place):
+    site = site_of(programs, place, "redis")
+    with site, ServerCarry(site, ListeningRedis, KEYS[:20], ("a", "b")) as carry:
+        carry.fill()
+        carry.begin("a", "b", "c")
+        text, socket = carry.file.read_text(), f"'{carry.roots}/{{node}}/s'\n"
+        port = carry.kind.ports["a"]
+        secret, none = place / "secret", place / "none"
+        secret.write_text("geheim\n")
+        for server, more, told in [
+            (
+                f"http://127.0.0.1:{port}",
+                "",
+                f'node a: "http://127.0.0.1:{port}" is no address of a Redis; write '
+                "redis://HOST:PORT/DB, rediss://... for TLS, HOST:PORT, or the path of a socket",
+            ),
+            (
+                f"redis://127.0.0.1:{port}/99",
+                "",
+                f"node a: redis 127.0.0.1:{port}/99: database 99 does not exist there; correct "
+                "the number at the end of the address",
+            ),
+            (
+                f"redis://127.0.0.1:{port}",
+                f"password_file = '{secret}'\n",
+                f"node a: redis 127.0.0.1:{port}/0: a password is given, and this server asks "
+                "for none; leave out password_file and STEAD_CARRY_PASSWORD, or set the password "
+                "there (requirepass)",
+            ),
+            (
+                f"redis://127.0.0.1:{port}",
+                f"password_file = '{secret}'\nuser = 'carry'\n",
+                f"node a: redis 127.0.0.1:{port}/0: it refuses this user or this password; check "
+                "both",
+            ),
+            (
+                f"redis://127.0.0.1:{port}",
+                f"password_file = '{none}'\n",
+                f"password_file {none} cannot be read: No such file or directory (os error 2); "
+                "correct it in the file of the carry, and write the password into its first line",
+            ),
+            (
+                f"rediss://127.0.0.1:{port}",
+                "",
+                f"node a: redis 127.0.0.1:{port}/0: it does not answer with TLS; if this server "
+                "has no TLS there, write redis:// for rediss://",
+            ),
+        ]:
+            carry.file.write_text(text.replace(socket, f"'{server}'\n{more}"))
+            done = carry.run("--dry-run")
+            assert done.returncode == 66, done
+            assert done.stderr.splitlines() == [f"stead-sync: {told}"]
+        carry.file.write_text(text)
+        assert carry.run().returncode == 0
+        carry.judge()
+
+
 @pytest.mark.parametrize("kind", ["redis", "postgresql", "mariadb"])
 def test_the_lines_of_the_page_copy_an_item_back_and_replace_none(
     programs, place, kind

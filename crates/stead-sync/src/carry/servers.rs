@@ -170,7 +170,11 @@ fn password(file: Option<&Path>, directory: &Path) -> Result<Option<Secret>> {
             let unread = |e| {
                 Failure::new(
                     NO_INPUT,
-                    format_args!("cannot read {}: {e}", file.display()),
+                    format_args!(
+                        "password_file {} cannot be read: {e}; correct it in the file of the \
+                         carry, and write the password into its first line",
+                        file.display()
+                    ),
                 )
             };
             let text = text.map_err(unread)?;
@@ -179,7 +183,7 @@ fn password(file: Option<&Path>, directory: &Path) -> Result<Option<Secret>> {
                 return Err(Failure::new(
                     NO_INPUT,
                     format_args!(
-                        "{}: its first line is empty; write the password there",
+                        "password_file {}: its first line is empty; write the password there",
                         file.display()
                     ),
                 ));

@@ -396,7 +396,10 @@ mod tests {
         if cfg!(feature = "redis") {
             for name in ["empty", "none"] {
                 let table = format!("[redis]\nserver = 'x'\npassword_file = '{name}'\n");
-                assert!(made(&table).unwrap_err().line.contains(name));
+                let line = made(&table).unwrap_err().line;
+                let file = directory.path().join(name);
+                let told = format!("password_file {}", file.display());
+                assert!(line.starts_with(&told), "{line}");
             }
         }
         if cfg!(feature = "mysql") {

@@ -6,14 +6,14 @@
 
 use std::time::Duration;
 
-use ::redis::FromRedisValue;
-use ::redis::{Cmd, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisError, Value};
+use ::redis::{Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo};
+use ::redis::{FromRedisValue, RedisError, RedisResult, Value};
 use sha2::{Digest, Sha256};
 
 use crate::access::Secret;
 use crate::carry::kind::{Done, Fault, Version};
 
-/// How long connecting may take.
+/// How long connecting may take, and after it the first answer of TLS.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long one answer may take: the DUMP of a key of some GB takes seconds.
@@ -93,9 +93,11 @@ impl Session {
             false => format!("redis://{url}"),
         };
         let info = full.as_str().into_connection_info().map_err(|_| {
-            Fault::final_one(
-                "the address of a Redis is not one; write redis://HOST:PORT/DB, rediss://... or HOST:PORT",
-            )
+            Fault::final_one(format_args!(
+                "{:?} is no address of a Redis; write redis://HOST:PORT/DB, rediss://... for TLS, \
+                 HOST:PORT, or the path of a socket",
+                without_password(url)
+            ))
         })?;
         // an address with a password in it is not shown
         let server = format!("redis {}/{}", info.addr(), info.redis_settings().db());
@@ -107,15 +109,26 @@ impl Session {
         if let Some(password) = password {
             settings = settings.set_password(password.reveal());
         }
+        let has_user = settings.username().is_some();
+        let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         let info: ConnectionInfo = info.set_redis_settings(settings);
-        let open = || {
-            let client = ::redis::Client::open(info)?;
-            let connection = client.get_connection_with_timeout(CONNECT)?;
-            connection.set_read_timeout(Some(PATIENCE))?;
-            connection.set_write_timeout(Some(PATIENCE))?;
-            Ok(connection)
-        };
-        let connection = open().map_err(|error| failure(&server, &error))?;
+        let connection = connect(&info).map_err(|error| {
+            let is_refused = error.kind() == ErrorKind::AuthenticationFailed;
+            if is_refused && !has_user && asks_for_no_password(info) {
+                return Fault::final_one(format_args!(
+                    "{server}: a password is given, and this server asks for none; leave out \
+                     password_file and STEAD_CARRY_PASSWORD, or set the password there \
+                     (requirepass)"
+                ));
+            }
+            match is_tls && is_without_tls(&error) {
+                true => Fault::passing(format_args!(
+                    "{server}: it does not answer with TLS; if this server has no TLS there, write \
+                     redis:// for rediss://"
+                )),
+                false => failure(&server, &error),
+            }
+        })?;
         Ok(Session {
             server,
             database,
@@ -293,6 +306,51 @@ impl Session {
     }
 }
 
+/// Connects, and waits for the first answer of TLS.
+fn connect(info: &ConnectionInfo) -> RedisResult<::redis::Connection> {
+    let client = ::redis::Client::open(info.clone())?;
+    let mut connection = client.get_connection_with_timeout(CONNECT)?;
+    if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+        connection.set_read_timeout(Some(CONNECT))?;
+        connection.set_write_timeout(Some(CONNECT))?;
+        // TLS begins with the first command, which a server without TLS may never answer
+        match ::redis::cmd("PING").query::<Value>(&mut connection) {
+            Err(error) if error.is_io_error() => return Err(error),
+            _ => {}
+        }
+    }
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    Ok(connection)
+}
+
+/// Whether this is what comes of TLS with a server that has none: it waits for the end of a line, or
+/// answers with words of its own.
+fn is_without_tls(error: &RedisError) -> bool {
+    let text = error.to_string();
+    // a server that cannot be reached is `timed out`
+    (error.is_timeout() && !text.contains("timed out")) || text.contains("corrupt message")
+}
+
+/// Whether a server that refuses a password answers without one.
+fn asks_for_no_password(info: ConnectionInfo) -> bool {
+    let bare = ::redis::RedisConnectionInfo::default().set_skip_set_lib_name();
+    let answer = connect(&info.set_redis_settings(bare))
+        .and_then(|mut connection| ::redis::cmd("PING").query::<Value>(&mut connection));
+    answer.is_ok()
+}
+
+/// Returns an address for messages: only its beginning, where it may have a password in it.
+fn without_password(address: &str) -> String {
+    let scheme = address.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = address.split_at(scheme);
+    let is_plain = !rest.contains(['@', '?']) && rest.matches(':').count() < 2;
+    match is_plain {
+        true => address.to_owned(),
+        false => format!("{scheme}..."),
+    }
+}
+
 /// Returns the command that reads what clients see of a type; `None` for the types of modules.
 fn command_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
@@ -407,15 +465,15 @@ fn unordered(mark: &mut Sha256, value: Value, size: usize) {
 }
 
 fn failure(server: &str, error: &RedisError) -> Fault {
+    if let Some(fault) = refusal(server, error) {
+        return fault;
+    }
     let code = error.code().unwrap_or_default();
     let (passes, help) = match code {
         "OOM" => (false, "; give it more memory (maxmemory)"),
         "READONLY" => (false, "; give the address of the primary, not of a replica"),
         "LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN" | "MISCONF" => (true, ""),
         "NOAUTH" | "WRONGPASS" | "NOPERM" => (false, "; check the user and the password"),
-        _ if error.kind() == ErrorKind::AuthenticationFailed => {
-            (false, "; check the user and the password")
-        }
         _ if error.is_io_error() || error.is_connection_dropped() => (true, ""),
         _ if error.to_string().contains("DUMP payload version") => (
             false,
@@ -426,5 +484,77 @@ fn failure(server: &str, error: &RedisError) -> Fault {
     Fault {
         line: format!("{server}: {error}{help}"),
         passes,
+    }
+}
+
+/// Says in plain words why no connection came about, where the words of the library do not.
+fn refusal(server: &str, error: &RedisError) -> Option<Fault> {
+    if error.kind() == ErrorKind::AuthenticationFailed {
+        return Some(Fault::final_one(format_args!(
+            "{server}: it refuses this user or this password; check both"
+        )));
+    }
+    let detail = error.detail().unwrap_or_default();
+    if detail.contains("DB index is out of range") {
+        let database = server.rsplit('/').next().unwrap_or_default();
+        return Some(Fault::final_one(format_args!(
+            "{server}: database {database} does not exist there; correct the number at the end of \
+             the address"
+        )));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Says why no session is opened.
+    fn why_not(address: &str) -> String {
+        let password = Secret::from("geheim".to_owned());
+        let end = Session::open(address, None, Some(&password));
+        end.err().unwrap().line
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_shown_without_its_password() {
+        let what = "is no address of a Redis; write redis://HOST:PORT/DB, rediss://... for TLS, \
+                    HOST:PORT, or the path of a socket";
+        for (address, shown) in [
+            ("http://127.0.0.1:6379", "http://127.0.0.1:6379"),
+            ("http://carry:geheim@127.0.0.1:6379", "http://..."),
+            ("http://:geheim:6379", "http://..."),
+            ("redis://carry:ge/heim@h:x", "redis://..."),
+            ("http://h/?pass=geheim", "http://..."),
+            ("carry:geheim@h:x", "..."),
+            ("redis://127.0.0.1:x", "redis://127.0.0.1:x"),
+        ] {
+            assert_eq!(why_not(address), format!("{shown:?} {what}"));
+        }
+    }
+
+    #[test]
+    fn a_server_without_tls_is_told() {
+        // a Redis answers when there is the end of a line among the bytes, and waits otherwise
+        for answer in [&b"-ERR unknown command\r\n"[..], b""] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let server = thread::spawn(move || {
+                let mut line = listener.accept().unwrap().0;
+                line.write_all(answer).unwrap();
+                // until the client hangs up
+                let _ = line.read_to_end(&mut Vec::new());
+            });
+            let told = format!(
+                "redis 127.0.0.1:{port}/2: it does not answer with TLS; if this server has no TLS \
+                 there, write redis:// for rediss://"
+            );
+            assert_eq!(why_not(&format!("rediss://127.0.0.1:{port}/2")), told);
+            server.join().unwrap();
+        }
     }
 }
