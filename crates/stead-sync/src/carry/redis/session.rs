@@ -110,23 +110,30 @@ impl Session {
             settings = settings.set_password(password.reveal());
         }
         let has_user = settings.username().is_some();
-        let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
         let info: ConnectionInfo = info.set_redis_settings(settings);
         let connection = connect(&info).map_err(|error| {
             let is_refused = error.kind() == ErrorKind::AuthenticationFailed;
-            if is_refused && !has_user && asks_for_no_password(info) {
+            if is_refused && !has_user && answers_without_password(&info) {
                 return Fault::final_one(format_args!(
                     "{server}: a password is given, and this server asks for none; leave out \
                      password_file and STEAD_CARRY_PASSWORD, or set the password there \
                      (requirepass)"
                 ));
             }
-            match is_tls && is_without_tls(&error) {
-                true => Fault::passing(format_args!(
-                    "{server}: it does not answer with TLS; if this server has no TLS there, write \
-                     redis:// for rediss://"
-                )),
-                false => failure(&server, &error),
+            match info.addr() {
+                ConnectionAddr::TcpTls { host, port, .. } if is_without_tls(&error) => {
+                    let plain = ConnectionAddr::Tcp(host.clone(), *port);
+                    match answers_at_all(&info.clone().set_addr(plain)) {
+                        true => Fault::final_one(format_args!(
+                            "{server}: this server has no TLS there; write redis:// for rediss://"
+                        )),
+                        false => Fault::passing(format_args!(
+                            "{server}: it does not answer with TLS; if this server has no TLS \
+                             there, write redis:// for rediss://"
+                        )),
+                    }
+                }
+                _ => failure(&server, &error),
             }
         })?;
         Ok(Session {
@@ -332,12 +339,22 @@ fn is_without_tls(error: &RedisError) -> bool {
     (error.is_timeout() && !text.contains("timed out")) || text.contains("corrupt message")
 }
 
-/// Whether a server that refuses a password answers without one.
-fn asks_for_no_password(info: ConnectionInfo) -> bool {
+/// Asks a server for a sign of life, without a user, a password and a database.
+fn ping(info: &ConnectionInfo) -> RedisResult<Value> {
     let bare = ::redis::RedisConnectionInfo::default().set_skip_set_lib_name();
-    let answer = connect(&info.set_redis_settings(bare))
-        .and_then(|mut connection| ::redis::cmd("PING").query::<Value>(&mut connection));
-    answer.is_ok()
+    let mut connection = connect(&info.clone().set_redis_settings(bare))?;
+    connection.set_read_timeout(Some(CONNECT))?;
+    ::redis::cmd("PING").query(&mut connection)
+}
+
+/// Whether a server does what it is asked without a password.
+fn answers_without_password(info: &ConnectionInfo) -> bool {
+    ping(info).is_ok()
+}
+
+/// Whether a server answers as a Redis does, and be it that it wants a password.
+fn answers_at_all(info: &ConnectionInfo) -> bool {
+    ping(info).map_or_else(|error| error.code().is_some(), |_| true)
 }
 
 /// Returns an address for messages: only its beginning, where it may have a password in it.
@@ -539,21 +556,28 @@ mod tests {
 
     #[test]
     fn a_server_without_tls_is_told() {
-        // a Redis answers when there is the end of a line among the bytes, and waits otherwise
-        for answer in [&b"-ERR unknown command\r\n"[..], b""] {
+        let none = "this server has no TLS there; write redis:// for rediss://";
+        let silent = "it does not answer with TLS; if this server has no TLS there, write \
+                      redis:// for rediss://";
+        // a Redis answers when there is the end of a line among the bytes of TLS, and waits
+        // otherwise
+        for (answers, told) in [
+            (["-ERR unknown command\r\n", "+PONG\r\n"], none),
+            (["", "-NOAUTH Authentication required.\r\n"], none),
+            (["-ERR unknown command\r\n", ""], silent),
+        ] {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = listener.local_addr().unwrap().port();
             let server = thread::spawn(move || {
-                let mut line = listener.accept().unwrap().0;
-                line.write_all(answer).unwrap();
-                // until the client hangs up
-                let _ = line.read_to_end(&mut Vec::new());
+                for answer in answers {
+                    let mut line = listener.accept().unwrap().0;
+                    line.write_all(answer.as_bytes()).unwrap();
+                    // until the client hangs up
+                    let _ = line.read_to_end(&mut Vec::new());
+                }
             });
-            let told = format!(
-                "redis 127.0.0.1:{port}/2: it does not answer with TLS; if this server has no TLS \
-                 there, write redis:// for rediss://"
-            );
-            assert_eq!(why_not(&format!("rediss://127.0.0.1:{port}/2")), told);
+            let line = why_not(&format!("rediss://127.0.0.1:{port}/2"));
+            assert_eq!(line, format!("redis 127.0.0.1:{port}/2: {told}"));
             server.join().unwrap();
         }
     }
