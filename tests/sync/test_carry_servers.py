@@ -321,12 +321,18 @@ def test_keys_are_found_in_the_middle_of_names(programs, place, kind):
         for pattern, code, told in [
             # takes the rest of the name for the key
             ("'{any}:{key}'", 66, "are at nodes where neither map places their keys"),
-            ("'sess:{key}:{any}'", 66, "keys do not fit the pattern sess:{key}:{any} and"),
+            (
+                "'sess:{key}:{any}'",
+                66,
+                "keys do not fit the pattern sess:{key}:{any} and",
+            ),
             (
                 "'{any}:{key}:{key}'",
                 64,
-                f'{carry.file}:{line}: pattern "{{any}}:{{key}}:{{key}}": {{key}} stands twice; '
-                'write it once, such as "sess:{key}:{any}"\n',
+                (
+                    f'{carry.file}:{line}: pattern "{{any}}:{{key}}:{{key}}": {{key}} stands twice; '
+                    'write it once, such as "sess:{key}:{any}"\n'
+                ),
             ),
         ]:
             carry.file.write_text(text.replace(patterns, pattern))
@@ -379,39 +385,51 @@ def test_what_is_wrong_with_the_address_of_a_redis_is_told(programs, place):
             (
                 f"http://127.0.0.1:{port}",
                 "",
-                f'node a: "http://127.0.0.1:{port}" is no address of a Redis; write '
-                "redis://HOST:PORT/DB, rediss://... for TLS, HOST:PORT, or the path of a socket",
+                (
+                    f'node a: "http://127.0.0.1:{port}" is no address of a Redis; write '
+                    "redis://HOST:PORT/DB, rediss://... for TLS, HOST:PORT, or the path of a socket"
+                ),
             ),
             (
                 f"redis://127.0.0.1:{port}/99",
                 "",
-                f"node a: redis 127.0.0.1:{port}/99: database 99 does not exist there; correct "
-                "the number at the end of the address",
+                (
+                    f"node a: redis 127.0.0.1:{port}/99: database 99 does not exist there; correct "
+                    "the number at the end of the address"
+                ),
             ),
             (
                 f"redis://127.0.0.1:{port}",
                 f"password_file = '{secret}'\n",
-                f"node a: redis 127.0.0.1:{port}/0: a password is given, and this server asks "
-                "for none; leave out password_file and STEAD_CARRY_PASSWORD, or set the password "
-                "there (requirepass)",
+                (
+                    f"node a: redis 127.0.0.1:{port}/0: a password is given, and this server asks "
+                    "for none; leave out password_file and STEAD_CARRY_PASSWORD, or set the password "
+                    "there (requirepass)"
+                ),
             ),
             (
                 f"redis://127.0.0.1:{port}",
                 f"password_file = '{secret}'\nuser = 'carry'\n",
-                f"node a: redis 127.0.0.1:{port}/0: it refuses this user or this password; check "
-                "both",
+                (
+                    f"node a: redis 127.0.0.1:{port}/0: it refuses this user or this password; check "
+                    "both"
+                ),
             ),
             (
                 f"redis://127.0.0.1:{port}",
                 f"password_file = '{none}'\n",
-                f"password_file {none} cannot be read: No such file or directory (os error 2); "
-                "correct it in the file of the carry, and write the password into its first line",
+                (
+                    f"password_file {none} cannot be read: No such file or directory (os error 2); "
+                    "correct it in the file of the carry, and write the password into its first line"
+                ),
             ),
             (
                 f"rediss://127.0.0.1:{port}",
                 "",
-                f"node a: redis 127.0.0.1:{port}/0: this server has no TLS there; write "
-                "redis:// for rediss://",
+                (
+                    f"node a: redis 127.0.0.1:{port}/0: this server has no TLS there; write "
+                    "redis:// for rediss://"
+                ),
             ),
         ]:
             carry.file.write_text(text.replace(socket, f"'{server}'\n{more}"))
