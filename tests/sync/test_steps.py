@@ -52,7 +52,9 @@ def test_the_only_copy_is_not_removed_after_states_that_were_passed_by_hand(
         # what is set aside within a limit is not counted when it was copied later
         carry.write_file(top=top, limits="deleted = 3")
         done = carry.run()
-        assert done.returncode == 69 and "lacks 4 items or more of node" in done.stderr, done
+        assert (
+            done.returncode == 69 and "lacks 4 items or more of node" in done.stderr
+        ), done
         carry.write_file(top=top)
         # they are copied now, but for one that an application has deleted meanwhile
         deleted, *others = lacking
@@ -63,7 +65,9 @@ def test_the_only_copy_is_not_removed_after_states_that_were_passed_by_hand(
             path.parent.mkdir(exist_ok=True)
             shutil.copy2(carry.path(old, key), path)
         done = carry.run()
-        assert done.returncode == 69 and "lacks 1 item or more of node" in done.stderr, done
+        assert (
+            done.returncode == 69 and "lacks 1 item or more of node" in done.stderr
+        ), done
         carry.write_file(top=top, limits="deleted = 1")
         done = carry.run()
         assert (done.returncode, carry.state()) == (0, None), done.stderr
