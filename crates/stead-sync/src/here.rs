@@ -1,8 +1,8 @@
 //! The map file of this host: whether it is whole, and still the one that was read last.
 //!
 //! A header can be right in a file that is damaged further on. So the whole file is read and
-//! verified, and read again whenever its inode, its size or one of its times differs. The same holds
-//! for the map where the data was, while a carry is open.
+//! verified, and read again whenever its inode, its size or one of its times differs. The same
+//! holds for the map where the data was, while a carry is open.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,5 @@
-//! The map where the data of a carry was: whether the history of a map has it, and bringing it there.
+//! The map where the data of a carry was: whether the history of a map has it, and bringing it
+//! there.
 //!
 //! Programs that read by a map with a carry open need this epoch. Without it they cannot open the
 //! map, although the file of the map is whole.

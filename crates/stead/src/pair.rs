@@ -341,9 +341,7 @@ fn old_map(
         new.name()
     );
     let help = format!(
-        "{why}; `stead-sync pull URL {}` brings it, and a watch of stead-sync does so by itself; \
-         without a hub, copy it from the history of the host that published it",
-        path.display()
+        "{why}; `stead-sync pull` or a watch brings it; else copy it from the host that published it"
     );
     let (file, old) = of_history(path, carry.from_epoch, open);
     let old = old.map_err(|error| match error {

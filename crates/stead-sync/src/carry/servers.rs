@@ -23,8 +23,8 @@ type Made = Result<Box<dyn Kind>>;
 pub struct MemcachedOptions {
     /// The address of a node: `HOST:PORT`, or the path of a socket.
     pub server: String,
-    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first one
-    /// that fits decides; by default the name is the key.
+    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first
+    /// one that fits decides; by default the name is the key.
     pub pattern: Option<NamePatterns>,
 }
 
@@ -41,8 +41,8 @@ pub struct RedisOptions {
     /// Whether the servers are caches, which evict keys.
     #[serde(default)]
     pub cache: bool,
-    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first one
-    /// that fits decides; by default the name is the key.
+    /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first
+    /// one that fits decides; by default the name is the key.
     pub pattern: Option<NamePatterns>,
 }
 

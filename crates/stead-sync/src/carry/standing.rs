@@ -219,8 +219,8 @@ impl Standing {
             }
         }
         if let (Some(pass), None) = (&self.pass, &self.journal) {
-            // what a stopped run had done is listed again where a server lists in no order, and what
-            // is only removed was not counted
+            // what a stopped run had done is listed again where a server lists in no order, and
+            // what is only removed was not counted
             let done = self.done;
             text += &match self.total.filter(|total| *total > 0) {
                 Some(total) if done > total => {

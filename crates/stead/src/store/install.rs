@@ -21,8 +21,8 @@ use crate::map::Map;
 pub struct Arrival<'a> {
     /// The map that becomes the newest epoch.
     pub map: &'a Map,
-    /// Ancestors of it, in any order. Maps that are none are ignored. While a carry is open, the map
-    /// where the data was is taken although epochs in between are missing.
+    /// Ancestors of it, in any order. Maps that are none are ignored. While a carry is open, the
+    /// map where the data was is taken although epochs in between are missing.
     pub older: &'a [Map],
     /// The log of the history that it comes from.
     pub log: &'a [Entry],

@@ -600,7 +600,7 @@ fn a_pair_without_the_right_old_map_says_how_to_get_it() {
         text.contains("epoch 2 of `m` has a carry open, and this is the map where its data was")
     );
     assert!(
-        text.contains("`stead-sync pull URL") && !text.contains('\n'),
+        text.contains("; `stead-sync pull` or a watch brings it") && !text.contains('\n'),
         "{text}"
     );
     // another map of that number

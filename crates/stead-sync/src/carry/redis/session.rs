@@ -331,8 +331,8 @@ fn connect(info: &ConnectionInfo) -> RedisResult<::redis::Connection> {
     Ok(connection)
 }
 
-/// Whether this is what comes of TLS with a server that has none: it waits for the end of a line, or
-/// answers with words of its own.
+/// Whether this is what comes of TLS with a server that has none: it waits for the end of a line,
+/// or answers with words of its own.
 fn is_without_tls(error: &RedisError) -> bool {
     let text = error.to_string();
     // a server that cannot be reached is `timed out`
