@@ -199,7 +199,8 @@ fn run_pull(task: &Pull) -> Result {
 }
 
 /// Reports a pull that failed on a host whose programs cannot read by the map here, since the
-/// history lacks the map where the data of an open carry was. Otherwise the hub would show it as current.
+/// history lacks the map where the data of an open carry was. Otherwise the hub would show it as
+/// current.
 fn tell_lacking(to: &dyn Shared, report: Report, store: &Store, failure: &Failure) {
     let here = store.current().ok().flatten();
     let is_lacking = here.is_some_and(|map| origin::lacking(store, &map).is_some());
