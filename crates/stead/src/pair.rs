@@ -543,7 +543,7 @@ mod tests {
         let denied = told(ErrorKind::PermissionDenied);
         assert!(denied.contains("let the readers of the map read its history"));
         assert!(!denied.contains("copy it"), "{denied}");
-        assert!(told(ErrorKind::NotFound).contains("copy it from the history"));
+        assert!(told(ErrorKind::NotFound).contains("copy it from the host"));
     }
 
     #[test]
