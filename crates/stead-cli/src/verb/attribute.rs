@@ -80,8 +80,7 @@ impl Printed {
         let Some(wanted) = &self.attribute else {
             return Ok(node.name());
         };
-        let found = node.attributes().find(|(name, _)| name == wanted);
-        found.map(|(_, value)| value).ok_or_else(|| {
+        node.attribute(wanted).ok_or_else(|| {
             Failure::new(
                 DATA,
                 format_args!(
