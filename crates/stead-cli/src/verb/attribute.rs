@@ -51,8 +51,8 @@ impl Printed {
         asked.then(values).transpose()
     }
 
-    /// Returns what is printed for nodes, joined by commas. No node name has a comma. An attribute
-    /// may have one, so it is refused where it does not stand alone.
+    /// Returns what is printed for nodes, joined by commas. No name of a node has a comma. The
+    /// value of an attribute may have one; then it is refused, unless there is only one node.
     pub fn joined<'a>(&self, nodes: impl Iterator<Item = Node<'a>>) -> Result<String> {
         let mut with_comma = None;
         let mut printed = Vec::new();

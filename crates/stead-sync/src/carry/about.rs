@@ -5,15 +5,15 @@
 //! is left out then stays at two places. So the journal says with which parts the carry has begun.
 //!
 //! ```text
-//!                                            a part says something else,
-//! state                  a part is new           or is missing, or a kind is new  the columns differ
-//! old                    -                       -                                -
-//! both_old_first         begins its passes again  refused                         begins its passes again
-//! later, being reversed  refused                 refused                          -
+//!                        a part     a part is another one     the columns
+//! state                  is new     or missing, a kind is new  of a table differ
+//! old                    -          -                          -
+//! both_old_first         again      refused                    again
+//! later, being reversed  refused    refused                    -
 //! ```
 //!
-//! A part that says something else, such as a narrower pattern, leaves out what was copied, and
-//! nobody knows how much.
+//! *Again* means that all passes begin again. Where a part is another one, such as a narrower
+//! pattern, some of what was copied may not be carried any more, and nobody knows how much.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -43,7 +43,7 @@ pub struct NamePattern {
 #[derive(Clone, Debug)]
 struct Place {
     is_key: bool,
-    /// the text that follows it, which may be empty behind the last one only
+    /// the text that follows it; only behind the last placeholder it may be empty
     after: Vec<u8>,
 }
 

@@ -75,9 +75,9 @@ pub fn lacking(node: &Node, item: &Item) -> Failure {
     )
 }
 
-/// The new place lacks at least `count` items of a node, whose old copies would be removed now:
-/// the pass ends with the first one beyond the limit.
-/// `is_compared` says whether this carry has compared all items at both places before.
+/// The new place lacks at least `count` items of a node, whose old copies would be removed now.
+/// There may be more: the pass ends at the first item that exceeds the limit. `is_compared` says
+/// whether this carry has compared all items at both places before.
 pub fn lacking_at_the_end(count: u64, node: &Node, item: &Item, is_compared: bool) -> Failure {
     let items = match count {
         1 => "1 item".to_owned(),
