@@ -1,5 +1,5 @@
 """Counts which lines of the closely measured parts the Rust tests reach, with cargo-llvm-cov.
-Started by `make coverage`; docs/security.md has its figures.
+Started by `make coverage`; docs/assurance.md has its figures.
 
     python3 tests/campaigns/coverage.py
 

@@ -1,6 +1,6 @@
 """Runs the tests of unsafe code in Miri, which finds undefined behaviour: reads of memory
 that was never written or was freed, pointers that leave what they were made of, references
-that overlap, data races. Started by `make miri`; docs/security.md says what it reaches.
+that overlap, data races. Started by `make miri`; docs/assurance.md says what it reaches.
 
     python3 tests/campaigns/miri.py [--only NAME]
 

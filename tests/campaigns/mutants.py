@@ -1,5 +1,5 @@
 """Changes the closely measured parts in one place at a time, and tells which changes no test
-notices. Started by `make mutants`; docs/security.md has its figures.
+notices. Started by `make mutants`; docs/assurance.md has its figures.
 
     python3 tests/campaigns/mutants.py [--only NAME] [--sample N | --all] [--seed N]
 

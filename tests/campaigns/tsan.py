@@ -1,6 +1,6 @@
 """Runs the tests in which threads work at once under ThreadSanitizer, which finds data
 races in machine code, the standard library included. Started by `make tsan`;
-docs/security.md says what it reaches.
+docs/assurance.md says what it reaches.
 
     python3 tests/campaigns/tsan.py [--only NAME]
 """
