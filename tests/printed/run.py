@@ -231,6 +231,12 @@ KNOWN = [
         "it changes a user of the system",
     ),
     (
+        "docs/faq.md",
+        "Where do I keep the fleet file, and can CI apply it?",
+        "",
+        "it needs a hub and two jobs; tests/sync runs these verbs",
+    ),
+    (
         "docs/sync.md",
         "From one host to fifty",
         "",
