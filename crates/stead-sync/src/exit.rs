@@ -34,7 +34,7 @@ pub const PERMISSION: u8 = 77;
 /// Nobody reads what the program prints: 128 + SIGPIPE, as the shell reports it.
 pub const PIPE: u8 = 141;
 
-/// The table of exit codes in `--help`. docs/sync.md has the same codes.
+/// The table of exit codes in `--help`. docs/messages.md has the same codes.
 pub const HELP: &str = "\
 Exit codes:
   0   done, or nothing to do
