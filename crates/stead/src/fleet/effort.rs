@@ -1,6 +1,6 @@
 //! Effort: what a rebalance of a fleet takes at most, estimated from its numbers of nodes, copies
-//! and labels. A fleet whose effort is above a limit is refused. docs/fleet.md, "Every key", has
-//! the formula, and docs/rebalance.md, "Many copies and many labels", what was measured.
+//! and labels. A fleet whose effort is above a limit is refused. docs/fleet.md, "Limits, exactly",
+//! has the formula, and docs/rebalance.md, "Many copies and many labels", what was measured.
 
 /// The largest effort. 4,096 nodes may have 64 copies with any labels, 128 with one label, and 255
 /// without labels.
