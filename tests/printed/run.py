@@ -234,7 +234,7 @@ KNOWN = [
         "docs/faq.md",
         "Where do I keep the fleet file, and can CI apply it?",
         "",
-        "it needs a hub and two jobs; tests/sync runs these verbs",
+        "it needs a hub; tests/sync/test_questions.py runs it",
     ),
     (
         "docs/sync.md",
