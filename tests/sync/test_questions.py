@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "faq.md"
 def blocks(heading):
     """Returns the shell blocks below a heading of the page."""
     text = PAGE.read_text(encoding="utf-8")
-    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = text.split(f"\n### {heading}\n")[1].split("\n##")[0]
     return re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
 
 
