@@ -185,8 +185,8 @@ static bool add_now(struct places *places, struct cache *cache, const char *key,
   bool done =
       stead_map_locate_all(is_old ? old : map, key, length, of_one, SERVERS,
                            &reads, &cache->error) == STEAD_OK &&
-      stead_pair_reads(pair, key, length, nodes, SERVERS, &count,
-                       &cache->error) == STEAD_OK;
+      stead_pair_writes(pair, key, length, nodes, SERVERS, &count,
+                        &cache->error) == STEAD_OK;
   places->present = places->all = 0;
   for (size_t i = 0; done && i < count && i < SERVERS; i++) {
     done = add(places, cache, stead_pair_node_name(pair, nodes[i]),

@@ -178,8 +178,8 @@ final class Cache
             // the first nodes are those of the map by which hosts read
             $reads = in_array($pair->state(), ['old', 'both_old_first'], true) ? $pair->old() : $map;
             $count = count($reads->locateAll($key));
-            $present = $this->servers($pair, array_slice($pair->reads($key), 0, $count));
-            $carried = $this->servers($pair, array_slice($pair->reads($key), $count));
+            $present = $this->servers($pair, array_slice($pair->writes($key), 0, $count));
+            $carried = $this->servers($pair, array_slice($pair->writes($key), $count));
             $back = $pair->state() === null ? $this->back : 0;
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $back); $epoch--) {
                 try {

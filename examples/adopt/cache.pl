@@ -129,7 +129,7 @@ sub places {
 
         # the first nodes are those of the map by which hosts read
         my $reads = $state =~ /^(both_)?old/ ? $pair->old : $pair->new_map;
-        my @nodes = $pair->reads($key);
+        my @nodes = $pair->writes($key);
         @present = splice @nodes, 0,
           scalar( my @of = $reads->locate_all($key) );
         @present = $self->servers( $pair, @present );

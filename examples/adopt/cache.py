@@ -117,7 +117,7 @@ class Cache:
             # the first nodes are those of the map by which hosts read
             is_old = pair.state in ("old", "both_old_first")
             count = len((pair.old if is_old else members).locate_all(key))
-            nodes = pair.reads(key)
+            nodes = pair.writes(key)
             present = self.servers(pair, nodes[:count])
             carried = self.servers(pair, nodes[count:])
             back = self.back if pair.state is None else 0

@@ -97,7 +97,7 @@ final class Pair
     /**
      * Returns the names of the nodes to read a key from, in this order. The first node that answers
      * decides, also when it answers that there is no such key. Go on to the next node only if one does
-     * not answer at all.
+     * not answer at all. A new place is not among them while data is copied to it.
      *
      * @return list<string>
      */

@@ -22,13 +22,14 @@ final class PairTest extends Cases
         for ($i = 0; $i < 300; $i++) {
             $key = "key$i";
             [$was, $is] = [$old->locate($key), $new->locate($key)];
-            $lists = $was === $is ? array_fill(0, 4, [$was]) : [[$was], [$was, $is], [$is, $was], [$is]];
+            $reads = $was === $is ? array_fill(0, 4, [$was]) : [[$was], [$was], [$is, $was], [$is]];
+            $writes = $was === $is ? $reads : [[$was], [$was, $is], [$is, $was], [$is]];
             $moved += $was === $is ? 0 : 1;
             foreach (self::STATES as $n => $state) {
                 $pair = Pair::between($old, $new, $state);
                 $point = $new->point($key);
                 $found = [$pair->reads($key), $pair->writes($key), $pair->readsPoint($point), $pair->writesPoint($point)];
-                self::assertSame(array_fill(0, 4, $lists[$n]), $found);
+                self::assertSame([$reads[$n], $writes[$n], $reads[$n], $writes[$n]], $found);
                 self::assertSame([$was !== $is, $was !== $is], [$pair->moved($key), $pair->movedPoint($point)]);
             }
         }

@@ -26,7 +26,7 @@ use crate::map::{compared, point_of, Map};
 ///
 /// >>> pair = stead.Pair.between(members, grown, "both_old_first")
 /// >>> pair.reads("bob"), pair.writes("bob"), pair.moved("bob")
-/// (['db2', 'db3'], ['db2', 'db3'], True)
+/// (['db2'], ['db2', 'db3'], True)
 /// >>> pair.reads("frank"), pair.moved("frank")
 /// (['db1'], False)
 /// >>> pair
@@ -138,7 +138,7 @@ impl Pair {
     ///
     /// >>> [stead.Pair.between(members, grown, state).reads("bob")
     /// ...  for state in ("old", "both_old_first", "both_new_first", "new")]
-    /// [['db2'], ['db2', 'db3'], ['db3', 'db2'], ['db3']]
+    /// [['db2'], ['db2'], ['db3', 'db2'], ['db3']]
     #[staticmethod]
     fn between(
         py: Python<'_>,
@@ -182,7 +182,7 @@ impl Pair {
 
     /// Returns the names of the nodes to read a key from, in this order. The first node that
     /// answers decides, also when it answers that there is no such key. Go on to the next node only
-    /// if one does not answer at all.
+    /// if one does not answer at all. A new place is not among them while data is copied to it.
     ///
     /// Raises TypeError if the key is neither str nor bytes.
     ///

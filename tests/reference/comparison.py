@@ -67,16 +67,20 @@ def both_lists(old, new, point):
 
 
 def in_state(state, before, after):
-    """Which of the nodes of both maps are read and written in a state of a carry: those
-    of the map that comes first, then those of the other that are not named yet.
+    """Which of the nodes of both maps are read, and which are written, in a state of a carry:
+    those of the map that comes first, then those of the other that are not named yet. Places
+    to which data is still copied are not read.
     """
-    lists = {
-        "old": [before],
-        "both_old_first": [before, after],
-        "both_new_first": [after, before],
-        "new": [after],
-    }
-    return list(dict.fromkeys(name for names in lists[state] for name in names))
+    reads, writes = {
+        "old": ([before], [before]),
+        "both_old_first": ([before], [before, after]),
+        "both_new_first": ([after, before], [after, before]),
+        "new": ([after], [after]),
+    }[state]
+    return tuple(
+        list(dict.fromkeys(name for names in lists for name in names))
+        for lists in (reads, writes)
+    )
 
 
 def pieces(old, old_slices, new, new_slices):

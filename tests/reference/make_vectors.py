@@ -467,13 +467,14 @@ def pairs(files):
                     else int(what["point"], 16)
                 )
                 before, after = comparison.both_lists(old, new, point)
+                reads, writes = comparison.in_state(state, before, after)
                 yield {
                     "old": old_name,
                     "new": new_name,
                     "state": state,
                     **what,
-                    "reads": comparison.in_state(state, before, after),
-                    "writes": comparison.in_state(state, before, after),
+                    "reads": reads,
+                    "writes": writes,
                     "moved": before != after,
                 }
 

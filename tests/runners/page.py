@@ -49,7 +49,8 @@ PAIRS = """
     ? places.point(Hashes.fromHex(v.key), v.fold === true, Hashes.fromHex(secret))
     : BigInt("0x" + v.point);
   pair.state = v.state;
-  return pair.nodes(point).map((node) => pair.names[node]);
+  return [pair.reads(point), pair.writes(point)].map((nodes) =>
+    nodes.map((node) => pair.names[node]));
 }))
 """
 POINTS = """
@@ -131,10 +132,7 @@ def run(program, files, scratch):
             if not page.value("locating[1].pair !== undefined"):
                 continue  # no carry is open
             found = called(page, PAIRS, vectors, secret_of(maps[1]))
-            good = [
-                v["reads"] == names and v["writes"] == names
-                for v, names in zip(vectors, found)
-            ]
+            good = [[v["reads"], v["writes"]] == both for v, both in zip(vectors, found)]
             counts["pairs.json"] += told("pairs.json", vectors, good)
     return dict(counts)
 

@@ -353,14 +353,18 @@ def by_rule(stead, vectors, points):
         renamed = {now: before for before, now in renamed.items()}
     for v, before, after in zip(vectors, *lists):
         before = [renamed.get(name, name) for name in before]
-        order = {
-            "old": [before],
-            "both_old_first": [before, after],
-            "both_new_first": [after, before],
-            "new": [after],
+        reads, writes = {
+            "old": ([before], [before]),
+            "both_old_first": ([before], [before, after]),
+            "both_new_first": ([after, before], [after, before]),
+            "new": ([after], [after]),
         }[v["state"]]
-        nodes = list(dict.fromkeys(name for part in order for name in part))
-        yield nodes == v["reads"] == v["writes"] and v["moved"] == (before != after)
+        reads, writes = (
+            list(dict.fromkeys(name for part in parts for name in part))
+            for parts in (reads, writes)
+        )
+        found = v["reads"], v["writes"], v["moved"]
+        yield found == (reads, writes, before != after)
 
 
 def damaged(stead, v, scratch):

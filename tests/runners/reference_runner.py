@@ -83,8 +83,9 @@ def run(files):
         old, new = map_of(v["old"]), map_of(v["new"])
         point = new.point(key(v)) if "key" in v else int(v["point"], 16)
         before, after = both_lists(old, new, point)
-        nodes = in_state(v["state"], before, after)
-        return v["reads"] == v["writes"] == nodes and v["moved"] == (before != after)
+        reads, writes = in_state(v["state"], before, after)
+        found = v["reads"], v["writes"], v["moved"]
+        return found == (reads, writes, before != after)
 
     def damaged(v):
         try:

@@ -62,7 +62,7 @@ class App(threading.Thread):
         self.name = f"app{seed}"
 
     def lists(self, key):
-        """The nodes to read from and to write to."""
+        """The nodes to write to, in order. The first of them is the first to read from."""
         stat = os.stat(self.map)
         mark = stat.st_ino, stat.st_mtime_ns
         if mark != self.seen:
@@ -75,7 +75,7 @@ class App(threading.Thread):
             self.seen, self.pair = mark, (old, new, state)
         old, new, state = self.pair
         before, after = comparison.both_lists(old, new, new.point(key.encode()))
-        return comparison.in_state(state, before, after)
+        return comparison.in_state(state, before, after)[1]
 
     def path(self, node, key):
         return self.carry.path(node, key)

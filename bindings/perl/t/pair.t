@@ -24,11 +24,12 @@ my ( $moved, %wrong ) = 0;
 for my $key ( map { "key$_" } 1 .. 300 ) {
     my ($was)  = $old->locate_all($key);
     my ($now)  = $new->locate_all($key);
+    my $both   = $was eq $now ? $was : "$now $was";
     my %wanted = (
-        old            => $was,
-        both_old_first => $was eq $now ? $was : "$was $now",
-        both_new_first => $was eq $now ? $now : "$now $was",
-        new            => $now,
+        old            => [ $was,  $was ],
+        both_old_first => [ $was,  $was eq $now ? $was : "$was $now" ],
+        both_new_first => [ $both, $both ],
+        new            => [ $now,  $now ],
     );
     $moved += $was ne $now;
     for my $state ( sort keys %wanted ) {
@@ -40,8 +41,9 @@ for my $key ( map { "key$_" } 1 .. 300 ) {
             [ $pair->reads_point($point) ],
             [ $pair->writes_point($point) ]
         );
+        my @both = @{ $wanted{$state} };
         $wrong{"$state $key"} = "@found"
-          if grep { $_ ne $wanted{$state} } @found;
+          if join( '|', @found ) ne join( '|', @both, @both );
         $wrong{"$state $key moved"} = 1
           if $pair->moved($key) != ( $was ne $now )
           || $pair->moved_point($point) != ( $was ne $now );

@@ -124,7 +124,7 @@ pub extern "C" fn stead_pair_state(pair: Foreign<*const stead_pair>) -> i32 {
 
 /// Finds the nodes to read a key from, in this order. The first node that answers decides, also
 /// when it answers that there is no such key. Ask the next node only when one does not answer at
-/// all.
+/// all. A new place is not among them while data is copied to it.
 /// nodes, capacity, count: as in stead_map_locate_all. The numbers are those of the pair.
 /// Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 #[no_mangle]

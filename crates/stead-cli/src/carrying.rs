@@ -106,7 +106,7 @@ pub fn meaning(carry: &Carry) -> [&'static str; 2] {
             "nothing is to be done before the next step",
         ],
         (State::BothOldFirst, false) => [
-            "hosts write both places, and read the old one first",
+            "hosts write both places, and read the old one",
             "copy the data to the new places, and verify it, before the next step",
         ],
         (State::BothNewFirst, _) => [
@@ -118,7 +118,7 @@ pub fn meaning(carry: &Carry) -> [&'static str; 2] {
             "remove the old copies, and close the carry",
         ],
         (State::BothOldFirst, true) => [
-            "hosts write both places, and read the old one first",
+            "hosts write both places, and read the old one",
             "look for what only the new places have, which is removed after the next step",
         ],
         (State::Old, true) => [

@@ -209,7 +209,8 @@ impl Pair {
 
     /// Returns the nodes to read a key from, in this order. The first node that answers decides,
     /// also when it answers that there is no such key. Go on to the next node only when one does
-    /// not answer at all: docs/placement.md, "Carry", says why. Their numbers are those of the
+    /// not answer at all: docs/placement.md, "Carry", says why. A new place is not among them while
+    /// data is copied to it. Their numbers are those of the
     /// pair: ask [`Pair::node`], [`Pair::name`] or [`Pair::attribute`], and not one of its maps.
     #[inline]
     pub fn reads(&self, key: &[u8]) -> Nodes<'_> {
@@ -226,7 +227,11 @@ impl Pair {
     /// Returns the nodes to read the keys of a point from, as [`Pair::reads`].
     #[inline]
     pub fn reads_point(&self, point: Point) -> Nodes<'_> {
-        self.nodes_of(point)
+        match (&self.old, self.state) {
+            // what is not copied yet would be missed at the new places
+            (Some(old), Some(State::BothOldFirst)) => Nodes::of(Side::old(old, point), None),
+            _ => self.nodes_of(point),
+        }
     }
 
     /// Returns the nodes to write the keys of a point to, as [`Pair::writes`].

@@ -43,7 +43,7 @@ Stead::Pair - where to read and to write while data is carried to its new nodes
     my $after = Stead::Map->build("name = 'm'\n[[node]]\nname = 'a'\n[[node]]\nname = 'b'\n", $now);
 
     my $pair = Stead::Pair->between($now, $after, 'both_old_first');
-    say join ' ', $pair->reads('frank');      # a b
+    say join ' ', $pair->reads('frank');      # a
     say join ' ', $pair->writes('frank');     # a b
     say $pair->moved('bob') ? 'moves' : 'stays';    # stays
 
@@ -75,7 +75,7 @@ C<old>, C<both_old_first>, C<both_new_first> or C<new>.
 
 The names of the nodes to read a key from, in this order; in scalar context, their number. The first
 node that answers decides, also when it answers that there is no such key. Go on to the next node only
-if one does not answer at all.
+if one does not answer at all. A new place is not among them while data is copied to it.
 
 =head2 writes($key)
 

@@ -139,10 +139,10 @@ fn locate_prints_attributes_of_both_maps_of_a_carry() {
         place.good(&[&["locate", "m.map", "--carry"], more, &keys].concat())
     };
     let names = carried(&[]);
-    assert!(names.contains("\ta,b\ta,b\n"), "{names}");
+    assert!(names.contains("\ta\ta,b\n"), "{names}");
     let both = names.replace('a', "/a").replace('b', "/b");
     assert_eq!(carried(&["--attribute", "at"]), both);
     let object = carried(&["--attribute", "at", "--json"]);
-    let values = r#""reads":["a","b"],"writes":["a","b"],"read_values":["/a","/b"],"write_values":["/a","/b"]"#;
+    let values = r#""reads":["a"],"writes":["a","b"],"read_values":["/a"],"write_values":["/a","/b"]"#;
     assert!(object.contains(values), "{object}");
 }

@@ -73,7 +73,7 @@ fn a_map_with_an_open_carry_is_drawn_with_a_note() {
     dir.run(&["carry", "m.map", "next", "--confirmed", "3"])
         .ok();
     let said = "stead: m.map: a carry is open (both_old_first, from epoch 2): hosts write both \
-                places, and read the old one first; the picture shows the new places\n";
+                places, and read the old one; the picture shows the new places\n";
     for kind in KINDS.iter().filter(|kind| kind.contains(&"m.map")) {
         let run = dir.run(&[&["plot"], *kind, &["-o", "p.svg"]].concat());
         let more = match kind {

@@ -438,13 +438,13 @@ fn a_pair_names_the_nodes_of_both_maps_in_the_order_of_the_state() {
             for i in 0..2000 {
                 let key = format!("key{i}");
                 let (was, is) = (located(&old, &key), located(&new, &key));
-                let expected = match state {
-                    State::Old => was.clone(),
-                    State::BothOldFirst => joined(&was, &is),
-                    State::BothNewFirst => joined(&is, &was),
-                    State::New => is.clone(),
+                let [reads, writes] = match state {
+                    State::Old => [was.clone(), was.clone()],
+                    State::BothOldFirst => [was.clone(), joined(&was, &is)],
+                    State::BothNewFirst => [joined(&is, &was), joined(&is, &was)],
+                    State::New => [is.clone(), is.clone()],
                 };
-                assert_eq!(lists(&pair, &key), [expected.clone(), expected.clone()]);
+                assert_eq!(lists(&pair, &key), [reads, writes]);
                 assert_eq!(pair.moved(key.as_bytes()), was != is);
                 if !plan.affects(key.as_bytes()).is_empty() {
                     assert!(pair.moved(key.as_bytes()));

@@ -167,7 +167,8 @@ function answer(map, point, isNewest, isOnly) {
   }
   let nodes = found.nodes;
   if (pair) {
-    nodes = pair.nodes(point);
+    nodes = pair.reads(point);
+    terms.push(["write to all of", named(pair.writes(point), pair.names)]);
     terms.push(["carry", pair.state]);
     terms.push(["data was on", named(pair.before(point), pair.names)]);
     terms.push(["data will be on", named(found.nodes, places.nodes)]);
@@ -186,8 +187,7 @@ function answer(map, point, isNewest, isOnly) {
       make("dd", {}, make(isCode ? "code" : "bdi", {}, text)),
     );
   }
-  const order =
-    "Read from the first of these nodes that answers, and write to all of them, in this order:";
+  const order = "Read from the first of these nodes that answers:";
   return make(
     "div",
     {},

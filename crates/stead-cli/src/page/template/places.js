@@ -144,8 +144,8 @@ class Pair {
     return this.from.at(point).nodes.map((node) => this.numbers[node]);
   }
 
-  // The nodes to read a point from and to write it to, in this order, each once.
-  nodes(point) {
+  // The nodes to write a point to, in this order, each once.
+  writes(point) {
     const [before, now] = [this.before(point), this.now.at(point).nodes];
     const lists = {
       old: before,
@@ -154,6 +154,13 @@ class Pair {
       new: now,
     };
     return [...new Set(lists[this.state])];
+  }
+
+  // The nodes to read a point from. While data is copied to new places, they are not read.
+  reads(point) {
+    return this.state === "both_old_first"
+      ? [...new Set(this.before(point))]
+      : this.writes(point);
   }
 }
 
