@@ -305,7 +305,9 @@ def test_a_full_disk_at_the_target(programs, place, record_property):
         finally:
             # what was copied there is gone with it: verifying finds that
             unmount(carry.roots / "d")
-        done = carry.run()
+        away = carry.run()
+        assert away.returncode == 66 and "--moved d" in away.stderr, away
+        done = carry.run("--moved", "d")
         assert done.returncode == 0, done.stderr
         carry.judge()
         record_property("a full disk:", f"{len(failed)} items failed, 0 lost")

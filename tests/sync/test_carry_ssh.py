@@ -162,7 +162,10 @@ def test_a_full_disk_at_another_machine(far, record_property):
         assert far.state() == "both_old_first"
     finally:
         unmount(far.roots / "d")
-    done = far.run()
+    away = far.run()
+    assert away.returncode == 66 and "--moved d" in away.stderr, away
+    assert not list((far.roots / "d").iterdir())
+    done = far.run("--moved", "d")
     assert done.returncode == 0, done.stderr
     far.judge()
     record_property("a full disk:", f"{failed} items failed, 0 lost")

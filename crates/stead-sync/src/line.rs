@@ -331,6 +331,10 @@ pub struct CarryRun {
     /// Stop when the work of this state is done, before the next one
     #[arg(long, value_name = "STATE", value_enum)]
     pub until: Option<Until>,
+    /// The root of this node was moved to another file system on purpose since the
+    /// run before; may be given several times
+    #[arg(long, value_name = "NODE")]
+    pub moved: Vec<String>,
     /// Print the report as JSON for programs; docs/carry.md describes it
     #[arg(long)]
     pub json: bool,

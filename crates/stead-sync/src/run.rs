@@ -371,7 +371,7 @@ fn run_carry(task: &CarryTask) -> Result {
                     shared(&*hub, &settings.url)?;
                     refuse_empty(&*hub, &settings)?;
                     refuse_other(&*hub, &settings.map)?;
-                    count(&settings, &settings.map)?
+                    count(&settings, &settings.map, &task.moved)?
                 }
                 false => {
                     let until = task.until.map(|until| match until {
@@ -382,7 +382,7 @@ fn run_carry(task: &CarryTask) -> Result {
                     });
                     let machine = Machine::new(&settings, &*hub, until)?;
                     say_how_to_go_on(&task.file)?;
-                    machine.run()
+                    machine.moved(&task.moved).run()
                 }
             };
             let is_told = !task.dry_run && are_one_place(io::stdout(), io::stderr());

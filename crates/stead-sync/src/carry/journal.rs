@@ -14,6 +14,7 @@
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
 //! 6c7d8e9f new b PART MARK        what a new place holds as a whole: any number of parts
 //! 7d8e9fa0 old a PART MARK        the same of an old place
+//! 9fa0b1c2 ground b MOUNT SYSTEM ID INODE ROOT    what the root of a node stood on
 //! 8e9fa0b1 doubt b                it was emptied or replaced, and was not compared since
 //! 5f6e7d8c hosts 7 MILLISECONDS NAME    all hosts that had confirmed epoch 7, and since when
 //! 2b3c4d5e synced 456                   the 456 bytes at the start of the file are durable
@@ -354,7 +355,7 @@ impl Journal {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, lines: &[String], sync: bool) -> Result {
+    pub(super) fn write(&self, lines: &[String], sync: bool) -> Result {
         self.append(&mut self.lock(), lines, sync)
     }
 

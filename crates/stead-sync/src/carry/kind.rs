@@ -274,11 +274,42 @@ pub struct Disk {
     pub free: u64,
 }
 
+/// What the root of a node stands on. It stays the same when a machine is started again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Ground {
+    /// The root.
+    pub root: String,
+    /// Where the file system is mounted.
+    pub mount: String,
+    /// What sort of file system it is, such as `ext4`.
+    pub system: String,
+    /// The id of the file system, where one is known.
+    pub id: Option<String>,
+    /// The number of the root's inode in it.
+    pub inode: u64,
+}
+
+impl Ground {
+    /// Whether a root still stands on the same.
+    pub fn is_same(&self, now: &Ground) -> bool {
+        let is_one_disk = self.id.is_some() && self.id == now.id;
+        let is_other_disk = self.id.is_some() && now.id.is_some() && self.id != now.id;
+        let is_there = self.mount == now.mount && self.system == now.system && !is_other_disk;
+        is_there || (is_one_disk && self.inode == now.inode)
+    }
+}
+
 /// A kind of data: see the head of this module for what it must guarantee.
 pub trait Kind: Send + Sync {
     /// Checks that the nodes can be used: reachable, permitted, alike. It changes nothing, and is
     /// called at each start, before anything else.
     fn ready(&self, nodes: &[&Node]) -> Done;
+
+    /// Returns what the root of a node stood on when the node was last ready; `None` where a kind
+    /// has no roots.
+    fn ground(&self, _node: &Node) -> Option<Ground> {
+        None
+    }
 
     /// Clears away what the kind itself needs at a node: what a process that was killed left there,
     /// and at the end of a carry, with `last`, everything.

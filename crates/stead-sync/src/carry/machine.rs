@@ -27,6 +27,7 @@ use stead::{Map, Store};
 
 use super::beside::{self, refuse_beside};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
+use super::ground::{refuse_moved, refuse_unknown};
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
@@ -68,6 +69,8 @@ pub struct Machine<'a> {
     /// the state before whose next step to stop
     until: Option<State>,
     report: Report,
+    /// the nodes whose roots were moved on purpose
+    moved: Vec<String>,
     /// whether this run has taken a step
     has_stepped: bool,
     /// sentences about what the passes over the items found; the report has them as its notes
@@ -104,9 +107,18 @@ impl<'a> Machine<'a> {
             hub,
             store,
             until,
+            moved: Vec::new(),
             has_stepped: false,
             told: Vec::new(),
         })
+    }
+
+    /// Takes it for right that the roots of these nodes stand on something else than before.
+    pub fn moved(self, moved: &[String]) -> Machine<'a> {
+        Machine {
+            moved: moved.to_vec(),
+            ..self
+        }
     }
 
     /// Goes through the states to the end, or to where it is to stop. The report says what was
@@ -169,6 +181,10 @@ impl<'a> Machine<'a> {
                     false => "; if a node is gone for good, name it in lost",
                 };
                 ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
+                refuse_unknown(&self.moved, &routes.nodes)?;
+                let story = journal.story();
+                let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;
+                journal.note_grounds(&grounds)?;
                 if journal.note_about(&self.kind.about(), &carry)? && !is_first {
                     say("other data is to be carried than before, so its passes begin again");
                 }

@@ -25,6 +25,7 @@ mod beside;
 mod fake;
 pub mod files;
 mod found;
+mod ground;
 pub mod journal;
 pub mod kind;
 mod known_hosts;

@@ -7,7 +7,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::kind::{
-    About, Added, Compared, Disk, Done, Fault, Holding, Item, Kind, Moment, Node, Tie, Version,
+    About, Added, Compared, Disk, Done, Fault, Ground, Holding, Item, Kind, Moment, Node, Tie,
+    Version,
 };
 
 /// A kind with its word, such as `files`.
@@ -96,6 +97,10 @@ impl Kind for Several {
         self.kinds
             .iter()
             .try_for_each(|(_, kind)| kind.ready(nodes))
+    }
+
+    fn ground(&self, node: &Node) -> Option<Ground> {
+        self.kinds.iter().find_map(|(_, kind)| kind.ground(node))
     }
 
     fn clear(&self, node: &Node, last: bool) -> Done {

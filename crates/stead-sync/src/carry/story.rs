@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About;
-use super::kind::{Holding, Item};
+use super::kind::{Ground, Holding, Item};
 use super::word::{escaped, unescaped};
 
 /// How far a node is done in a pass.
@@ -50,6 +50,8 @@ pub struct Story {
     pub hosts: Option<Hosts>,
     /// What each place held when it was last looked at as a whole, by its side and its node.
     pub holdings: BTreeMap<(Side, String), Holding>,
+    /// What the root of each node stood on when a state began.
+    pub grounds: BTreeMap<String, Ground>,
     /// The nodes that were emptied or replaced, and not compared since.
     pub doubted: BTreeSet<String>,
     /// The pass under way and its epoch.
@@ -109,6 +111,16 @@ impl Story {
             "old" | "new" => {
                 let side = if what == "old" { Side::Old } else { Side::New };
                 self.holdings.insert((side, text(0)?), pairs()?);
+            }
+            "ground" => {
+                let ground = Ground {
+                    mount: text(1)?,
+                    system: text(2)?,
+                    id: text(3).filter(|id| !id.is_empty()),
+                    inode: number(4)?,
+                    root: text(5)?,
+                };
+                self.grounds.insert(text(0)?, ground);
             }
             "doubt" => {
                 self.doubted.insert(text(0)?);
@@ -185,6 +197,8 @@ impl Story {
         lines.extend(self.hosts.iter().map(hosts_line));
         let holdings = self.holdings.iter();
         lines.extend(holdings.map(|((side, node), holding)| holding_line(*side, node, holding)));
+        let grounds = self.grounds.iter();
+        lines.extend(grounds.map(|(node, ground)| ground_line(node, ground)));
         lines.extend(
             self.passed
                 .iter()
@@ -239,6 +253,20 @@ pub fn holding_line(side: Side, node: &str, holding: &Holding) -> String {
         Side::New => "new",
     };
     with_pairs(format!("{side} {}", escaped(node.as_bytes())), holding)
+}
+
+/// Returns the line that says what the root of a node stands on.
+pub fn ground_line(node: &str, ground: &Ground) -> String {
+    let word = |text: &str| escaped(text.as_bytes());
+    format!(
+        "ground {} {} {} {} {} {}",
+        word(node),
+        word(&ground.mount),
+        word(&ground.system),
+        word(ground.id.as_deref().unwrap_or_default()),
+        ground.inode,
+        word(&ground.root)
+    )
 }
 
 /// What was emptied or replaced since an earlier look.

@@ -13,6 +13,7 @@ use stead::{Map, Store};
 use super::about;
 use super::ahead::{Ahead, Counted, Tell, What};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
+use super::ground::{refuse_moved, refuse_unknown};
 use super::journal::Journal;
 use super::kind::{Done, Item, Kind, Node};
 use super::outcome::{Report, Work};
@@ -20,6 +21,7 @@ use super::pass::{Pass, Task};
 use super::protocol::Outcome;
 use super::route::Routes;
 use super::settings::Settings;
+use super::story::Story;
 use super::tally::{Show, Tally};
 use super::throttle::Throttle;
 use crate::exit::{Failure, Result, IO, NO_INPUT, REFUSED, USAGE};
@@ -66,10 +68,11 @@ pub fn checked_routes(
 /// Returns the kind of a carry, whose nodes are ready, and its ways.
 fn opened(settings: &Settings, map: Map, carry: &Carry) -> Result<(Box<dyn Kind>, Routes)> {
     let kind = settings.kind(&map.map_id())?;
+    let story = story(settings, &name_of(&map, carry))?;
     let store = Store::new(&settings.map, KEEP);
     let old = store.open_epoch(carry.from_epoch)?;
     let routes = checked_routes(&store, old, map, carry, settings)?;
-    refuse_unready(&*kind, &routes)?;
+    refuse_unready(&*kind, &routes, &story, &[])?;
     Ok((kind, routes))
 }
 
@@ -114,10 +117,19 @@ pub fn ahead(settings: &Settings, tell: &Tell) -> Result<Counted> {
     Ok(counted.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn refuse_unready(kind: &dyn Kind, routes: &Routes) -> Result {
+/// Returns what the journal says of a carry, which may not have begun.
+fn story(settings: &Settings, carry: &str) -> Result<Story> {
+    let story = Journal::peek(&settings.journal())?;
+    Ok(story
+        .filter(|story| story.carry == carry)
+        .unwrap_or_default())
+}
+
+fn refuse_unready(kind: &dyn Kind, routes: &Routes, story: &Story, moved: &[String]) -> Result {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    refuse_moved(kind, &nodes, story, moved).map(drop)
 }
 
 /// Goes through all items without a journal, and changes nothing.
@@ -148,8 +160,8 @@ fn survey(
 
 /// Counts what a carry has to do, without changing anything. `map` has a carry open, or is the one
 /// to be carried from the epoch before. Returns the report, and whether a run would go on with what
-/// was counted, or why it would refuse to.
-pub fn count(settings: &Settings, map_file: &Path) -> Result<(Report, Result)> {
+/// was counted, or why it would refuse to. `moved` are the nodes whose roots were moved on purpose.
+pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(Report, Result)> {
     let map = Map::open_uncached(map_file)?;
     let Some(carry) = map.carry() else {
         return Err(none_open(map_file, &map));
@@ -162,9 +174,10 @@ pub fn count(settings: &Settings, map_file: &Path) -> Result<(Report, Result)> {
     let name = name_of(&map, &carry);
     let routes = checked_routes(&store, old, map, &carry, settings)?;
     let kind = settings.kind(&map_id)?;
-    refuse_unready(&*kind, &routes)?;
-    let story = Journal::peek(&settings.journal())?.unwrap_or_default();
-    if let Some(then) = story.about.filter(|_| story.carry == name) {
+    let story = story(settings, &name)?;
+    refuse_unknown(moved, &routes.nodes)?;
+    refuse_unready(&*kind, &routes, &story, moved)?;
+    if let Some(then) = story.about {
         about::begins_again(&then, &kind.about(), &carry)?;
     }
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();

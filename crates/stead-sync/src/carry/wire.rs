@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::base64_bytes::Bytes;
 use super::files::options::FilesOptions;
-use super::kind::{Item, Version};
+use super::kind::{Ground, Item, Version};
 use super::whole_file::Piece;
 
 /// The largest frame: far above a piece of a file, and above a page of a listing.
@@ -58,6 +58,8 @@ pub struct Hello {
     pub node: String,
     /// Its root, at the machine of the agent.
     pub root: String,
+    /// What the root stood on when it was last ready.
+    pub ground: Option<Ground>,
 }
 
 /// What a carrier asks.

@@ -71,7 +71,7 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
         Ok(root) => root,
         Err(why) => return answer(&mut output, Err::<(), _>(Fault::final_one(why))),
     };
-    root.expect(&hello.node);
+    root.expect(&hello.node, hello.ground);
     answer(&mut output, Ok(()))?;
     loop {
         let ask: Ask = match hear(&mut input) {

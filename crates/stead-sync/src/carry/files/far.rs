@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Disk, Done, Fault, Item, Version};
+use crate::carry::kind::{Added, Disk, Done, Fault, Ground, Item, Version};
 use crate::carry::whole_file::Piece;
 use crate::carry::wire::{hear, say, say_piece, sent, Ask, Hello, Sent};
 use crate::token::token;
@@ -68,6 +68,8 @@ pub struct Far {
     ssh: Vec<String>,
     hello: Hello,
     idle: Mutex<Vec<Line>>,
+    /// what the root stood on when it was last ready, which agents get in their hello
+    ground: Mutex<Option<Ground>>,
     fence: Mutex<Fence>,
 }
 
@@ -82,6 +84,7 @@ impl Far {
             ssh,
             hello,
             idle: Mutex::default(),
+            ground: Mutex::default(),
             fence: Mutex::new(Fence::new()),
         }
     }
@@ -107,8 +110,12 @@ impl Far {
             input: BufWriter::new(input),
             output: BufReader::new(output),
         };
+        let hello = Hello {
+            ground: self.ground(),
+            ..self.hello.clone()
+        };
         let mut greet = || {
-            say(&mut line.input, &self.hello)?;
+            say(&mut line.input, &hello)?;
             line.input.flush()?;
             hear::<Done>(&mut line.output)
         };
@@ -225,7 +232,19 @@ impl Far {
 
     /// [`Root::ready`](super::root::Root::ready) there.
     pub fn ready(&self) -> Done<String> {
-        self.look(&Ask::Ready)
+        let (place, ground): (String, Ground) = self.look(&Ask::Ready)?;
+        let mut known = lock(&self.ground);
+        if known.as_ref() != Some(&ground) {
+            // the agents expect what was before
+            lock(&self.idle).clear();
+            *known = Some(ground);
+        }
+        Ok(place)
+    }
+
+    /// Returns what the root stood on when it was last ready.
+    pub fn ground(&self) -> Option<Ground> {
+        lock(&self.ground).clone()
     }
 
     /// [`Root::sizes`](super::root::Root::sizes) there.

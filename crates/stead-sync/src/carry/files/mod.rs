@@ -20,6 +20,7 @@ mod far;
 pub mod options;
 mod own;
 mod root;
+mod standing_on;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ use stead::format::hex;
 
 use super::base64_bytes::Bytes;
 use super::kind::{
-    each_or_all, told, About, Added, Compared, Disk, Done, Fault, Holding, Item, Kind, Moment,
-    Node, Version,
+    each_or_all, told, About, Added, Compared, Disk, Done, Fault, Ground, Holding, Item, Kind,
+    Moment, Node, Version,
 };
 use super::pattern::Pattern;
 use super::walk::OWN;
@@ -191,6 +192,7 @@ impl Files {
                     own: self.own.clone(),
                     node: node.name.clone(),
                     root: format!("/{path}"),
+                    ground: None,
                 },
             )),
             None => {
@@ -209,7 +211,7 @@ impl Kind for Files {
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         for node in nodes {
             let place = match &*self.spot(node)? {
-                Spot::Here(root) => root.ready(&node.name)?,
+                Spot::Here(root) => root.ready(&node.name)?.0,
                 Spot::There(far) => far.ready()?,
             };
             if let Some(other) = seen.insert(place, &node.name) {
@@ -221,6 +223,13 @@ impl Kind for Files {
             }
         }
         Ok(())
+    }
+
+    fn ground(&self, node: &Node) -> Option<Ground> {
+        match &*self.spot(node).ok()? {
+            Spot::Here(root) => root.ground(),
+            Spot::There(far) => far.ground(),
+        }
     }
 
     fn clear(&self, node: &Node, last: bool) -> Done {

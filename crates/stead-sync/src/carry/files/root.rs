@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Disk, Done, Fault, Item, Moment, Version};
+use crate::carry::kind::{Added, Disk, Done, Fault, Ground, Item, Moment, Version};
 use crate::carry::pattern::Pattern;
 use crate::carry::stamp::{is_absent, Stamp};
 use crate::carry::walk::Walk;
@@ -25,6 +25,7 @@ use crate::carry::wire::sent;
 
 use super::options::FilesOptions;
 use super::own::{absent_is_fine, fault, Own};
+use super::standing_on::ground;
 
 /// How many bytes there are in a block, as the system counts what a file takes of its disk.
 const BLOCK: u64 = 512;
@@ -86,8 +87,19 @@ pub struct Root {
     pub own: Own,
     /// the directories that have names which are not durable yet
     touched: Mutex<BTreeSet<PathBuf>>,
-    /// the name of the node, and the device and inode that the root had when it was last ready
-    known: Mutex<Option<(String, (u64, u64))>>,
+    /// what it was when it was last ready
+    known: Mutex<Option<Known>>,
+}
+
+/// A root as it was when it was ready.
+#[derive(Clone)]
+struct Known {
+    /// The name of the node.
+    node: String,
+    /// The device and the inode.
+    place: (u64, u64),
+    /// What it stood on; `None` when it was not ready.
+    ground: Option<Ground>,
 }
 
 impl Root {
@@ -113,8 +125,27 @@ impl Root {
         self.path.join(OsStr::from_bytes(&item.name))
     }
 
-    /// Checks that this is the root of a node. Returns what tells it from all others.
-    pub fn ready(&self, node: &str) -> Done<String> {
+    /// Checks that this is the root of a node. Returns what tells it from all others, and what it
+    /// stands on.
+    pub fn ready(&self, node: &str) -> Done<(String, Ground)> {
+        let (place, ground) = self.looked(node)?;
+        *lock(&self.known) = Some(Known {
+            node: node.to_owned(),
+            place,
+            ground: Some(ground.clone()),
+        });
+        let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        let name = format!("{} {} {}", machine.trim(), place.0, place.1);
+        Ok((name, ground))
+    }
+
+    /// Returns what the root stood on when it was last ready.
+    pub fn ground(&self) -> Option<Ground> {
+        lock(&self.known).as_ref()?.ground.clone()
+    }
+
+    /// Checks that this is the root of a node. Returns its device and inode, and what it stands on.
+    fn looked(&self, node: &str) -> Done<((u64, u64), Ground)> {
         let wrong = |problem: &str| {
             Fault::final_one(format_args!(
                 "node {node}: its root {} {problem}",
@@ -150,17 +181,25 @@ impl Root {
                 )));
             }
         }
-        *lock(&self.known) = Some((node.to_owned(), (meta.dev(), meta.ino())));
-        let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
-        Ok(format!("{} {} {}", machine.trim(), meta.dev(), meta.ino()))
+        let ground = ground(&self.path).map_err(|error| wrong(&format!("cannot be used: {error}")));
+        Ok(((meta.dev(), meta.ino()), ground?))
     }
 
-    /// Remembers that this is the root of a node. While the root is not there, a write fails, and
-    /// so does a look at an item that is not found.
-    pub fn expect(&self, node: &str) {
-        if self.ready(node).is_err() {
-            // no directory has this number
-            *lock(&self.known) = Some((node.to_owned(), (0, 0)));
+    /// Remembers that this is the root of a node, which stood on `ground` when it was last ready.
+    /// While the root is not there, or stands on something else, a write fails, and so does a look
+    /// at an item that is not found.
+    pub fn expect(&self, node: &str, ground: Option<Ground>) {
+        let is_there = self.ready(node).is_ok_and(|(_, now)| {
+            let then = ground.as_ref();
+            then.is_none_or(|then| then.is_same(&now))
+        });
+        if !is_there {
+            *lock(&self.known) = Some(Known {
+                node: node.to_owned(),
+                // no directory has this number
+                place: (0, 0),
+                ground,
+            });
         }
     }
 
@@ -168,22 +207,40 @@ impl Root {
     /// was mounted there would look as if it were gone, or would be written below the mount point.
     /// A root that is mounted again may be another device, so its marker decides where it has one.
     fn still(&self) -> Done {
-        let Some((node, known)) = lock(&self.known).clone() else {
+        let Some(known) = lock(&self.known).clone() else {
             return Ok(());
         };
-        match fs::metadata(&self.path) {
-            Ok(meta) if (meta.dev(), meta.ino()) == known => Ok(()),
-            Ok(_) if self.marker.is_none() => Err(Fault::passing(format_args!(
+        let node = &known.node;
+        let is_other = || {
+            Err(Fault::passing(format_args!(
                 "node {node}: its root {} is no more the directory that it was when the state began; \
                  is it mounted?",
                 self.path.display()
-            ))),
-            // the same words as when the state begins
-            _ => match self.ready(&node) {
-                Ok(_) => Ok(()),
-                Err(fault) => Err(Fault::passing(fault.line)),
-            },
+            )))
+        };
+        match fs::metadata(&self.path) {
+            Ok(meta) if (meta.dev(), meta.ino()) == known.place => return Ok(()),
+            Ok(_) if self.marker.is_none() => return is_other(),
+            _ => {}
         }
+        // the same words as when the state begins
+        let (place, now) = self
+            .looked(node)
+            .map_err(|fault| Fault::passing(fault.line))?;
+        // below a mount point, there may be a marker, too
+        if known
+            .ground
+            .as_ref()
+            .is_some_and(|then| !then.is_same(&now))
+        {
+            return is_other();
+        }
+        *lock(&self.known) = Some(Known {
+            place,
+            ground: Some(now),
+            ..known
+        });
+        Ok(())
     }
 
     /// Returns an answer. That there is nothing counts only if the root is still there.

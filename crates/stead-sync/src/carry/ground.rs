@@ -1,0 +1,141 @@
+//! Whether the roots of a carry still stand on what they stood on when it began. A disk that is not
+//! mounted leaves its mount point behind: an empty directory, or one with the files that somebody
+//! has written there meanwhile. What is copied there is covered when the disk is mounted again.
+
+use super::journal::Journal;
+use super::kind::{Ground, Kind, Node};
+use super::story::{ground_line, Story};
+use crate::exit::{Failure, Result, NO_INPUT, USAGE};
+
+/// Checks that the roots of nodes, which are ready, stand on what they stood on before.
+/// `moved` are the nodes that were moved on purpose. Returns those of which the journal does not
+/// say what they stand on now.
+///
+/// Errors: the first node that stands on something else; a name in `moved` that no node has.
+pub fn refuse_moved(
+    kind: &dyn Kind,
+    nodes: &[&Node],
+    story: &Story,
+    moved: &[String],
+) -> Result<Vec<(String, Ground)>> {
+    let mut fresh = Vec::new();
+    for node in nodes {
+        let Some(now) = kind.ground(node) else {
+            continue;
+        };
+        let then = story.grounds.get(&node.name);
+        match then.filter(|then| !then.is_same(&now)) {
+            Some(then) if !moved.contains(&node.name) => {
+                return Err(Failure::new(NO_INPUT, told(node, then, &now)))
+            }
+            _ if then == Some(&now) => {}
+            _ => fresh.push((node.name.clone(), now)),
+        }
+    }
+    Ok(fresh)
+}
+
+/// Refuses names that no node has.
+pub fn refuse_unknown(moved: &[String], nodes: &[Node]) -> Result {
+    let is_known = |name: &&String| nodes.iter().any(|node| node.name == **name);
+    match moved.iter().find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::new(
+            USAGE,
+            format_args!("--moved: neither map has a node {name:?}; write the name of a node"),
+        )),
+    }
+}
+
+fn told(node: &Node, then: &Ground, now: &Ground) -> String {
+    let Node { name, .. } = node;
+    let place = match then.mount == now.mount {
+        true => format!(
+            "on the file system ({}) mounted at {}, and another one ({}) is mounted there now",
+            then.system, then.mount, now.system
+        ),
+        false => format!(
+            "on the file system mounted at {}, and is now on the one mounted at {}",
+            then.mount, now.mount
+        ),
+    };
+    format!(
+        "node {name}: when this carry began, its root {} was {place}; nothing was changed; mount \
+         the disk of {name} where it was, or, if the root was moved on purpose, give `stead-sync \
+         carry run` the option --moved {name} once",
+        now.root
+    )
+}
+
+impl Journal {
+    /// Notes what roots stand on, by the names of their nodes.
+    pub fn note_grounds(&self, grounds: &[(String, Ground)]) -> Result {
+        let lines: Vec<String> = grounds
+            .iter()
+            .map(|(node, ground)| ground_line(node, ground))
+            .collect();
+        match lines.is_empty() {
+            true => Ok(()),
+            false => self.write(&lines, true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ground(mount: &str, system: &str, id: Option<&str>, inode: u64) -> Ground {
+        Ground {
+            root: "/srv/nas7/photos".to_owned(),
+            mount: mount.to_owned(),
+            system: system.to_owned(),
+            id: id.map(str::to_owned),
+            inode,
+        }
+    }
+
+    #[test]
+    fn a_root_that_lost_its_disk_is_told_from_one_whose_machine_was_started_again() {
+        let disk = ground("/srv/nas7", "ext4", Some("1"), 2);
+        for (now, is_same) in [
+            (disk.clone(), true),
+            // emptied: the mark of the root says so
+            (ground("/srv/nas7", "ext4", Some("1"), 99), true),
+            // bound elsewhere, or mounted for a service alone
+            (ground("/", "ext4", Some("1"), 2), true),
+            (ground("/", "ext4", Some("2"), 2), false),
+            (ground("/", "ext4", None, 2), false),
+            // a part of the same disk that is not bound any more
+            (ground("/", "ext4", Some("1"), 3), false),
+            (ground("/srv/nas7", "ext4", Some("2"), 2), false),
+            (ground("/srv/nas7", "autofs", None, 2), false),
+            // where nothing lists the ids of disks
+            (ground("/srv/nas7", "ext4", None, 2), true),
+        ] {
+            assert_eq!(disk.is_same(&now), is_same, "{now:?}");
+            assert_eq!(now.is_same(&disk), is_same, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_root_stood_on_is_read_again_from_the_journal() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("j");
+        let journal = Journal::open(&path, "id").unwrap();
+        let all = [
+            ("nas7", ground("/srv/nas 7", "nfs4", None, 2)),
+            ("nas8", ground("/", "ext4", Some("0a1b"), u64::MAX)),
+        ];
+        let all = all.map(|(name, ground)| (name.to_owned(), ground));
+        journal.note_grounds(&all).unwrap();
+        let story = Journal::peek(&path).unwrap().unwrap();
+        assert_eq!(story.grounds.into_iter().collect::<Vec<_>>(), all);
+        // also when the file is written anew
+        let mut again = Story::default();
+        for line in journal.story().lines() {
+            again.take(&line).unwrap();
+        }
+        assert_eq!(again, journal.story());
+    }
+}
