@@ -170,6 +170,7 @@ KNOWN = [
         "it asks a router that systemd runs; tests/rrd moves files between epochs",
     ),
     ("docs/carry.md", "Try it on one machine", "", RUN),
+    ("docs/carry.md", "Items at wrong places", "", RUN),
     (
         "docs/carry.md",
         "In the shell",
@@ -679,10 +680,14 @@ GUIDES = [
     ),
     Guide(
         "docs/carry.md",
-        [(TRY, CARRIED)],
+        [(TRY, CARRIED.replace("nas3", "nas4").replace("335", "242"))],
         before=[INSTALLED],
-        headings=["Try it on one machine"],
-        after={0: ("true", TRY), 1: (f"kill $(cat {TRY}/watch.pid)", HOME)},
+        headings=["Try it on one machine", "Items at wrong places"],
+        after={
+            0: ("true", TRY),
+            1: (f"cd {TRY}\n{CARRIED}", HOME),
+            2: (f"kill $(cat {TRY}/watch.pid)", HOME),
+        },
     ),
     Guide(
         "docs/quick-start.md",

@@ -167,7 +167,7 @@ mod tests {
         );
         assert_eq!(
             said(&["stead-sync", "carry"]),
-            "give a command: run, status, reverse, ahead, agent; see stead-sync carry --help"
+            "give a command: run, status, reverse, ahead, audit, agent; see stead-sync carry --help"
         );
     }
 }

@@ -291,6 +291,8 @@ pub enum CarryTask {
     Reverse(CarryReverse),
     /// List the items that only new places have, or that are newer there
     Ahead(CarryAhead),
+    /// Find the items at nodes where the map does not place them
+    Audit(CarryAudit),
     /// Do the work at this machine for a carrier at another one
     ///
     /// `stead-sync carry run` starts it by ssh, where the root of a node is HOST:PATH. It reads
@@ -432,6 +434,48 @@ pub struct CarryAhead {
     pub json: bool,
 }
 
+/// Find the items at nodes where the map does not place them
+///
+/// It looks at all nodes of the map while no carry is open, and says how many items
+/// are elsewhere, and what their right places have. With --bring, it copies them
+/// there, and removes them where they were. The newer value stays; where nobody
+/// knows which one that is, both stay.
+#[derive(Args)]
+#[command(after_help = "\
+Example: after a change that was applied without --carry
+  stead-sync carry audit --epoch 7 carry.toml
+  stead-sync carry audit --epoch 7 --bring carry.toml
+
+Exit codes:
+  0   all items are where the map places them
+  1   some are not, or could not be brought: the report says which
+  64  wrong usage
+  65  a map is damaged
+  66  a file is missing, or a node cannot be used
+  68  the hub cannot be reached
+  69  a carry is open, or so many items are elsewhere that the pattern or the
+      map may be wrong
+  74  reading or writing failed
+  75  hosts have not confirmed the map, the map is another one than the hub's,
+      or another process carries
+  77  permission denied")]
+pub struct CarryAudit {
+    /// The file that describes the carry
+    pub file: PathBuf,
+    /// Bring the items to where they belong
+    #[arg(long)]
+    pub bring: bool,
+    /// Look also at nodes that only this epoch has
+    #[arg(long, value_name = "N")]
+    pub epoch: Option<u64>,
+    /// Print the report as JSON for programs; docs/carry.md describes it
+    #[arg(long)]
+    pub json: bool,
+    /// How to get in.
+    #[command(flatten)]
+    pub access: Access,
+}
+
 fn release(text: &str) -> Result<Release, &'static str> {
     Release::parse(text).ok_or("write the version of a release, like 0.1 or 0.1.2")
 }
@@ -456,7 +500,7 @@ mod tests {
         for verb in carry.get_subcommands_mut() {
             helps.push(verb.render_long_help().to_string());
         }
-        assert_eq!(helps.len(), 13);
+        assert_eq!(helps.len(), 14);
         for help in helps {
             let wide = help.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None);

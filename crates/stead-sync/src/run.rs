@@ -14,6 +14,7 @@ use stead::Store;
 
 use crate::access::Access;
 use crate::carry::ahead::Ahead;
+use crate::carry::audit::audit;
 use crate::carry::files::agent::serve;
 use crate::carry::machine::{refuse_empty, reverse, Machine};
 use crate::carry::settings::Settings;
@@ -414,6 +415,20 @@ fn run_carry(task: &CarryTask) -> Result {
             let counted = ahead(&settings, &tell)?;
             say(&counted.text());
             match counted.all() {
+                0 => Ok(()),
+                _ => Err(silent(NOT_YET)),
+            }
+        }
+        CarryTask::Audit(task) => {
+            let settings = Settings::read(&task.file)?;
+            let hub = match task.bring {
+                true => Some(hub(&settings.url, &task.access)?),
+                false => None,
+            };
+            let (found, end) = audit(&settings, task.epoch, hub.as_deref())?;
+            print_report(task.json, &found, || found.text())?;
+            end?;
+            match found.left() {
                 0 => Ok(()),
                 _ => Err(silent(NOT_YET)),
             }

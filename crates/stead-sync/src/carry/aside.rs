@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::journal::Journal;
-use super::kind::{Done, Item, Node};
+use super::kind::{told_place, Done, Item, Node};
 use super::pass::{Job, Pass, Task};
 use super::protocol::{Outcome, Stays};
 use super::refusals::{
@@ -12,7 +12,6 @@ use super::refusals::{
 };
 use super::replaced::replaced;
 use super::settings::DELETED;
-use super::tally::told_place;
 use crate::exit::Result;
 
 /// How many items may differ where nobody knows which value is the newer one, unless the file of
@@ -61,7 +60,7 @@ impl Pass<'_> {
         let others = match job {
             Job::Bring { to, .. } => &to[..],
             Job::Keep { keepers, .. } | Job::Drop { keepers, .. } => &keepers[..],
-            Job::Stray { .. } => &[],
+            Job::Stray { .. } | Job::Home { .. } => &[],
         };
         let mut any = false;
         for other in others {

@@ -164,6 +164,15 @@ pub fn told(bytes: &[u8]) -> String {
     }
 }
 
+/// Names an item and its node. A name with blanks is in quotes, so that they are seen.
+pub fn told_place(item: &Item, node: &str) -> String {
+    let name = item.told();
+    match name.is_empty() || name.contains(' ') {
+        true => format!("\"{name}\" at node {node}"),
+        false => format!("{name} at node {node}"),
+    }
+}
+
 /// The version of an item at one node. Only the kind that made it looks into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version(pub Vec<u8>);
@@ -178,6 +187,15 @@ pub const OF_PROCESS: &str = "its keys";
 
 /// A moment: seconds and nanoseconds since 1970.
 pub type Moment = (i64, i64);
+
+/// The times of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Dates {
+    /// When its content was written, by its own time, which copies keep.
+    pub content: Moment,
+    /// When it came to be as it is at its node.
+    pub change: Moment,
+}
 
 /// Why something could not be done.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -352,6 +370,25 @@ pub trait Kind: Send + Sync {
     /// Returns when an item came to be as it is, by the clock of its node; `None` when the kind
     /// does not know such times, or when there is no such item.
     fn written(&self, _node: &Node, _item: &Item) -> Done<Option<Moment>> {
+        Ok(None)
+    }
+
+    /// Returns the times of an item; `None` when the kind does not know them, or when there is no
+    /// such item.
+    fn dates(&self, _node: &Node, _item: &Item) -> Done<Option<Dates>> {
+        Ok(None)
+    }
+
+    /// Reads an item at `from`, and puts it in the place of this version at `to`, so that readers
+    /// find one of the two at any moment, and no other version is lost. Returns whether it has;
+    /// `None` when the kind cannot do so.
+    fn replace(
+        &self,
+        _from: &Node,
+        _to: &Node,
+        _item: &Item,
+        _version: &Version,
+    ) -> Done<Option<bool>> {
         Ok(None)
     }
 

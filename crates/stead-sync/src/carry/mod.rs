@@ -10,6 +10,7 @@
 //! found       what a pass has found, and what a carry does not go on with
 //! machine     from state to state
 //! survey      what a carry can be asked before it goes on
+//! audit       what is where no map places it, after a carry or without one
 //! ```
 //!
 //! docs/carry.md is the user's manual.
@@ -19,6 +20,8 @@ mod again;
 pub mod ahead;
 mod aside;
 mod attributes;
+pub mod audit;
+pub mod audited;
 pub mod base64_bytes;
 mod beside;
 #[cfg(test)]

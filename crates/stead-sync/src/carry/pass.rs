@@ -10,6 +10,7 @@
 //! look     those that are left   is looked for at the places that keep it; nothing is changed
 //! ahead    targets               is compared; what is ahead of its old place is listed
 //! remove   those that are left   is compared once more, and removed
+//! audit    all                   is looked for at its places if it is at none of them
 //! ```
 //!
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
@@ -65,6 +66,11 @@ pub enum Task {
     },
     /// Lists what only new places have and what is newer there, and changes nothing.
     Ahead,
+    /// Lists what is where the map does not place it.
+    Audit {
+        /// Whether it is brought to where it belongs.
+        brings: bool,
+    },
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
         /// Whether the carry is being reversed.
@@ -82,6 +88,7 @@ impl Task {
             Task::Check => "check",
             Task::Look { .. } => "look",
             Task::Ahead => "ahead",
+            Task::Audit { .. } => "audit",
             Task::Remove { .. } => "remove",
         }
     }
@@ -96,6 +103,8 @@ impl Task {
             Task::Look { reverse: false } => "looking for what only old places have",
             Task::Look { reverse: true } => "looking for what only new places have",
             Task::Ahead => "comparing",
+            Task::Audit { brings: false } => "looking where items are",
+            Task::Audit { brings: true } => "bringing items to where they belong",
             Task::Remove { .. } => "removing",
         }
     }
@@ -178,6 +187,8 @@ pub(super) enum Job {
     Stray { from: usize, to: usize },
     /// It will be removed at a node that nothing is copied from; do the others have it?
     Keep { node: usize, keepers: Vec<usize> },
+    /// It is at a node where the map does not place it; it belongs at the others.
+    Home { homes: Vec<usize> },
     /// It is removed at a node; the others keep it.
     Drop { node: usize, keepers: Vec<usize> },
 }
@@ -252,6 +263,7 @@ impl Pass<'_> {
         match self.task {
             Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
             Task::Copy => self.routes.ends().0,
+            Task::Audit { .. } => self.routes.present().into_iter().collect(),
             Task::Ahead | Task::Look { reverse: true } => self.routes.ends().1,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
@@ -268,6 +280,12 @@ impl Pass<'_> {
 
     /// Returns what is to be done with an item that is at a node.
     pub(super) fn job(&self, node: usize, item: &Item) -> Option<Job> {
+        if let Task::Audit { .. } = self.task {
+            self.tally.audited.list(&self.routes.nodes[node].name);
+            let homes = self.routes.homes(&item.key);
+            let is_stray = !homes.is_empty() && !homes.contains(&node);
+            return is_stray.then_some(Job::Home { homes });
+        }
         if let Task::Remove { reverse } = self.task {
             let keepers = self.routes.keepers(&item.key, node, reverse)?;
             return Some(Job::Drop { node, keepers });
@@ -498,7 +516,7 @@ impl Pass<'_> {
                 Job::Stray { to, .. } => {
                     targets.insert(to);
                 }
-                Job::Keep { .. } => {}
+                Job::Keep { .. } | Job::Home { .. } => {}
                 Job::Drop { node, .. } => {
                     targets.insert(node);
                 }
@@ -517,6 +535,7 @@ impl Pass<'_> {
         // what differs is looked at again after pauses, together
         let least = match self.task {
             Task::Verify | Task::Check | Task::Ahead | Task::Look { .. } => COMPARED,
+            Task::Audit { .. } => BATCH / 4,
             _ => 1,
         };
         let mut units: Vec<Vec<usize>> = Vec::new();
@@ -578,6 +597,9 @@ impl Pass<'_> {
 
     /// Does items for which the same is to be done, and notes those that fail.
     pub(super) fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
+        if let Job::Home { homes } = job {
+            return self.audit(node, items, homes);
+        }
         let done = self.carry(node, items, job)?;
         for (item, done) in items.iter().zip(done) {
             self.note(node, item, job, done)?;
@@ -693,6 +715,8 @@ impl Pass<'_> {
                 }
                 Ok(all)
             }
+            // see `unit`
+            Job::Home { .. } => Ok(Vec::new()),
             Job::Drop { node: at, keepers } => {
                 let keepers: Vec<&Node> = keepers.iter().map(|keeper| &nodes[*keeper]).collect();
                 let all = protocol.drop_all(node, &keepers, items, self.stays());

@@ -475,7 +475,7 @@ impl Protocol<'_> {
     }
 
     /// Tries something again with those items for which it fails for a reason that may pass.
-    fn retry_all<I: Copy, T>(
+    pub(super) fn retry_all<I: Copy, T>(
         &self,
         items: &[I],
         what: impl Fn(&[I]) -> Vec<Done<T>>,

@@ -169,6 +169,20 @@ impl Routes {
             .any(|side| self.listed(side, point).contains(&node))
     }
 
+    /// Returns the nodes where the new map places a key, without those that are lost.
+    pub fn homes(&self, key: &[u8]) -> Vec<usize> {
+        let mut homes = self.listed(&self.new, self.new.new_map().point(key));
+        homes.retain(|node| !self.lost[*node]);
+        homes
+    }
+
+    /// Returns all nodes that are not lost.
+    pub fn present(&self) -> Vec<usize> {
+        (0..self.nodes.len())
+            .filter(|node| !self.lost[*node])
+            .collect()
+    }
+
     fn keepers_of_point(&self, point: Point, node: usize, reverse: bool) -> Option<Vec<usize>> {
         let old = self.listed(&self.old, point);
         let new = self.listed(&self.new, point);

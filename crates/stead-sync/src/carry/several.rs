@@ -7,8 +7,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::kind::{
-    About, Added, Compared, Disk, Done, Fault, Ground, Holding, Item, Kind, Moment, Node, Tie,
-    Version,
+    About, Added, Compared, Dates, Disk, Done, Fault, Ground, Holding, Item, Kind, Moment, Node,
+    Tie, Version,
 };
 
 /// A kind with its word, such as `files`.
@@ -156,6 +156,22 @@ impl Kind for Several {
     fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
         let own = self.own(item)?;
         own.kind.written(node, &own.item)
+    }
+
+    fn dates(&self, node: &Node, item: &Item) -> Done<Option<Dates>> {
+        let own = self.own(item)?;
+        own.kind.dates(node, &own.item)
+    }
+
+    fn replace(
+        &self,
+        from: &Node,
+        to: &Node,
+        item: &Item,
+        version: &Version,
+    ) -> Done<Option<bool>> {
+        let own = self.own(item)?;
+        own.kind.replace(from, to, &own.item, version)
     }
 
     fn add(&self, from: &Node, to: &Node, item: &Item) -> Done<Added> {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::kind::{Moment, Version};
+use super::kind::{Dates, Moment, Version};
 
 /// Two changes within one step of the clock look like one. Linux steps every 10 ms at most.
 const STEP: Duration = Duration::from_millis(25);
@@ -98,6 +98,14 @@ impl Stamp {
     /// Returns the time of the last change.
     pub fn changed(&self) -> Moment {
         self.changed
+    }
+
+    /// Returns the times.
+    pub fn dates(&self) -> Dates {
+        Dates {
+            content: self.written,
+            change: self.changed,
+        }
     }
 
     /// Returns the stamp as a version.

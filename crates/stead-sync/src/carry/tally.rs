@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::kind::{Item, Tie};
+use super::audited::Audited;
+use super::kind::{told_place, Item, Tie};
 use super::protocol::Outcome;
 use crate::exit::say;
 
@@ -32,6 +33,8 @@ pub struct Tally {
     /// Those of them that a server may forget, where items are counted.
     pub forgettable: AtomicU64,
     outcomes: Mutex<Counts>,
+    /// What is where no map places it, for an audit.
+    pub audited: Audited,
     /// What goes from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), OnTheWay>>,
     /// The nodes at which items were listed.
@@ -316,15 +319,6 @@ impl Tally {
             items: self.items.load(Ordering::Relaxed),
             ..*counts
         }
-    }
-}
-
-/// Names an item and its node. A name with blanks is in quotes, so that they are seen.
-pub fn told_place(item: &Item, node: &str) -> String {
-    let name = item.told();
-    match name.is_empty() || name.contains(' ') {
-        true => format!("\"{name}\" at node {node}"),
-        false => format!("{name} at node {node}"),
     }
 }
 

@@ -324,6 +324,20 @@ pub fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<bool> {
     }
 }
 
+/// Exchanges two files in one step. Returns whether both were there.
+///
+/// Errors: a file system that cannot do so, such as NFS.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::Error::other(
+            "this file system cannot exchange two files in one step; copy the newer value by hand",
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Reads until the buffer is full or the file ends.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut full = 0;

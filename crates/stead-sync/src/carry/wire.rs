@@ -85,6 +85,9 @@ pub enum Ask {
     Written {
         item: Sent,
     },
+    Dates {
+        item: Sent,
+    },
     Look {
         item: Sent,
     },
@@ -97,6 +100,7 @@ pub enum Ask {
     },
     Take {
         item: Sent,
+        over: Option<Bytes>,
         token: String,
     },
     Remove {

@@ -93,12 +93,14 @@ pub fn serve(input: impl Read, output: impl Write) -> io::Result<()> {
             Ask::Keys { after } => list(&root, after, &mut output)?,
             Ask::Version { item } => answer(&mut output, root.version(&item.into()))?,
             Ask::Written { item } => answer(&mut output, root.written(&item.into()))?,
+            Ask::Dates { item } => answer(&mut output, root.dates(&item.into()))?,
             Ask::Look { item } => answer(&mut output, root.look(&item.into()))?,
             Ask::Room { item } => answer(&mut output, root.room(&item.into()))?,
             Ask::Tidy { item } => answer(&mut output, root.tidy(&item.into()))?,
             Ask::Give { item, above } => give(&root, &item.into(), above, &mut output)?,
-            Ask::Take { item, token } => {
-                let added = take(&root, &item.into(), &token, &mut input)?;
+            Ask::Take { item, over, token } => {
+                let over = over.map(|over| Version(over.0));
+                let added = take(&root, &item.into(), over.as_ref(), &token, &mut input)?;
                 answer(&mut output, added)?;
             }
             Ask::Remove {
@@ -154,10 +156,16 @@ fn give(root: &Root, item: &Item, above: bool, output: &mut impl Write) -> io::R
 }
 
 /// Takes a file that arrives.
-fn take(root: &Root, item: &Item, token: &str, input: &mut impl Read) -> io::Result<Done<Arrived>> {
+fn take(
+    root: &Root,
+    item: &Item,
+    over: Option<&Version>,
+    token: &str,
+    input: &mut impl Read,
+) -> io::Result<Done<Arrived>> {
     let opening: Opening = hear(input)?;
     let mut pieces = Pieces::new(input);
-    let added = root.take(item, &opening, &mut || pieces.piece(), Some(token));
+    let added = root.take(item, &opening, &mut || pieces.piece(), over, Some(token));
     pieces.finish()?;
     Ok(root.flush().and(added).map(|added| match added {
         Added::Copied { wrote, bytes, .. } => Arrived::There {

@@ -333,11 +333,13 @@ impl Far {
         item: &Item,
         opening: &Opening,
         next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        over: Option<&Version>,
     ) -> Done<Added> {
         self.with(|line, token| {
             let token = token.to_owned();
             let item = item.into();
-            say(&mut line.input, &Ask::Take { item, token })?;
+            let over = over.map(sent);
+            say(&mut line.input, &Ask::Take { item, over, token })?;
             say(&mut line.input, opening)?;
             let end = loop {
                 match next() {

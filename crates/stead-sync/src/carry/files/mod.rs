@@ -31,8 +31,8 @@ use stead::format::hex;
 
 use super::base64_bytes::Bytes;
 use super::kind::{
-    each_or_all, told, About, Added, Compared, Disk, Done, Fault, Ground, Holding, Item, Kind,
-    Moment, Node, Version,
+    each_or_all, told, About, Added, Compared, Dates, Disk, Done, Fault, Ground, Holding, Item,
+    Kind, Moment, Node, Version,
 };
 use super::pattern::Pattern;
 use super::walk::OWN;
@@ -112,10 +112,11 @@ impl Spot {
         item: &Item,
         opening: &Opening,
         next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        over: Option<&Version>,
     ) -> Done<Added> {
         match self {
-            Spot::Here(root) => root.take(item, opening, next, None),
-            Spot::There(far) => far.take(item, opening, next),
+            Spot::Here(root) => root.take(item, opening, next, over, None),
+            Spot::There(far) => far.take(item, opening, next, over),
         }
     }
 }
@@ -277,6 +278,27 @@ impl Kind for Files {
         self.spot(node)?.written(item)
     }
 
+    fn dates(&self, node: &Node, item: &Item) -> Done<Option<Dates>> {
+        match &*self.spot(node)? {
+            Spot::Here(root) => root.dates(item),
+            Spot::There(far) => far.about(item, |item| Ask::Dates { item }),
+        }
+    }
+
+    fn replace(
+        &self,
+        from: &Node,
+        to: &Node,
+        item: &Item,
+        version: &Version,
+    ) -> Done<Option<bool>> {
+        let (source, target) = (self.spot(from)?, self.spot(to)?);
+        let added = source.give(item, false, &mut |opening, next| {
+            target.take(item, opening, next, Some(version))
+        })?;
+        Ok(Some(matches!(added, Added::Copied { .. })))
+    }
+
     fn size_all(&self, node: &Node, items: &[&Item]) -> Vec<Done<Option<u64>>> {
         each_or_all(items.len(), |range| {
             let items = &items[range];
@@ -305,7 +327,7 @@ impl Kind for Files {
             room => room == Room::NoDirectory,
         };
         source.give(item, above, &mut |opening, next| {
-            let added = target.take(item, opening, next)?;
+            let added = target.take(item, opening, next, None)?;
             if let (Added::Copied { .. }, Some(text)) = (&added, opening.head.relative_link()) {
                 self.copied_link(item, text);
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::carry::base64_bytes::Bytes;
-use crate::carry::kind::{Added, Disk, Done, Fault, Ground, Item, Moment, Version};
+use crate::carry::kind::{Added, Dates, Disk, Done, Fault, Ground, Item, Moment, Version};
 use crate::carry::pattern::Pattern;
 use crate::carry::stamp::{is_absent, Stamp};
 use crate::carry::walk::Walk;
 use crate::carry::whole_file::{
-    rename_without_replacing, write, Head, Keep, Looks, Piece, Reading,
+    exchange, rename_without_replacing, write, Head, Keep, Looks, Piece, Reading,
 };
 use crate::carry::wire::sent;
 
@@ -304,6 +304,13 @@ impl Root {
         self.if_still(stamp.map(|stamp| stamp.changed()))
     }
 
+    /// Returns the times of an item.
+    pub fn dates(&self, item: &Item) -> Done<Option<Dates>> {
+        let path = self.place(item);
+        let stamp = Stamp::at(&path).map_err(|error| fault("cannot look at", &path, &error))?;
+        self.if_still(stamp.map(|stamp| stamp.dates()))
+    }
+
     /// Returns how many bytes items take of the disk. The holes of a file take none, and are copied
     /// as holes.
     pub fn sizes(&self, items: impl Iterator<Item = Item>) -> Done<Vec<u64>> {
@@ -391,17 +398,19 @@ impl Root {
         levels(item).into_iter().map(looks).collect()
     }
 
-    /// Writes an item that travels here, if nothing is in its place.
+    /// Writes an item that travels here, if nothing is in its place, or in the place of the version
+    /// `over`.
     pub fn take(
         &self,
         item: &Item,
         opening: &Opening,
         next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        over: Option<&Version>,
         token: Option<&str>,
     ) -> Done<Added> {
         self.still()?;
         let beside = self.own.beside()?;
-        let added = self.take_by(item, opening, next, token, &beside);
+        let added = self.take_by(item, opening, next, over, token, &beside);
         if !matches!(added, Ok(Added::Copied { .. })) {
             // absent when it was never made
             let _ = fs::remove_file(&beside);
@@ -415,6 +424,7 @@ impl Root {
         item: &Item,
         opening: &Opening,
         next: &mut dyn FnMut() -> Done<Option<Piece>>,
+        over: Option<&Version>,
         token: Option<&str>,
         beside: &Path,
     ) -> Done<Added> {
@@ -423,7 +433,11 @@ impl Root {
         let fresh = write(beside, &opening.head, next, self.keep)?.map_err(failed)?;
         self.make_directories(item, &opening.above)?;
         let _passed = self.own.passed(token)?;
-        if !rename_without_replacing(beside, &target).map_err(failed)? {
+        let is_there = match over {
+            None => rename_without_replacing(beside, &target).map_err(failed)?,
+            Some(version) => take_the_place(beside, &target, version).map_err(failed)?,
+        };
+        if !is_there {
             return Ok(Added::Present);
         }
         self.touch(target.parent());
@@ -525,6 +539,38 @@ const NOTHING: Keep = Keep {
     attributes: false,
 };
 
+/// Puts the file `beside` in the place of a version, which is then removed. Returns whether it has:
+/// another version stays.
+fn take_the_place(beside: &Path, target: &Path, version: &Version) -> io::Result<bool> {
+    let ours = Stamp::at(beside)?;
+    let Some(before) = Stamp::at(target)?.filter(|stamp| stamp.version() == *version) else {
+        return Ok(false);
+    };
+    if !exchange(beside, target)? {
+        return Ok(false);
+    }
+    let is_that = |stamp: &Option<Stamp>, other: &Option<Stamp>| match (stamp, other) {
+        (Some(stamp), Some(other)) => stamp.is_renamed(other),
+        (stamp, other) => stamp.is_none() && other.is_none(),
+    };
+    let mut out = Stamp::at(beside)?;
+    if is_that(&out, &Some(before)) {
+        fs::remove_file(beside)?;
+        return Ok(true);
+    }
+    // an application wrote another one in between: it goes back, unless it wrote again, or deleted
+    // it
+    let mut put = ours;
+    while exchange(beside, target)? {
+        let now = Stamp::at(beside)?;
+        if is_that(&now, &put) {
+            break;
+        }
+        (put, out) = (out, now);
+    }
+    Ok(false)
+}
+
 /// Returns the names of the directories above an item.
 fn levels(item: &Item) -> Vec<&OsStr> {
     let parent = Path::new(OsStr::from_bytes(&item.name)).parent();
@@ -577,7 +623,7 @@ mod tests {
                 root.look(&item).map(drop),
                 root.open(&item, false).map(drop),
                 root.remove(&item, &version, Some("one")).map(drop),
-                root.take(&none, &opening, &mut || Ok(None), Some("one"))
+                root.take(&none, &opening, &mut || Ok(None), None, Some("one"))
                     .map(drop),
                 listed().map(drop),
             ];
@@ -634,7 +680,7 @@ mod tests {
         let take = |token: &str| {
             let (opening, mut reading) = source.open(&item, true).unwrap().unwrap();
             let mut next = || Ok(reading.piece().unwrap());
-            target.take(&item, &opening, &mut next, Some(token))
+            target.take(&item, &opening, &mut next, None, Some(token))
         };
         // nobody has cleared the way
         assert!(take("one").is_err());
@@ -653,5 +699,51 @@ mod tests {
         assert_eq!(fs::read_dir(to.join(".stead-carry.1")).unwrap().count(), 1);
         target.own.clear(None, true).unwrap();
         assert!(!to.join(".stead-carry.1").exists() && take("three").is_err());
+    }
+
+    #[test]
+    fn an_exchange_loses_nothing_that_is_written_meanwhile() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let (target, beside, fresh) = (path("target"), path("beside"), path("fresh"));
+        let version = || Stamp::at(&target).unwrap().unwrap().version();
+        fs::write(&target, "old").unwrap();
+        fs::write(&beside, "ours").unwrap();
+        let other = Version(b"another".to_vec());
+        assert!(!take_the_place(&beside, &target, &other).unwrap());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        assert!(take_the_place(&beside, &target, &version()).unwrap());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "ours");
+        assert!(!beside.exists());
+        // an application writes all the while: each of its values stays until its next one
+        let stop = AtomicBool::new(false);
+        let (mut taken, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut number: u64 = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    // another size each time, since times have steps
+                    fs::write(&fresh, "x".repeat(number as usize % 4000 + 10)).unwrap();
+                    fs::rename(&fresh, &target).unwrap();
+                }
+                number
+            });
+            for _ in 0..3000 {
+                fs::write(&beside, "ours").unwrap();
+                let seen = version();
+                match take_the_place(&beside, &target, &seen).unwrap() {
+                    true => taken += 1,
+                    false => refused += 1,
+                }
+                assert!(target.exists());
+            }
+            stop.store(true, Ordering::Relaxed);
+            let last = writer.join().unwrap();
+            let found = fs::read_to_string(&target).unwrap();
+            let is_last = found.len() == last as usize % 4000 + 10;
+            assert!(is_last || found == "ours", "{} of {last}", found.len());
+        });
+        assert!(taken + refused == 3000 && refused > 0, "{taken} {refused}");
     }
 }
