@@ -263,6 +263,47 @@ def test_files_are_copied_from_a_disk_that_is_read_only(programs, place):
             unmount(carry.roots / "a")
 
 
+def test_a_dry_run_says_which_copies_are_only_removed(programs, place):
+    drops_copies = ("--allow", "drop-copies,take-back")
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:120], more="replicas = 2")
+        carry.fill()
+        carry.more = "replicas = 1"
+        carry.begin("a", "b", "c", options=drops_copies)
+        before = carry.copies()
+        drops = {
+            node: sum(
+                node in before[key] and node not in carry.homes(key) for key in before
+            )
+            for node in ("a", "b", "c")
+        }
+        assert sum(drops.values()) == 120
+        dry = carry.run("--dry-run")
+        assert dry.stdout.startswith("count: 0 items, "), dry
+        for node, items in drops.items():
+            size = f"{items * 4096 / 1000:.1f} kB of disk"
+            assert f"  {node}: {items} copies are only removed, {size}\n" in dry.stdout
+        dry = json.loads(carry.run("--dry-run", "--json").stdout)["work"][0]
+        assert {row["node"]: row["items"] for row in dry["drops"]} == drops
+        done = json.loads(carry.run("--json").stdout)
+        assert done["work"][-1]["removed"] == 120
+        carry.judge()
+        # copies that go and others that are only removed, in one change
+        carry.more = "replicas = 2"
+        carry.begin("a", "b", "c", options=drops_copies)
+        assert "only removed" not in carry.run("--dry-run").stdout
+        assert carry.run().returncode == 0
+        carry.more = "replicas = 1"
+        carry.begin("a", "b", "c", "d", options=drops_copies)
+        dry = json.loads(carry.run("--dry-run", "--json").stdout)["work"][0]
+        done = json.loads(carry.run("--json").stdout)
+        only = sum(row["items"] for row in dry["drops"])
+        gone = {item["pass"]: item["removed"] for item in done["work"]}["remove"]
+        # those that are copied are removed at both old places
+        assert 0 < only < gone == only + dry["items"], (dry, gone)
+        carry.judge()
+
+
 def test_a_full_disk_at_the_target(programs, place, record_property):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")

@@ -24,6 +24,7 @@ pub mod audit;
 pub mod audited;
 pub mod base64_bytes;
 mod beside;
+mod counting;
 #[cfg(test)]
 mod fake;
 pub mod files;

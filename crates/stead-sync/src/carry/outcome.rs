@@ -47,6 +47,9 @@ pub struct Work {
     /// What goes from one node to another, where that was counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Way>,
+    /// What is only removed at a node, where that was counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<DropAt>,
     /// The items that were mended, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mended_items: Vec<String>,
@@ -85,6 +88,18 @@ pub struct Way {
     pub from: String,
     /// The node that gets them.
     pub to: String,
+    /// How many.
+    pub items: u64,
+    /// How many bytes of the disk there they take, where the kind knows that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// How many copies are removed at a node, and are not what the new places are copied from.
+#[derive(Clone, Debug, Serialize)]
+pub struct DropAt {
+    /// The node that has them.
+    pub node: String,
     /// How many.
     pub items: u64,
     /// How many bytes of the disk there they take, where the kind knows that.
@@ -139,11 +154,19 @@ impl Work {
             items: way.items,
             bytes: way.bytes,
         };
+        let drops = tally.drops.lock().map(|drops| drops.clone());
+        let drops = drops.unwrap_or_default();
+        let drop_at = |(node, drop): (_, OnTheWay)| DropAt {
+            node: name(node),
+            items: drop.items,
+            bytes: drop.bytes,
+        };
         Work {
             pass: task.word(),
             counts: tally.counts(),
             seconds: took.as_secs_f64(),
             ways: ways.into_iter().map(way).collect(),
+            drops: drops.into_iter().map(drop_at).collect(),
             mended_items: tally.mended(),
             only_new_items: tally.cleared(),
             restored_items: tally.restored(),
@@ -158,15 +181,25 @@ impl Work {
 
     /// Says it: in one line, and one for each way that was counted.
     pub fn lines(&self) -> Vec<String> {
+        let bytes = |bytes: Option<u64>| {
+            let told = bytes.map(|bytes| format!(", {} of disk", told_bytes(bytes)));
+            told.unwrap_or_default()
+        };
         let way = |way: &Way| {
-            let bytes = way
-                .bytes
-                .map(|bytes| format!(", {} of disk", told_bytes(bytes)));
-            let bytes = bytes.unwrap_or_default();
+            let bytes = bytes(way.bytes);
             format!("  {} -> {}: {} items{bytes}", way.from, way.to, way.items)
+        };
+        let drop_at = |drop: &DropAt| {
+            let bytes = bytes(drop.bytes);
+            let copies = match drop.items {
+                1 => "1 copy is".to_owned(),
+                items => format!("{items} copies are"),
+            };
+            format!("  {}: {copies} only removed{bytes}", drop.node)
         };
         let mut lines = vec![self.line()];
         lines.extend(self.ways.iter().map(way));
+        lines.extend(self.drops.iter().map(drop_at));
         lines
     }
 
@@ -307,6 +340,7 @@ mod tests {
                 items: 7,
                 bytes: Some(28_672),
             }],
+            drops: vec![],
             restored_items: vec![],
             absent_items: vec![],
             unmatched_items: vec![],

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! task     nodes listed          each item
-//! count    sources               is counted; so is what no map places there, and, after a change
+//! count    sources, those left   is counted; so is what no map places there, and, after a change
 //!                                without a carry, what only the new places have
 //! copy     sources               is copied to where it belongs
 //! verify   sources, targets      is compared; what differs, or is only at the target, is mended
@@ -16,7 +16,7 @@
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
 //! a batch. After a batch the journal says how far the node is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -261,7 +261,14 @@ impl Pass<'_> {
 
     fn nodes(&self) -> BTreeSet<usize> {
         match self.task {
-            Task::Count if self.routes.uncarried.is_none() => self.routes.ends().0,
+            Task::Count => {
+                let mut nodes = self.routes.leaving(false);
+                let (from, to) = self.routes.ends();
+                nodes.extend(from);
+                // data may still be where it was before the last change
+                nodes.extend(to.iter().filter(|_| self.routes.uncarried.is_some()));
+                nodes
+            }
             Task::Copy => self.routes.ends().0,
             Task::Audit { .. } => self.routes.present().into_iter().collect(),
             Task::Ahead | Task::Look { reverse: true } => self.routes.ends().1,
@@ -269,7 +276,7 @@ impl Pass<'_> {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
                 from.union(&leaving).copied().collect()
             }
-            Task::Count | Task::Verify => {
+            Task::Verify => {
                 let (from, to) = self.routes.ends();
                 from.union(&to).copied().collect()
             }
@@ -298,6 +305,11 @@ impl Pass<'_> {
         if self.task == Task::Check && trip.as_ref().is_none_or(|trip| trip.from != node) {
             let keepers = self.routes.keepers(&item.key, node, false)?;
             return Some(Job::Keep { node, keepers });
+        }
+        if self.task == Task::Count && trip.as_ref().is_none_or(|trip| trip.from != node) {
+            if let Some(keepers) = self.routes.keepers(&item.key, node, false) {
+                return Some(Job::Drop { node, keepers });
+            }
         }
         let trip = trip?;
         // a node that gets items may also be the source of others
@@ -427,6 +439,7 @@ impl Pass<'_> {
         }
         if self.task == Task::Count {
             self.count_ways(node, loads)?;
+            self.count_drops(node, loads)?;
             return self.count_strays(node, loads);
         }
         let Some(journal) = self.journal else {
@@ -444,52 +457,6 @@ impl Pass<'_> {
             return Ok(());
         }
         journal.land(flight, &node.name, mark, loads.len() as u64)
-    }
-
-    /// Counts the items of a batch that are to be brought, each way by itself.
-    fn count_ways(&self, node: &Node, loads: &[Load]) -> Result {
-        let brought = loads.iter().filter_map(|(item, job)| match job {
-            Job::Bring { from, to } => Some((item, (*from, to))),
-            _ => None,
-        });
-        let (items, ways): (Vec<&Item>, Vec<_>) = brought.unzip();
-        for (size, (from, to)) in self.protocol().sizes(node, &items).into_iter().zip(ways) {
-            let size = size.map_err(|fault| Failure::new(IO, fault.at(node).line))?;
-            self.tally.items.fetch_add(1, Ordering::Relaxed);
-            to.iter()
-                .for_each(|to| self.tally.count_way(from, *to, size));
-        }
-        Ok(())
-    }
-
-    /// Counts the items of a batch that only this new place has. Hosts write the old places alone
-    /// while items are counted, so one look at these is enough.
-    fn count_strays(&self, node: &Node, loads: &[Load]) -> Result {
-        let mut strays: BTreeMap<usize, Vec<&Item>> = BTreeMap::new();
-        for (item, job) in loads {
-            match job {
-                Job::Stray { from, .. } if !self.kind.may_forget(item) => {
-                    strays.entry(*from).or_default().push(item);
-                }
-                _ => {}
-            }
-        }
-        for (from, items) in strays {
-            let source = &self.routes.nodes[from];
-            for items in items.chunks(self.kind.at_once(items[0]).max(1)) {
-                let found = self.protocol().versions(source, items);
-                for (item, found) in items.iter().zip(found) {
-                    match found {
-                        Ok(Some(_)) => {}
-                        Ok(None) => self.tally.stray(&node.name, item),
-                        Err(fault) => {
-                            return Err(Failure::new(IO, fault.at(source).line));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Looks for what ties the items of a batch to others, before anything of them is removed.

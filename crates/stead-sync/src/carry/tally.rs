@@ -37,6 +37,8 @@ pub struct Tally {
     pub audited: Audited,
     /// What goes from one node to another.
     pub ways: Mutex<BTreeMap<(usize, usize), OnTheWay>>,
+    /// What is only removed at a node, and copied from another one, or from none.
+    pub drops: Mutex<BTreeMap<usize, OnTheWay>>,
     /// The nodes at which items were listed.
     pub found_at: Mutex<BTreeSet<usize>>,
     /// The items that only their new place has.
@@ -98,6 +100,15 @@ pub struct OnTheWay {
     pub items: u64,
     /// How many bytes of the disk there they take, as far as that is known.
     pub bytes: Option<u64>,
+}
+
+impl OnTheWay {
+    fn add(&mut self, size: Option<u64>) {
+        self.items += 1;
+        if let Some(size) = size {
+            self.bytes = Some(self.bytes.unwrap_or(0).saturating_add(size));
+        }
+    }
 }
 
 /// How many items ended in each way.
@@ -305,11 +316,13 @@ impl Tally {
     /// Counts an item of a way from one node to another, and what it takes of the disk there.
     pub fn count_way(&self, from: usize, to: usize, size: Option<u64>) {
         let mut ways = self.ways.lock().unwrap_or_else(PoisonError::into_inner);
-        let way = ways.entry((from, to)).or_default();
-        way.items += 1;
-        if let Some(size) = size {
-            way.bytes = Some(way.bytes.unwrap_or(0).saturating_add(size));
-        }
+        ways.entry((from, to)).or_default().add(size);
+    }
+
+    /// Counts a copy that is only removed at a node, and what it takes of the disk there.
+    pub fn count_drop(&self, node: usize, size: Option<u64>) {
+        let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
+        drops.entry(node).or_default().add(size);
     }
 
     /// Returns the counts.
