@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from carry_servers import KINDS, RedisKind, ServerCarry, named, program
-from carry_site import kill
+from carry_site import kill, local
 from ports import free_port
 from sync_servers import wait_for
 from sync_site import Site
@@ -493,3 +493,58 @@ def test_the_lines_of_the_page_copy_an_item_back_and_replace_none(
             assert (old.get("anna"), new.get("anna")) == ("newer", "newer")
             assert run(remove).returncode == 0
             assert (new.get("anna"), new.get("bob")) == (None, "of another key")
+
+
+def test_a_stray_writer_stands_out_among_what_applications_have_written(
+    programs, place
+):
+    if not program("redis-server"):
+        pytest.skip("redis-server is not installed")
+    with (
+        local(programs, place) as site,
+        ServerCarry(site, "redis", KEYS, old=("a", "b", "c")) as carry,
+    ):
+        carry.write_file(grace=2)
+        carry.fill()
+        before = {key: carry.home(key) for key in KEYS}
+        carry.begin("a", "b", "c", "d")
+        moved = [key for key in KEYS if carry.home(key) != before[key]]
+        new = next(key for key in moved if before[key] == "a")
+        carry.delete_at("a", new)
+        moved.remove(new)
+        wrote, deleted, stray = moved[:15], moved[15:22], [new, *moved[22:25]]
+        run = carry.start_run("--json")
+        wait_for(lambda: carry.state() == "new", "the last state")
+        # all hosts have this state, and until the grace is over nothing is removed
+        with contextlib.closing(carry.connect("d")) as client:
+            for key in wrote:
+                client.put(key, "an application wrote it")
+            for key in deleted:
+                client.delete(key)
+        for key in stray:
+            with contextlib.closing(carry.connect(before[key])) as client:
+                client.put(key, "by the old rule")
+        told, _ = run.communicate(timeout=60)
+        report = json.loads(told)
+        removed = report["work"][-1]
+        assert (removed["pass"], run.returncode) == ("remove", 0), report
+        assert {item.split(" ")[0] for item in removed["rewritten_items"]} == set(stray)
+        notes = report["notes"]
+        assert "look at these: written at the old place since the check" in notes[0]
+        assert "4 items, such as " in notes[0]
+        others = [note for note in notes[1:] if note.startswith("removed with")]
+        assert len(others) == 2 and all("but for those above" in o for o in others)
+        # without such a writer, all is as usual
+        carry.begin("a", "b", "c", options=("--allow", "take-back"))
+        back = {key: carry.home(key) for key in wrote}
+        run = carry.start_run("--json")
+        wait_for(lambda: carry.state() == "new", "the last state")
+        for key in wrote:
+            with contextlib.closing(carry.connect(back[key])) as client:
+                client.put(key, "again")
+        told, _ = run.communicate(timeout=60)
+        report = json.loads(told)
+        assert "rewritten_items" not in report["work"][-1], report
+        [note] = [note for note in report["notes"] if "removed with" in note]
+        assert note.startswith("removed with another value at the new place: 15 items")
+        assert note.endswith("their old copies have not changed since the check")

@@ -80,8 +80,41 @@ impl Pass<'_> {
         let Some(journal) = self.journal.filter(|_| is_kept) else {
             return Ok(());
         };
+        if self.task == (Task::Remove { reverse: false }) && !self.kind.has_times(item) {
+            let now = self.protocol().versions(node, &[item]);
+            if let Some(Ok(Some(version))) = now.first() {
+                self.since_check(node, item, version.hash(), true);
+            }
+        }
         let count = journal.set_aside(&node.name, item)?;
         self.judge_lacking(node, item, count, journal)
+    }
+
+    /// Compares items at their old and new places, and remembers the versions at the old ones.
+    pub(super) fn checked(&self, from: &Node, to: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
+        let judged = self.protocol().judge_versions(from, to, items);
+        let each = judged.into_iter().zip(items).map(|(judged, item)| {
+            let (end, version) = judged?;
+            if let (Some(journal), Some(version)) = (self.journal, version) {
+                if !self.kind.has_times(item) {
+                    journal.remembered.add(from, item, version);
+                }
+            }
+            Ok(end)
+        });
+        each.collect()
+    }
+
+    /// Notes what is known since the check of an old copy that its new place lacks, or of which it
+    /// has another value.
+    pub(super) fn since_check(&self, node: &Node, item: &Item, version: u64, is_absent: bool) {
+        let (Some(journal), Task::Remove { reverse: false }) = (self.journal, self.task) else {
+            return;
+        };
+        let trip = self.routes.trip(&item.key);
+        let was_listed = trip.is_some_and(|trip| trip.from == node.number);
+        let since = journal.remembered.since(node, item, version, was_listed);
+        self.tally.since_check(&node.name, item, since, is_absent);
     }
 
     /// Checks that the new places do not lack more items of a node than the limit allows.
@@ -155,7 +188,7 @@ impl Pass<'_> {
                         Err(fault) => self.fail(node, item, &fault)?,
                         Ok(outcome) => {
                             self.tally.count(outcome);
-                            if matches!(outcome, Outcome::Removed | Outcome::RemovedOther) {
+                            if matches!(outcome, Outcome::Removed | Outcome::RemovedOther(_)) {
                                 self.tally.part_with(&node.name, item);
                             }
                             journal.mend(&node.name, item)?;

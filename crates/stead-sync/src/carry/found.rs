@@ -11,6 +11,9 @@ use super::settings::Settings;
 use super::tally::{told_bytes, Tally};
 use crate::exit::{Failure, Result, NO_INPUT, REFUSED};
 
+/// How many items are named that somebody should look at.
+const EXAMPLES: usize = 3;
+
 /// How many items a node is expected to have, at least, before it matters that it has none: chance
 /// leaves it empty less than once in a hundred times.
 const FEW: u64 = 5;
@@ -141,6 +144,25 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
                 false => ("new", "old place since the check"),
                 true => ("old", "new place only"),
             };
+            let (rewritten, named) = tally.rewritten();
+            if rewritten > 0 {
+                notes.push(format!(
+                    "look at these: written at the old place since the check, and removed there \
+                     with another value or none at the new place: {}, such as {}; programs that \
+                     follow the map write there only until the state new is confirmed, so another \
+                     program may write by an older rule; --json lists up to 1,000",
+                    items(rewritten),
+                    named[..named.len().min(EXAMPLES)].join(", ")
+                ));
+            }
+            let [calm_other, calm_absent] = tally.calm();
+            let or_stray = |calm: u64, all: u64| match all - calm.min(all) {
+                0 => ", as is usual; their old copies have not changed since the check".to_owned(),
+                _ if rewritten > 0 => ", but for those above".to_owned(),
+                _ => format!(
+                    ", or a program that does not follow the map has written them to the {wrote}"
+                ),
+            };
             if counts.absent > 0 && !is_whole {
                 notes.push(format!(
                     "lacking at the {kept} place, and not removed: {}, such as {}",
@@ -150,10 +172,10 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
             } else if counts.absent > 0 {
                 notes.push(format!(
                     "removed without a copy at the {kept} place: {}, such as {}; applications have \
-                     deleted them there, or a program that does not follow the map has written \
-                     them to the {wrote}",
+                     deleted them there{}",
                     items(counts.absent),
-                    first(tally.lacking())
+                    first(tally.lacking()),
+                    or_stray(calm_absent, counts.absent)
                 ));
             }
             if !reverse && counts.different > 0 {
@@ -169,10 +191,10 @@ pub fn noted(task: Task, tally: &Tally, is_whole: bool, also: &str) -> Vec<Strin
             if count > 0 {
                 notes.push(format!(
                     "removed with another value at the {kept} place: {}, such as {}; \
-                     applications have written them there, or a program that does not follow the \
-                     map has written them to the {wrote}",
+                     applications have written them there{}",
                     items(count),
-                    first(tally.overruled_named())
+                    first(tally.overruled_named()),
+                    or_stray(calm_other, count)
                 ));
             }
         }

@@ -40,6 +40,7 @@ use twox_hash::XxHash3_64;
 use super::about::{begins_again, About};
 use super::kind::{Holding, Item, Moment, OF_PROCESS};
 use super::owner::{closed, who};
+use super::remembered::Remembered;
 use super::story::{
     about_line, doubt_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side, Story,
     COMPARING,
@@ -61,6 +62,8 @@ pub type Holdings = BTreeMap<String, Holding>;
 pub struct Journal {
     path: PathBuf,
     inner: Mutex<Inner>,
+    /// what the check of this process has seen
+    pub(super) remembered: Remembered,
 }
 
 struct Inner {
@@ -111,6 +114,7 @@ impl Journal {
         file.set_len(good).map_err(failed)?;
         let journal = Journal {
             path: path.to_owned(),
+            remembered: Remembered::default(),
             inner: Mutex::new(Inner {
                 file,
                 size: good,

@@ -52,6 +52,7 @@ use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 
 pub use super::about::About;
 
@@ -176,6 +177,13 @@ pub fn told_place(item: &Item, node: &str) -> String {
 /// The version of an item at one node. Only the kind that made it looks into it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Version(pub Vec<u8>);
+
+impl Version {
+    /// Returns a hash of it.
+    pub fn hash(&self) -> u64 {
+        XxHash3_64::oneshot(&self.0)
+    }
+}
 
 /// What a node holds as a whole: for each part that is not empty, such as a table, a mark that
 /// changes when the part is emptied, replaced or restored. A mark may be empty.
@@ -366,6 +374,11 @@ pub trait Kind: Send + Sync {
 
     /// Returns the version of an item at a node; `None` when there is no such item.
     fn version(&self, node: &Node, item: &Item) -> Done<Option<Version>>;
+
+    /// Whether the kind knows the times of such an item.
+    fn has_times(&self, _item: &Item) -> bool {
+        false
+    }
 
     /// Returns when an item came to be as it is, by the clock of its node; `None` when the kind
     /// does not know such times, or when there is no such item.

@@ -474,6 +474,9 @@ impl<'a> Machine<'a> {
             // what a process left there that was killed
             self.clear(&routes.nodes[node], false)?;
         }
+        if task == Task::Check {
+            journal.remembered.begin();
+        }
         let (tally, stop) = (Tally::default(), AtomicBool::new(false));
         let story = journal.story();
         let mut show = Show::new(task.told(), task.total(story.total), story.done);

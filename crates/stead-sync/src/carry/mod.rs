@@ -51,6 +51,7 @@ mod race;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod refusals;
+mod remembered;
 mod replaced;
 pub mod route;
 pub mod servers;

@@ -73,6 +73,10 @@ pub struct Work {
     /// of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overruled_items: Vec<String>,
+    /// The items whose old copies were written since the check, and removed with another value or
+    /// none at the new place, at most 1,000 of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewritten_items: Vec<String>,
     /// The items that are at a node where neither map places their keys, at most 1,000 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misplaced_items: Vec<String>,
@@ -174,6 +178,7 @@ impl Work {
             unmatched_items: tally.parted(),
             different_items: tally.differing(),
             overruled_items: tally.overruled_named(),
+            rewritten_items: tally.rewritten().1,
             misplaced_items: tally.misplaced(),
             keeper: task.keeper(),
         }
@@ -346,6 +351,7 @@ mod tests {
             unmatched_items: vec![],
             different_items: vec![],
             overruled_items: vec![],
+            rewritten_items: vec![],
             misplaced_items: vec![],
             keeper: "new",
             mended_items: Vec::new(),

@@ -584,7 +584,8 @@ impl Pass<'_> {
                 self.tally.count(Outcome::Present);
             }
             Ok(Outcome::Differs) => self.differ(node, item, job)?,
-            Ok(Outcome::RemovedOther) => {
+            Ok(Outcome::RemovedOther(version)) => {
+                self.since_check(node, item, version, false);
                 self.tally.count(Outcome::Removed);
                 self.tally.overrule(&node.name, item);
             }
@@ -628,6 +629,7 @@ impl Pass<'_> {
                             self.copy_lacking(source, target, items)
                         }
                         Task::Copy => protocol.copy_all(source, target, items),
+                        Task::Check => self.checked(source, target, items),
                         _ => protocol.judge_all(source, target, items),
                     };
                     let mut bytes = 0;
@@ -741,7 +743,7 @@ fn join(sum: &mut Done<Outcome>, done: Done<Outcome>) {
         Ok(Outcome::Gone) => 1,
         Ok(Outcome::Differs) => 2,
         Ok(Outcome::Copied(_)) => 3,
-        Ok(Outcome::Removed | Outcome::RemovedOther) => 4,
+        Ok(Outcome::Removed | Outcome::RemovedOther(_)) => 4,
         Ok(Outcome::Restored) => 5,
         Ok(Outcome::Mended | Outcome::Cleared) => 6,
         Ok(Outcome::Absent) => 7,

@@ -13,6 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::kind::{Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
+use super::refusals::{busy, distorts};
 
 /// The first pause before an operation is tried again; each later one is twice as long.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
@@ -58,8 +59,12 @@ pub enum Outcome {
     /// It was removed.
     Removed,
     /// The same, and nobody knows which of two values was the newer one: that of the keeper stays.
-    RemovedOther,
+    /// With the hash of the version that was removed.
+    RemovedOther(u64),
 }
+
+/// How an item ended, and the hash of the version that was judged.
+pub type Judged = (Outcome, Option<u64>);
 
 /// What stays when old copies are removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -258,15 +263,27 @@ impl Protocol<'_> {
     /// Items that differ are looked at again, because a write may be under way. `Present` when
     /// they are equal or neither has one; `Gone` when only the second has it.
     pub fn judge_all(&self, first: &Node, second: &Node, items: &[&Item]) -> Vec<Done<Outcome>> {
+        let judged = self.judge_versions(first, second, items).into_iter();
+        judged.map(|done| done.map(|(end, _)| end)).collect()
+    }
+
+    /// [`Self::judge_all`], with the hash of the version at the first node.
+    pub fn judge_versions(
+        &self,
+        first: &Node,
+        second: &Node,
+        items: &[&Item],
+    ) -> Vec<Done<Judged>> {
         self.look_again(first, second, items, |both, is_last| {
-            match (&both.first, &both.second) {
+            let end = match (&both.first, &both.second) {
                 _ if both.equal => Some(Outcome::Present),
                 (None, Some(_)) => Some(Outcome::Gone),
                 _ if !is_last => None,
                 (None, None) => Some(Outcome::Gone),
                 (Some(_), Some(_)) => Some(Outcome::Differs),
                 (Some(_), None) => Some(Outcome::Absent),
-            }
+            };
+            end.map(|end| (end, both.first.as_ref().map(Version::hash)))
         })
     }
 
@@ -359,7 +376,8 @@ impl Protocol<'_> {
             .unzip();
         let removed = self.retry_all(&pairs, |pairs| self.kind.remove_all(node, pairs));
         for (place, removed) in places.into_iter().zip(removed) {
-            let other = found[place].as_ref().is_some_and(|(_, other)| *other);
+            let other = found[place].as_ref().filter(|(_, other)| *other);
+            let other = other.map(|(version, _)| version.hash());
             ends[place] = Some(match removed {
                 Ok(true) => self.tidied(node, items[place], other),
                 Ok(false) => self.drop_one(node, keepers, items[place], stays),
@@ -423,12 +441,9 @@ impl Protocol<'_> {
         Ok(both.map(|(here, there)| here > there))
     }
 
-    fn tidied(&self, node: &Node, item: &Item, other: bool) -> Done<Outcome> {
+    fn tidied(&self, node: &Node, item: &Item, other: Option<u64>) -> Done<Outcome> {
         self.retry(|| self.kind.tidy(node, item))?;
-        Ok(match other {
-            true => Outcome::RemovedOther,
-            false => Outcome::Removed,
-        })
+        Ok(other.map_or(Outcome::Removed, Outcome::RemovedOther))
     }
 
     fn drop_one(&self, node: &Node, keepers: &[&Node], item: &Item, stays: Stays) -> Done<Outcome> {
@@ -449,7 +464,7 @@ impl Protocol<'_> {
                 return Ok(Outcome::Absent);
             };
             if self.retry(|| self.kind.remove(node, item, &version))? {
-                return self.tidied(node, item, is_other);
+                return self.tidied(node, item, is_other.then(|| version.hash()));
             }
         }
         Err(Fault::final_one(format_args!(
@@ -545,24 +560,6 @@ fn length(first: Duration, number: u32) -> Duration {
         None => Duration::ZERO,
         Some(doubled) => first.saturating_mul(1 << doubled.min(20)).min(LONGEST),
     }
-}
-
-fn distorts(node: &Node, item: &Item) -> Fault {
-    Fault::final_one(format_args!(
-        "{}: node {} has another value each time it was copied there, although the value at the old \
-         place stays the same: that node changes what is written, probably by a trigger, or a \
-         program writes only there; look for it",
-        item.told(),
-        node.name
-    ))
-}
-
-fn busy(node: &Node, item: &Item) -> Fault {
-    Fault::final_one(format_args!(
-        "{}: it is written all the time at node {}; run the carry again when it is quieter",
-        item.told(),
-        node.name
-    ))
 }
 
 /// How an item ended that was copied while nobody could write the source.
@@ -738,7 +735,11 @@ mod tests {
             ((1, Some(2)), Some((5, 9)), Outcome::Removed),
             ((1, Some(2)), Some((5, 5)), Outcome::Removed),
             ((1, Some(2)), Some((9, 5)), Outcome::Differs),
-            ((1, Some(2)), None, Outcome::RemovedOther),
+            (
+                (1, Some(2)),
+                None,
+                Outcome::RemovedOther(Version(vec![1]).hash()),
+            ),
             ((1, None), Some((7, 0)), Outcome::Absent),
             ((1, None), Some((8, 0)), Outcome::Differs),
             ((1, None), None, Outcome::Absent),

@@ -51,6 +51,26 @@ pub fn too_many_newer(most: u64, first: &str) -> Failure {
     )
 }
 
+/// A node has another value each time an item is copied there.
+pub fn distorts(node: &Node, item: &Item) -> Fault {
+    Fault::final_one(format_args!(
+        "{}: node {} has another value each time it was copied there, although the value at the old \
+         place stays the same: that node changes what is written, probably by a trigger, or a \
+         program writes only there; look for it",
+        item.told(),
+        node.name
+    ))
+}
+
+/// An item is written all the time.
+pub fn busy(node: &Node, item: &Item) -> Fault {
+    Fault::final_one(format_args!(
+        "{}: it is written all the time at node {}; run the carry again when it is quieter",
+        item.told(),
+        node.name
+    ))
+}
+
 fn more_than(most: u64) -> String {
     match most {
         0 => "some items have".to_owned(),

@@ -153,6 +153,11 @@ impl Kind for Several {
         own.kind.version(node, &own.item)
     }
 
+    fn has_times(&self, item: &Item) -> bool {
+        self.own(item)
+            .is_ok_and(|own| own.kind.has_times(&own.item))
+    }
+
     fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
         let own = self.own(item)?;
         own.kind.written(node, &own.item)

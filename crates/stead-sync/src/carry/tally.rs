@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::audited::Audited;
 use super::kind::{told_place, Item, Tie};
 use super::protocol::Outcome;
+use super::remembered::Since;
 use crate::exit::say;
 
 /// How often a terminal shows progress, and how often a log does.
@@ -66,6 +67,12 @@ pub struct Tally {
     /// which is the newer one: how many, and some of them
     overruled: AtomicU64,
     overruled_named: Named,
+    /// those of them, and of those that the new place lacks, whose old copies nobody has written
+    /// since the check: how many
+    calm: [AtomicU64; 2],
+    /// those whose old copies were written since the check: how many, and some of them
+    rewritten: AtomicU64,
+    rewritten_named: Named,
     /// what ties items to others: of which node and what they are, and each of them
     ties: Mutex<BTreeMap<String, BTreeSet<String>>>,
 }
@@ -158,7 +165,7 @@ impl Tally {
             Outcome::Restored => counts.restored += 1,
             Outcome::Differs => counts.different += 1,
             Outcome::Absent => counts.absent += 1,
-            Outcome::Removed | Outcome::RemovedOther => counts.removed += 1,
+            Outcome::Removed | Outcome::RemovedOther(_) => counts.removed += 1,
         }
     }
 
@@ -262,6 +269,35 @@ impl Tally {
     pub fn overrule(&self, node: &str, item: &Item) {
         self.overruled.fetch_add(1, Ordering::Relaxed);
         self.overruled_named.add(node, item);
+    }
+
+    /// Notes what is known since the check of an item that was overruled, or that the new place
+    /// lacks.
+    pub fn since_check(&self, node: &str, item: &Item, since: Since, is_absent: bool) {
+        match since {
+            Since::Unknown => {}
+            Since::Same => {
+                self.calm[usize::from(is_absent)].fetch_add(1, Ordering::Relaxed);
+            }
+            Since::Written => {
+                self.rewritten.fetch_add(1, Ordering::Relaxed);
+                self.rewritten_named.add(node, item);
+            }
+        }
+    }
+
+    /// Returns how many of the overruled items, and of those that the new place lacks, only the new
+    /// place has changed since the check.
+    pub fn calm(&self) -> [u64; 2] {
+        [0, 1].map(|n: usize| self.calm[n].load(Ordering::Relaxed))
+    }
+
+    /// Returns how many old copies were written since the check, and some of them.
+    pub fn rewritten(&self) -> (u64, Vec<String>) {
+        (
+            self.rewritten.load(Ordering::Relaxed),
+            self.rewritten_named.all(),
+        )
     }
 
     /// Returns how many items were removed although the new place has another value.

@@ -274,6 +274,10 @@ impl Kind for Files {
         Ok(version.map(|version| Version(version.0)))
     }
 
+    fn has_times(&self, _item: &Item) -> bool {
+        true
+    }
+
     fn written(&self, node: &Node, item: &Item) -> Done<Option<Moment>> {
         self.spot(node)?.written(item)
     }
