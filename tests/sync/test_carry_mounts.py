@@ -129,6 +129,22 @@ def test_a_root_that_is_moved_on_purpose(programs, place, until):
             carry.judge()
 
 
+def test_the_only_root_without_a_disk_of_its_own_is_told(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60])
+        with Disk(carry, "a", True), Disk(carry, "b", True), Disk(carry, "c", True):
+            carry.fill()
+            carry.begin(*NEW)
+            told = f"node d: its root {carry.roots / 'd'} is on the file system mounted at /"
+            dry = carry.run("--dry-run")
+            assert dry.returncode == 0 and told in dry.stdout, dry
+            with Disk(carry, "d", True):
+                assert told not in carry.run("--dry-run").stdout
+            done = carry.run()
+            assert done.returncode == 0 and told in done.stderr, done
+            carry.judge()
+
+
 def test_an_old_disk_that_is_away(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS)

@@ -35,6 +35,32 @@ pub fn refuse_moved(
     Ok(fresh)
 }
 
+/// Says which root of this machine has no file system of its own where all others have one: its
+/// disk may not be mounted. `None` where several have none.
+pub fn unlike_others(kind: &dyn Kind, nodes: &[&Node]) -> Option<String> {
+    let grounds = nodes
+        .iter()
+        .filter_map(|node| Some((&*node.name, kind.ground(node)?)));
+    let here: Vec<(&str, Ground)> = grounds
+        .filter(|(_, ground)| ground.root.starts_with('/'))
+        .collect();
+    odd_one(&here)
+}
+
+fn odd_one(here: &[(&str, Ground)]) -> Option<String> {
+    let is_shared = |mount: &str| here.iter().filter(|(_, g)| g.mount == mount).count() > 1;
+    let has_own = |ground: &Ground| ground.mount != "/" && !is_shared(&ground.mount);
+    let (own, without): (Vec<_>, Vec<_>) = here.iter().partition(|(_, ground)| has_own(ground));
+    match (own.len(), &without[..]) {
+        (2.., [(name, ground)]) => Some(format!(
+            "node {name}: its root {} is on the file system mounted at {}, and those of all other \
+             nodes of this machine have one of their own; is its disk mounted?",
+            ground.root, ground.mount
+        )),
+        _ => None,
+    }
+}
+
 /// Refuses names that no node has.
 pub fn refuse_unknown(moved: &[String], nodes: &[Node]) -> Result {
     let is_known = |name: &&String| nodes.iter().any(|node| node.name == **name);
@@ -115,6 +141,28 @@ mod tests {
         ] {
             assert_eq!(disk.is_same(&now), is_same, "{now:?}");
             assert_eq!(now.is_same(&disk), is_same, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn the_only_root_without_a_disk_of_its_own_is_named() {
+        let named = |mounts: &[&'static str]| {
+            let here = mounts
+                .iter()
+                .map(|mount| (*mount, ground(mount, "ext4", None, 2)));
+            odd_one(&here.collect::<Vec<_>>())
+        };
+        let told = named(&["/srv/nas1", "/srv/nas2", "/"]).unwrap();
+        assert!(told
+            .starts_with("node /: its root /srv/nas7/photos is on the file system mounted at /,"));
+        for mounts in [
+            &["/srv/nas1", "/srv/nas2"][..],
+            &["/srv/nas1", "/"],
+            &["/srv/nas1", "/srv/nas2", "/", "/"],
+            &["/srv", "/srv", "/srv"],
+            &["/srv", "/srv", "/"],
+        ] {
+            assert_eq!(named(mounts), None, "{mounts:?}");
         }
     }
 

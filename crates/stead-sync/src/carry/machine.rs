@@ -27,7 +27,7 @@ use stead::{Map, Store};
 
 use super::beside::{self, refuse_beside};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
-use super::ground::{refuse_moved, refuse_unknown};
+use super::ground::{refuse_moved, refuse_unknown, unlike_others};
 use super::journal::Journal;
 use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
@@ -190,6 +190,11 @@ impl<'a> Machine<'a> {
                 }
             }
             if is_first {
+                let odd = unlike_others(&*self.kind, &nodes);
+                if let Some(told) = odd.filter(|told| !self.told.contains(told)) {
+                    say(&told);
+                    self.told.push(told);
+                }
                 refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
             }
             if !self.push(&map)? {

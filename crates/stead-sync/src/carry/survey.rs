@@ -13,7 +13,7 @@ use stead::{Map, Store};
 use super::about;
 use super::ahead::{Ahead, Counted, Tell, What};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
-use super::ground::{refuse_moved, refuse_unknown};
+use super::ground::{refuse_moved, refuse_unknown, unlike_others};
 use super::journal::Journal;
 use super::kind::{Done, Item, Kind, Node};
 use super::outcome::{Report, Work};
@@ -190,6 +190,7 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
     report.notes = kind.notes();
     report.notes.extend(routes.told_lost());
+    report.notes.extend(unlike_others(&*kind, &nodes));
     report.notes.extend(noted(Task::Count, &tally, true, ""));
     report.notes.extend(empty_nodes(&routes, &tally));
     let end = refuse_tied(&tally).and_then(|()| judge_counted(&*kind, &routes, &tally, settings));

@@ -232,7 +232,8 @@ impl Far {
 
     /// [`Root::ready`](super::root::Root::ready) there.
     pub fn ready(&self) -> Done<String> {
-        let (place, ground): (String, Ground) = self.look(&Ask::Ready)?;
+        let (place, mut ground): (String, Ground) = self.look(&Ask::Ready)?;
+        ground.root = format!("{}:{}", self.host, ground.root);
         let mut known = lock(&self.ground);
         if known.as_ref() != Some(&ground) {
             // the agents expect what was before

@@ -702,6 +702,26 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_knows_what_the_root_stood_on_before_it_was_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let none = Item::of_key("none");
+        let (_, now) = root(directory.path()).ready("n").unwrap();
+        let disk = Ground {
+            mount: "/no/such/mount".to_owned(),
+            id: None,
+            ..now.clone()
+        };
+        for (then, is_found) in [(None, true), (Some(now), true), (Some(disk), false)] {
+            let root = root(directory.path());
+            root.expect("n", then.clone());
+            assert_eq!(root.version(&none).is_ok(), is_found, "{then:?}");
+            // when a state begins, the carrier decides about it
+            root.ready("n").unwrap();
+            assert_eq!(root.version(&none), Ok(None));
+        }
+    }
+
+    #[test]
     fn an_exchange_loses_nothing_that_is_written_meanwhile() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
