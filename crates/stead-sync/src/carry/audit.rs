@@ -222,7 +222,7 @@ fn refuse_blind(tally: &Tally, settings: &Settings) -> Result {
 /// host with an older map writes to other places.
 fn confirmed(settings: &Settings, hub: &dyn Hub, epoch: u64, digest: [u8; 32]) -> Result {
     let head = hub.head()?;
-    if !head.is_some_and(|head| head.digest == digest) {
+    if head.is_none_or(|head| head.digest != digest) {
         return Err(Failure::new(
             CONFLICT,
             format_args!(

@@ -47,9 +47,9 @@ use root::{Left, Opening, Room, Root, Seen, Taking};
 /// Where the root of a node is.
 enum Spot {
     /// At this machine.
-    Here(Root),
+    Here(Box<Root>),
     /// At another one.
-    There(Far),
+    There(Box<Far>),
 }
 
 impl Spot {
@@ -184,7 +184,7 @@ impl Files {
             .split_once(":/")
             .filter(|(host, _)| !host.contains('/'));
         let spot = match far {
-            Some((host, path)) => Spot::There(Far::new(
+            Some((host, path)) => Spot::There(Box::new(Far::new(
                 host.to_owned(),
                 self.options.ssh.clone(),
                 Hello {
@@ -195,10 +195,10 @@ impl Files {
                     root: format!("/{path}"),
                     ground: None,
                 },
-            )),
+            ))),
             None => {
                 let root = Root::new(PathBuf::from(text), &self.options, &self.own);
-                Spot::Here(root.map_err(Fault::final_one)?)
+                Spot::Here(Box::new(root.map_err(Fault::final_one)?))
             }
         };
         let spot = Arc::new(spot);
