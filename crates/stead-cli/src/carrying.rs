@@ -1,6 +1,7 @@
 //! A carry in words and in JSON, and the option that begins one.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use clap::Args;
 use serde::Serialize;
@@ -79,10 +80,42 @@ impl CarryJson {
 
 /// Returns whether an epoch is a later step of the carry that is open in the epoch before it, and
 /// has the same places. To close a carry that was reversed brings other places.
-pub fn is_step(before: &Map, after: &Map) -> bool {
+fn is_step(before: &Map, after: &Map) -> bool {
     let follows = before.carry().is_some() && before.epoch() + 1 == after.epoch();
     let is_still = |amounts: Amounts| amounts.moved.0 == 0 && amounts.by_hand.0 == 0;
     follows && Amounts::between(before, after).is_ok_and(is_still) && dropped(before, after) == 0
+}
+
+/// A row of a picture of a history: the map that it shows, and its last epoch.
+pub type Row = (Rc<Map>, u64);
+
+/// Returns the last rows of a history, the oldest first, at most `most`. The epochs of one carry
+/// have the same places, so they share a row, which shows the first of them. `older` yields the
+/// epochs before the newest map, the newest first.
+pub fn rows(
+    newest: &Rc<Map>,
+    older: impl Iterator<Item = Result<Map>>,
+    most: usize,
+) -> Result<Vec<Row>> {
+    let mut rows = vec![(Rc::clone(newest), newest.epoch())];
+    for map in older {
+        let is_full = rows.len() >= most;
+        let map = match map {
+            // no row would show it
+            Err(_) if is_full => break,
+            opened => opened?,
+        };
+        match rows.last_mut() {
+            Some((after, _)) if is_step(&map, after) => *after = Rc::new(map),
+            _ if is_full => break,
+            _ => {
+                let epoch = map.epoch();
+                rows.push((Rc::new(map), epoch));
+            }
+        }
+    }
+    rows.reverse();
+    Ok(rows)
 }
 
 /// Names the state: `both_old_first`, or `old, being reversed`.

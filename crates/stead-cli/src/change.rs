@@ -11,7 +11,7 @@ mod renamed;
 mod rows;
 mod summary;
 
-pub use copying::{ADDED, DROPPED};
+pub use copying::{from, ADDED, DROPPED};
 
 pub use summary::{copies as copies_lost, facts};
 

@@ -11,13 +11,14 @@
 //! `nodes_table`, `edit` and `rewrite` make and edit fleets, and `suggest` says what a wrong name
 //! may have meant. `carrying` puts a carry into words, `journaled` reads the journal of `stead-sync
 //! carry`, and `planned` a saved plan. `back` is the command that goes back. `checks` and `epochs`
-//! are what `check` and `history` print; `page` is the page of `report`.
+//! are what `check` and `history` print; `page` is the page of `report`. `counted` reads keys with
+//! counts, and `summed` adds up what moves of them.
 //!
 //! Bars separate groups of modules. A module uses only modules of the groups to the left of its
 //! own; a test checks this (tools/layers):
 //!
 //! ```text
-//! exit picture progress lines edit asked | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled following text | caps checks epochs explain guards loss | change | back page | verb | usage
+//! exit picture progress lines edit asked | band suggest rewrite draft output planned records pixels | input nodes_table down primaries | carrying journaled following text counted | caps checks epochs explain guards loss | change | summed | back page | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ mod caps;
 mod carrying;
 mod change;
 mod checks;
+mod counted;
 mod down;
 mod draft;
 mod edit;
@@ -52,6 +54,7 @@ mod progress;
 mod records;
 mod rewrite;
 mod suggest;
+mod summed;
 mod text;
 mod usage;
 mod verb;

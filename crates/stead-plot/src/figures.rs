@@ -33,6 +33,31 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// Formats a sum with commas; one that a u64 can't hold, without.
+pub fn grouped_large(sum: u128) -> String {
+    u64::try_from(sum).map_or_else(|_| sum.to_string(), grouped)
+}
+
+/// Formats a large number with three digits: `1.23 k`, `45.6 M`. Below 1,000 it is whole.
+pub(crate) fn brief(number: u128) -> String {
+    const SIGNS: [&str; 5] = ["k", "M", "G", "T", "P"];
+    let mut rest = number as f64;
+    let mut sign = "";
+    for next in SIGNS {
+        // what would read 1000 is one of the next sign
+        if rest < if sign.is_empty() { 1000.0 } else { 999.5 } {
+            break;
+        }
+        (rest, sign) = (rest / 1000.0, next);
+    }
+    match (sign, rest) {
+        ("", _) => number.to_string(),
+        (sign, x) if x >= 99.95 => format!("{x:.0} {sign}"),
+        (sign, x) if x >= 9.995 => format!("{x:.1} {sign}"),
+        (sign, x) => format!("{x:.2} {sign}"),
+    }
+}
+
 /// Formats a measured number: whole from 1,000 on, one decimal place from 100, two below.
 pub(crate) fn measured(number: f64) -> String {
     match number {
@@ -61,6 +86,11 @@ mod tests {
             ["0.0 %", "< 0.01 %", "33.3 %"]
         );
         assert_eq!([0, 999, 1_234_567].map(grouped), ["0", "999", "1,234,567"]);
+        assert_eq!(grouped_large(1 << 64), "18446744073709551616");
+        assert_eq!(
+            [0, 999, 1000, 9_994, 99_940, 999_499, 999_500, 3 << 40].map(brief),
+            ["0", "999", "1.00 k", "9.99 k", "99.9 k", "999 k", "1.00 M", "3.30 T"]
+        );
         assert_eq!(
             [0.5, 123.45, 1234.5].map(measured),
             ["0.50", "123.5", "1,235"]

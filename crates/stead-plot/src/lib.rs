@@ -32,7 +32,7 @@
 //! own.
 //!
 //! ```text
-//! kind options letters figures runs | colours names | canvas groups | axes labels legend | bars | bands ring shares distribution moves domains load modulo
+//! kind options letters figures runs | colours names | canvas groups | axes labels legend measure | bars | bands ring shares distribution moves domains load modulo
 //! ```
 
 #![forbid(unsafe_code)]
@@ -51,6 +51,7 @@ mod labels;
 mod legend;
 mod letters;
 mod load;
+mod measure;
 mod modulo;
 mod moves;
 mod names;
@@ -62,12 +63,13 @@ mod shares;
 pub use bands::{bands, panels, Band, Panel, Row};
 pub use distribution::{distribution, Bucket, Buckets, Spread};
 pub use domains::domains;
-pub use figures::{grouped, percent};
+pub use figures::{grouped, grouped_large, percent};
 pub use groups::nodes_of;
 pub use kind::Kind;
 pub use load::load;
+pub use measure::Counted;
 pub use modulo::{modulo, modulo_keys};
-pub use moves::moves;
+pub use moves::{moves, moves_counted};
 pub use options::{Options, Theme};
 pub use ring::ring;
 pub use runs::Run;

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 
 use stead::plan::{all_copies, Amounts};
 use stead::policy::NodeId;
+use stead::ways::{of_plan, Way};
 use stead::{Map, Plan, Result};
 
-use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
+use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE, SMALL};
 use crate::colours::{series, STYLES};
-use crate::figures::{length, percent};
+use crate::figures::length;
 use crate::groups::{natural, nodes_of, Groups, Member};
 use crate::labels::{fitted, in_words, Fitted, Label};
 use crate::letters;
+use crate::measure::{Counted, Measure};
 use crate::options::Options;
 
 /// The most bars on a side.
@@ -31,11 +33,14 @@ const GAP: f64 = 6.0;
 const LINE: f64 = 18.0;
 
 /// One side of the picture: the names of its bars, and which bar each node has. The node `None`
-/// stands for new copies on the left side, and for dropped copies on the right side.
+/// stands for new copies that no node has on the left side, and for dropped copies on the right
+/// side.
 struct Side {
     labels: Vec<Label>,
     of: BTreeMap<Option<NodeId>, usize>,
-    /// how much each bar gives or gets, as a part of all copies
+    /// how much each bar gives or gets
+    amounts: Vec<u128>,
+    /// the same as parts of all copies
     parts: Vec<f64>,
     /// the colour of each bar; a bar of copies that come from nowhere, or go nowhere, has none
     colours: Vec<Option<usize>>,
@@ -55,17 +60,44 @@ impl Placed {
     }
 }
 
+/// Between which bars a stream runs, and whether it adds copies, so that the node on the left gives
+/// none up.
+type Between = (usize, usize, bool);
+
 /// Draws what goes from which node to which. If more than 16 nodes give or get something, they are
 /// taken together by their outermost fault domain or by name. Returns `Identity` for maps of
 /// different clusters.
 pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
     let plan = Plan::between(old, new)?;
-    let mut flows: BTreeMap<(Option<NodeId>, Option<NodeId>), u128> = BTreeMap::new();
-    for step in &plan.moves {
-        *flows.entry((step.from, step.to)).or_default() += step.points();
-    }
-    let mut from = side(old, flows.keys().map(|(from, _)| *from), "new copies");
-    let mut to = side(new, flows.keys().map(|(_, to)| *to), "dropped");
+    let ways = of_plan(&plan, old);
+    // as `stead plan`: of the copies of the map that has more of them
+    let measure = Measure::Part(all_copies(old, new) as f64);
+    let dropped = ways.iter().filter(|(way, _)| way.to.is_none());
+    let dropped: u128 = dropped.map(|(_, points)| *points).sum();
+    let copies = old.replicas() < new.replicas();
+    let line = in_sentences(&plan.amounts, dropped, copies, |points| {
+        measure.whole(points)
+    });
+    Ok(picture([old, new], &ways, &measure, line, options))
+}
+
+/// Draws what goes from which node to which of the rows or bytes of keys.
+pub fn moves_counted(old: &Map, new: &Map, counted: &Counted, options: &Options) -> String {
+    let measure = Measure::Number(counted);
+    let line = counted.line.clone();
+    picture([old, new], &counted.ways, &measure, line, options)
+}
+
+fn picture(
+    [old, new]: [&Map; 2],
+    ways: &BTreeMap<Way, u128>,
+    measure: &Measure,
+    line: String,
+    options: &Options,
+) -> String {
+    let giver = |way: &Way| way.from.or(way.source);
+    let mut from = side(old, ways.keys().map(giver), "new copies");
+    let mut to = side(new, ways.keys().map(|way| way.to), "dropped");
     let own = coloured(old, new, &options.nodes).and_then(|nodes| of_nodes(&to, new, &nodes));
     match own {
         Some(own) => to.colours = own,
@@ -73,25 +105,26 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
         None if !options.nodes.is_empty() => to.colours.fill(None),
         None => {}
     }
-    // as `stead plan`: of the copies of the map that has more of them
-    let all = all_copies(old, new) as f64;
-    let mut streams: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    for ((giver, taker), points) in &flows {
-        let part = *points as f64 / all;
-        *streams.entry((from.of[giver], to.of[taker])).or_default() += part;
-        from.parts[from.of[giver]] += part;
-        to.parts[to.of[taker]] += part;
+    let mut streams: BTreeMap<Between, u128> = BTreeMap::new();
+    for (way, amount) in ways {
+        let (left, right) = (from.of[&giver(way)], to.of[&way.to]);
+        *streams
+            .entry((left, right, way.from.is_none()))
+            .or_default() += amount;
+        from.amounts[left] += amount;
+        to.amounts[right] += amount;
+    }
+    for side in [&mut from, &mut to] {
+        side.parts = side.amounts.iter().map(|n| measure.part(*n)).collect();
     }
     let title = title(old, new);
-    let dropped = flows.iter().filter(|((_, to), _)| to.is_none());
-    let dropped: u128 = dropped.map(|(_, points)| *points).sum();
     let line = match streams.is_empty() {
         true => "Nothing moves.".to_owned(),
-        false => in_sentences(&plan.amounts, dropped, |points| {
-            percent(points as f64 / all)
-        }),
+        false => line,
     };
-    let is_thin = streams.values().sum::<f64>() < THIN;
+    let added = streams.keys().filter(|(.., is_added)| *is_added).count();
+    let read = Read::of(added, streams.len());
+    let is_thin = from.parts.iter().sum::<f64>() < THIN;
     let coloured = to.colours.iter().any(Option::is_some);
     let legend = match (streams.is_empty(), is_thin, coloured) {
         (true, ..) => "",
@@ -101,30 +134,77 @@ pub fn moves(old: &Map, new: &Map, options: &Options) -> Result<String> {
         }
         (_, _, false) => " A stream is as thick as what it moves.",
     };
-    let left = written(&from, &to, options.wide());
-    let right = written(&to, &from, options.wide());
+    let left = written(&from, &to, measure, options.wide());
+    let right = written(&to, &from, measure, options.wide());
     let names = in_words(&left, &right);
-    let mut canvas = Canvas::new(options, title, &[format!("{line}{legend}{names}")]);
+    let read_said = read.in_words();
+    let lines = [format!("{line}{legend}{read_said}{names}")];
+    let mut canvas = Canvas::new(options, title, &lines);
     if streams.is_empty() {
         canvas.y -= 20.0;
-        return Ok(canvas.finish(&line));
+        return canvas.finish(&line);
     }
     draw(
         &mut canvas,
         [&from, &to],
         [&left.texts, &right.texts],
         &streams,
+        measure,
+        read,
     );
-    let stream = |((giver, taker), part): (&(usize, usize), &f64)| {
-        format!(
-            "{} to {} {}",
-            from.labels[*giver].whole(),
-            to.labels[*taker].whole(),
-            percent(*part)
-        )
-    };
-    let said: Vec<String> = streams.iter().map(stream).collect();
-    Ok(canvas.finish(&format!("{line} {}.", said.join(", "))))
+    let said: Vec<String> = streams
+        .iter()
+        .map(|(between, amount)| said(*between, [&from, &to], "", &measure.whole(*amount)))
+        .collect();
+    canvas.finish(&format!("{line} {}.", said.join(", ")))
+}
+
+/// Says what a stream is: `n1 to n4 25.0 %`, with a mark between the names and the amount.
+fn said(
+    (giver, taker, added): Between,
+    [from, to]: [&Side; 2],
+    mark: &str,
+    amount: &str,
+) -> String {
+    let (from, to) = (from.labels[giver].whole(), to.labels[taker].whole());
+    let added = if added { " (added)" } else { "" };
+    format!("{from} to {to}{added}{mark} {amount}")
+}
+
+/// Whether the nodes on the left give copies up, or are only read because copies are added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    No,
+    Some,
+    All,
+}
+
+impl Read {
+    /// `added` says how many of all streams add copies.
+    fn of(added: usize, all: usize) -> Read {
+        match added {
+            0 => Read::No,
+            some if some < all => Read::Some,
+            _ => Read::All,
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Read::No => "",
+            Read::Some => " A pale stream adds copies: for it the node on the left is only read.",
+            Read::All => " The nodes on the left are only read: they keep their copies.",
+        }
+    }
+
+    /// What the nodes on the left do.
+    fn verb(self) -> &'static str {
+        match self {
+            Read::No => "gives",
+            Read::Some => "gives or is read",
+            Read::All => "is read",
+        }
+    }
 }
 
 fn title(old: &Map, new: &Map) -> String {
@@ -136,9 +216,16 @@ fn title(old: &Map, new: &Map) -> String {
     )
 }
 
-/// Says how much a change moves and drops. `part` formats points as a part of all copies.
-fn in_sentences(amounts: &Amounts, dropped: u128, part: impl Fn(u128) -> String) -> String {
+/// Says how much a change moves and drops. `copies` says that there are more copies than before, and
+/// `part` formats points as a part of all copies.
+fn in_sentences(
+    amounts: &Amounts,
+    dropped: u128,
+    copies: bool,
+    part: impl Fn(u128) -> String,
+) -> String {
     let (moved, by_hand) = (amounts.moved.0, amounts.by_hand.0);
+    let verb = if copies { "copies" } else { "moves" };
     let dropped = match dropped {
         0 => String::new(),
         dropped => part(dropped),
@@ -158,7 +245,7 @@ fn in_sentences(amounts: &Amounts, dropped: u128, part: impl Fn(u128) -> String)
         ),
         (moved, by_hand, dropped) => {
             let mut line = format!(
-                "The change moves {} of all copies; the least possible is {}.",
+                "The change {verb} {} of all copies; the least possible is {}.",
                 part(moved),
                 part(amounts.lower_bound.0)
             );
@@ -211,7 +298,8 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
         colours.push(None);
     }
     Side {
-        parts: vec![0.0; labels.len()],
+        amounts: vec![0; labels.len()],
+        parts: Vec::new(),
         labels,
         of,
         colours,
@@ -271,17 +359,15 @@ fn placed(parts: &[f64], top: f64) -> Vec<Placed> {
 
 /// Writes the labels of a side, with their numbers, so that they fit into a picture of this width.
 /// Of a long label the name is shortened, and not the number.
-fn written(side: &Side, beside: &Side, width: f64) -> Fitted {
-    let parts = side
-        .parts
-        .iter()
-        .map(|part| format!("  {}", percent(*part)));
-    let parts: Vec<String> = parts.collect();
-    let widest = parts.iter().map(|part| letters::width(part, SIZE));
-    let room = SIDE * (width - 2.0 * MARGIN) - widest.fold(0.0, f64::max);
+fn written(side: &Side, beside: &Side, measure: &Measure, width: f64) -> Fitted {
+    let room = SIDE * (width - 2.0 * MARGIN);
+    let amounts = measure.beside(&side.amounts, room).into_iter();
+    let amounts: Vec<String> = amounts.map(|amount| format!("  {amount}")).collect();
+    let widest = amounts.iter().map(|amount| letters::width(amount, SIZE));
+    let room = room - widest.fold(0.0, f64::max);
     let mut fitted = fitted(&side.labels, &beside.labels, room);
-    for (text, part) in fitted.texts.iter_mut().zip(&parts) {
-        text.push_str(part);
+    for (text, amount) in fitted.texts.iter_mut().zip(&amounts) {
+        text.push_str(amount);
     }
     fitted
 }
@@ -290,7 +376,9 @@ fn draw(
     canvas: &mut Canvas,
     [from, to]: [&Side; 2],
     [left, right]: [&[String]; 2],
-    streams: &BTreeMap<(usize, usize), f64>,
+    streams: &BTreeMap<Between, u128>,
+    measure: &Measure,
+    read: Read,
 ) {
     let (given, taken) = (&from.parts, &to.parts);
     let widest = |texts: &[String]| {
@@ -301,30 +389,45 @@ fn draw(
         MARGIN + widest(left) + 10.0,
         canvas.width() - MARGIN - widest(right) - 10.0,
     );
-    canvas.text(start + 12.0, canvas.y, Anchor::End, "sp-q sp-s", "gives");
-    canvas.text(end - 12.0, canvas.y, Anchor::Start, "sp-q sp-s", "gets");
+    let [gives, gets] = [read.verb(), "gets"].map(|verb| match measure.unit() {
+        "" => verb.to_owned(),
+        unit => format!("{verb} ({unit})"),
+    });
+    // a word longer than the labels ends at the edge of the picture
+    let above = |word: &str, wide: f64| letters::cut(word, SMALL, wide - MARGIN);
+    let gives = above(&gives, start + 12.0);
+    let gets = above(&gets, canvas.width() - end + 12.0);
+    canvas.text(start + 12.0, canvas.y, Anchor::End, "sp-q sp-s", &gives);
+    canvas.text(end - 12.0, canvas.y, Anchor::Start, "sp-q sp-s", &gets);
     let top = canvas.y + 12.0;
     let (givers, takers) = (placed(given, top), placed(taken, top));
     let mut out: Vec<f64> = givers.iter().map(|bar| bar.y).collect();
     let mut into: Vec<f64> = takers.iter().map(|bar| bar.y).collect();
-    for ((giver, taker), part) in streams {
+    // the height of a stream at a bar; where nothing is counted, all are a line
+    let high = |bar: &Placed, part: f64, of: f64| match of > 0.0 {
+        true => bar.height * part / of,
+        false => bar.height,
+    };
+    for (between, amount) in streams {
+        let (giver, taker, is_added) = *between;
+        let part = measure.part(*amount);
         let (a, b) = (
-            givers[*giver].height * part / given[*giver],
-            takers[*taker].height * part / taken[*taker],
+            high(&givers[giver], part, given[giver]),
+            high(&takers[taker], part, taken[taker]),
         );
-        let d = stream(start + 12.0, out[*giver], a, end - 12.0, into[*taker], b);
-        let said = format!(
-            "{} to {}: {}",
-            from.labels[*giver].whole(),
-            to.labels[*taker].whole(),
-            percent(*part)
-        );
-        let class = to.colours[*taker].map_or("sp-before".to_owned(), series);
-        canvas.path(&d, &class, "fill-opacity=\"0.5\"", &said);
-        out[*giver] += a;
-        into[*taker] += b;
+        let d = stream(start + 12.0, out[giver], a, end - 12.0, into[taker], b);
+        let said = said(*between, [from, to], ":", &measure.whole(*amount));
+        let class = to.colours[taker].map_or("sp-before".to_owned(), series);
+        let opacity = match is_added && read == Read::Some {
+            true => "fill-opacity=\"0.2\"",
+            false => "fill-opacity=\"0.5\"",
+        };
+        canvas.path(&d, &class, opacity, &said);
+        out[giver] += a;
+        into[taker] += b;
     }
-    let said = |label: &Label, part: f64| format!("{}  {}", label.whole(), percent(part));
+    let said =
+        |label: &Label, amount: u128| format!("{}  {}", label.whole(), measure.whole(amount));
     for (number, (bar, words)) in givers.iter().zip(left).enumerate() {
         canvas.rect(
             Box {
@@ -334,7 +437,7 @@ fn draw(
                 height: bar.height,
             },
             "sp-ink",
-            &said(&from.labels[number], given[number]),
+            &said(&from.labels[number], from.amounts[number]),
         );
         canvas.text(start - 10.0, bar.text(), Anchor::End, "sp-t", words);
     }
@@ -345,7 +448,7 @@ fn draw(
             width: 12.0,
             height: bar.height,
         };
-        let said = said(&to.labels[number], taken[number]);
+        let said = said(&to.labels[number], to.amounts[number]);
         match to.colours[number] {
             Some(colour) => canvas.group_rect(of, colour, &said),
             None => canvas.rect(of, "sp-before", &said),
@@ -414,6 +517,97 @@ mod tests {
         };
         let moved = moves(&old, &new, &of_page).unwrap();
         assert_eq!(colour(&moved, "n5  "), "sp-6");
+    }
+
+    #[test]
+    fn an_added_copy_has_a_stream_from_the_node_that_is_read() {
+        let fleet = |replicas: usize, nodes: usize| {
+            let nodes: Vec<String> = (0..nodes).map(|i| format!("{{name = 'n{i}'}}")).collect();
+            let nodes = nodes.join(",");
+            let text = format!("name = 'c'\nreplicas = {replicas}\nnode = [{nodes}]\n");
+            Fleet::parse(&text, "fleet.toml").unwrap()
+        };
+        let drawn = |first: &Fleet, then: &Fleet| {
+            let old = build(first, None).unwrap();
+            let new = build(then, Some(&old)).unwrap();
+            moves(&old, &new, &Options::default()).unwrap()
+        };
+        let svg = drawn(&fleet(1, 2), &fleet(2, 2));
+        for said in [
+            "<title>n0 to n1 (added): 25.0 %</title>",
+            "<title>n1 to n0 (added): 25.0 %</title>",
+            "The change copies 50.0 % of all copies; the least possible is 50.0 %.",
+            "The nodes on the left are only read: they keep their copies.",
+            ">is read</text>",
+        ] {
+            assert!(has(&svg, said), "{said}");
+        }
+        assert!(!svg.contains("fill-opacity=\"0.2\"") && !svg.contains("new copies"));
+        // nodes that come at the same time take copies away, and the streams differ
+        let svg = drawn(&fleet(2, 3), &fleet(3, 6));
+        for said in [
+            "A pale stream adds copies: for it the node on the left is only read.",
+            ">gives or is read</text>",
+        ] {
+            assert!(has(&svg, said), "{said}");
+        }
+        let pale = svg.split("fill-opacity=\"0.2\"><title>").skip(1);
+        let pale: Vec<bool> = pale
+            .map(|rest| rest.split(": ").next().unwrap().ends_with(" (added)"))
+            .collect();
+        assert!(pale.len() > 1 && pale.iter().all(|added| *added));
+        assert_eq!(svg.matches(" (added): ").count(), pale.len());
+    }
+
+    /// Whether a picture says this, perhaps over several lines.
+    fn has(svg: &str, said: &str) -> bool {
+        let texts = svg.split("<text ").skip(1).filter_map(|text| {
+            let text = text.split_once('>')?.1;
+            Some(text.split("</text>").next()?.to_owned())
+        });
+        let texts: Vec<String> = texts.collect();
+        texts.join(" ").contains(said) || svg.contains(said)
+    }
+
+    #[test]
+    fn what_is_counted_is_written_in_full_where_there_is_room() {
+        let [old, new] = epochs(2, 1, "n");
+        let ways = of_plan(&Plan::between(&old, &new).unwrap(), &old);
+        let mut counted = Counted {
+            unit: "bytes".to_owned(),
+            line: "The change moves 3 of 4 bytes.".to_owned(),
+            all: 1 << 44,
+            ways: ways
+                .into_keys()
+                .map(|way| (way, 1_234_567_890_123))
+                .collect(),
+        };
+        let drawn = |counted: &Counted, width| {
+            let options = Options {
+                width,
+                ..Options::default()
+            };
+            moves_counted(&old, &new, counted, &options)
+        };
+        let wide = drawn(&counted, 960);
+        for said in [
+            ">n0  1,234,567,890,123</text>",
+            ">gives (bytes)</text>",
+            ">gets (bytes)</text>",
+            "<title>n0 to n2: 1,234,567,890,123 bytes</title>",
+            "The change moves 3 of 4 bytes. A stream is as thick as what it moves",
+        ] {
+            assert!(has(&wide, said), "{said}\n{wide}");
+        }
+        let narrow = drawn(&counted, 400);
+        assert!(narrow.contains(">n0  1.23 T</text>"), "{narrow}");
+        assert!(narrow.contains("n0 to n2: 1,234,567,890,123 bytes"));
+        // without a word the numbers are enough; and a file may have no byte that moves
+        counted.unit = String::new();
+        counted.ways.values_mut().for_each(|bytes| *bytes = 0);
+        let nothing = drawn(&counted, 960);
+        assert!(has(&nothing, ">gives</text>") && has(&nothing, ">n0  0</text>"));
+        assert!(!nothing.contains("NaN") && has(&nothing, "a thin line here"));
     }
 
     #[test]

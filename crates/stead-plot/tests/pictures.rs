@@ -11,10 +11,12 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use stead::load::{Reads, Tally};
-use stead::{build, Fleet, Keys, Map};
+use stead::plan::all_copies;
+use stead::ways::of_plan;
+use stead::{build, Fleet, Keys, Map, Plan};
 use stead_plot::{
-    bands, distribution, domains, load, modulo, modulo_keys, moves, ring, shares, Bucket, Buckets,
-    Options, Row, Theme,
+    bands, distribution, domains, load, modulo, modulo_keys, moves, moves_counted, ring, shares,
+    Bucket, Buckets, Counted, Options, Row, Theme,
 };
 
 /// A fleet of nodes in three zones of four racks.
@@ -39,6 +41,17 @@ fn epochs(nodes: usize, replicas: usize) -> [Map; 2] {
     let first = build(&fleet(nodes - nodes / 6, replicas), None).unwrap();
     let second = build(&fleet(nodes, replicas), Some(&first)).unwrap();
     [first, second]
+}
+
+/// What moves of a file that has a byte for each 2^16 points.
+fn bytes(old: &Map, new: &Map) -> Counted {
+    let ways = of_plan(&Plan::between(old, new).unwrap(), old).into_iter();
+    Counted {
+        unit: "bytes".to_owned(),
+        line: "The change moves some of all bytes.".to_owned(),
+        all: all_copies(old, new) >> 16,
+        ways: ways.map(|(way, points)| (way, points >> 16)).collect(),
+    }
 }
 
 const KEYS: [&[u8]; 4] = [b"frank", b"bob", b"anna", b"<a & b>"];
@@ -72,6 +85,10 @@ fn all(nodes: usize, replicas: usize, options: &Options) -> Vec<(String, String)
         ("shares", shares(&second, Some(&first), options)),
         ("distribution", distribution(&buckets, options)),
         ("moves", moves(&first, &second, options).unwrap()),
+        (
+            "moves-bytes",
+            moves_counted(&first, &second, &bytes(&first, &second), options),
+        ),
         ("domains", domains(&second, options)),
         ("load", load(&tally, Reads::Primary, "accesses", options)),
     ];
@@ -94,6 +111,12 @@ fn pictures_are_those_of_the_golden_files() {
     ));
     let keys = modulo_keys(number(3), number(4), &KEYS, &options);
     drawn.push(("modulo-keys".to_owned(), keys));
+    // a copy more, by itself and as nodes come
+    for (name, before) in [("moves-copies", 12), ("moves-copies-nodes", 6)] {
+        let old = build(&fleet(before, 2), None).unwrap();
+        let new = build(&fleet(12, 3), Some(&old)).unwrap();
+        drawn.push((name.to_owned(), moves(&old, &new, &options).unwrap()));
+    }
     for theme in [Theme::Light, Theme::Dark] {
         let options = Options {
             theme,

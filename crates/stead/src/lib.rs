@@ -148,7 +148,7 @@
 //! left of its own; a test checks this (tools/layers).
 //!
 //! ```text
-//! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry | pair report path load outage | baseline follow | stats simulate | store
+//! refusal | point weight tolerance name error mmap lock | cell policy memory | hash | kernel | slice fleet | format | map | held | plan rebalance verdict | guard ring carry ways | pair report path load outage | baseline follow | stats simulate | store
 //! ```
 
 #![deny(missing_docs, unsafe_code)]
@@ -218,6 +218,8 @@ pub mod store;
 pub mod tolerance;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod verdict;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+pub mod ways;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod weight;
 

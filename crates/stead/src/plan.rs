@@ -142,6 +142,8 @@ pub struct Plan {
 pub struct Affected {
     /// The position of the key among the keys that were given, from 0.
     pub key: usize,
+    /// The point of the key.
+    pub point: Point,
     /// The node that loses the copy, by its number in the old map; `None` when a copy is added.
     pub from: Option<NodeId>,
     /// The node that gets the copy, by its number in the new map; `None` when a copy is dropped.
@@ -234,9 +236,15 @@ impl Plan {
             let (hash, rule, cells) = (&self.hash, self.key_rule, self.cells);
             kernel::points(Kernel::chosen(), hash, rule, cells, keys, points);
             for point in points {
-                for i in self.affecting(*point) {
+                let point = *point;
+                for i in self.affecting(point) {
                     if let Some(Move { from, to, .. }) = self.moves.get(i).copied() {
-                        row(Affected { key, from, to });
+                        row(Affected {
+                            key,
+                            point,
+                            from,
+                            to,
+                        });
                     }
                 }
                 key += 1;

@@ -16,14 +16,33 @@ const MATRIX: usize = 12;
 /// How many lines a list has, unless all are wanted.
 const LISTED: usize = 12;
 
-/// The name of a source that is no node: copies are added.
+/// The name of a source that is no node: copies are added, and no node has them. Behind the name of
+/// a node: it has the copies, and does not give them up.
 pub const ADDED: &str = "(added)";
 /// The name of a target that is no node: copies are dropped.
 pub const DROPPED: &str = "(dropped)";
 
+/// Names where copies come from, given the node that gives them up and the one at which added
+/// copies are read: `db1`, `db1 (added)` or `(added)`.
+pub fn from(gives: Option<&str>, source: Option<&str>) -> String {
+    match (gives, source) {
+        (Some(node), _) => node.to_owned(),
+        (None, Some(node)) => format!("{node} {ADDED}"),
+        (None, None) => ADDED.to_owned(),
+    }
+}
+
+/// What goes from one to another, as the tables name them.
+struct Row<'a> {
+    from: String,
+    to: &'a str,
+    points: u128,
+}
+
 /// Writes what each source copies to each target in sum.
 pub fn write_totals(report: &Report, all: bool, out: &mut Out) -> Result {
-    let flows = report.flows.as_deref().unwrap_or(&[]);
+    let flows: Vec<Row> = rows(report.flows.as_deref().unwrap_or(&[]));
+    let flows = flows.as_slice();
     if flows.is_empty() {
         return Ok(());
     }
@@ -42,17 +61,18 @@ pub fn write_totals(report: &Report, all: bool, out: &mut Out) -> Result {
     }
 }
 
-fn source<'a>(flow: &Flow<'a>) -> &'a str {
-    flow.from.unwrap_or(ADDED)
-}
-
-fn target<'a>(flow: &Flow<'a>) -> &'a str {
-    flow.to.unwrap_or(DROPPED)
+fn rows<'a>(flows: &[Flow<'a>]) -> Vec<Row<'a>> {
+    let row = |flow: &Flow<'a>| Row {
+        from: from(flow.from, flow.source),
+        to: flow.to.unwrap_or(DROPPED),
+        points: flow.amount.count(),
+    };
+    flows.iter().map(row).collect()
 }
 
 /// The names at one edge of the matrix, each once.
-fn names<'a>(flows: &[Flow<'a>], of: impl Fn(&Flow<'a>) -> &'a str) -> Vec<&'a str> {
-    let names: BTreeSet<&str> = flows.iter().map(of).collect();
+fn names<'r>(rows: &'r [Row], of: impl Fn(&'r Row) -> &'r str) -> Vec<&'r str> {
+    let names: BTreeSet<&str> = rows.iter().map(of).collect();
     let mut names: Vec<&str> = names.into_iter().collect();
     by_name(&mut names, |name| name);
     names
@@ -60,8 +80,9 @@ fn names<'a>(flows: &[Flow<'a>], of: impl Fn(&Flow<'a>) -> &'a str) -> Vec<&'a s
 
 /// Draws the matrix, with sums at its edges; `None` if it has too many nodes or is too wide. With
 /// Unicode a shade before each number shows where the most goes, if there is room for it.
-fn matrix(flows: &[Flow], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
-    let (sources, targets) = (names(flows, source), names(flows, target));
+fn matrix(flows: &[Row], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
+    let sources = names(flows, |row| row.from.as_str());
+    let targets = names(flows, |row| row.to);
     if sources.len().max(targets.len()) > MATRIX {
         return None;
     }
@@ -70,12 +91,12 @@ fn matrix(flows: &[Flow], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
         Glyphs::Ascii => "from \\ to, %",
     };
     let sum = |from: Option<&str>, to: Option<&str>| {
-        let here = flows.iter().filter(|flow| {
-            from.is_none_or(|from| source(flow) == from) && to.is_none_or(|to| target(flow) == to)
+        let here = flows.iter().filter(|row| {
+            from.is_none_or(|from| row.from == from) && to.is_none_or(|to| row.to == to)
         });
-        here.map(|flow| flow.amount.count()).sum::<u128>()
+        here.map(|row| row.points).sum::<u128>()
     };
-    let most = flows.iter().map(|flow| flow.amount.count()).max();
+    let most = flows.iter().map(|row| row.points).max();
     let most = most.unwrap_or(0) as f64;
     // the percent sign is in the corner, so that the cells are narrow
     let number = |points: u128| match points {
@@ -132,12 +153,11 @@ fn matrix(flows: &[Flow], copies: u32, glyphs: Glyphs) -> Option<Vec<String>> {
 }
 
 /// Writes what each node gives and gets in sum, and then the largest sums of pairs.
-fn list(flows: &[Flow], copies: u32, all: bool, out: &mut Out) -> Result {
+fn list(flows: &[Row], copies: u32, all: bool, out: &mut Out) -> Result {
     let mut sums: BTreeMap<&str, [u128; 2]> = BTreeMap::new();
-    for flow in flows {
-        let points = flow.amount.count();
-        sums.entry(source(flow)).or_default()[0] += points;
-        sums.entry(target(flow)).or_default()[1] += points;
+    for row in flows {
+        sums.entry(&row.from).or_default()[0] += row.points;
+        sums.entry(row.to).or_default()[1] += row.points;
     }
     let mut sums: Vec<(&str, [u128; 2])> = sums.into_iter().collect();
     sums.sort_by_key(|(name, [gives, gets])| (Reverse(*gives.max(gets)), natural(name)));
@@ -172,9 +192,8 @@ fn list(flows: &[Flow], copies: u32, all: bool, out: &mut Out) -> Result {
     }
     let shown = self::shown(flows.len(), most);
     let mut table = Table::new(&["from", "to", "copies"], &[2]);
-    for flow in &flows[..shown] {
-        let amount = of(flow.amount.count());
-        table.row([source(flow).to_owned(), target(flow).to_owned(), amount]);
+    for row in &flows[..shown] {
+        table.row([row.from.clone(), row.to.to_owned(), of(row.points)]);
     }
     out.line("")?;
     table.write(out)?;
@@ -182,7 +201,7 @@ fn list(flows: &[Flow], copies: u32, all: bool, out: &mut Out) -> Result {
     if rest.is_empty() {
         return Ok(());
     }
-    let sum = rest.iter().map(|flow| flow.amount.count()).sum();
+    let sum = rest.iter().map(|row| row.points).sum();
     out.line(format_args!(
         "and {} more like these, {} together: --all",
         rest.len(),
@@ -238,7 +257,7 @@ mod tests {
         let old = build(&fleet(few), None).unwrap();
         let new = build(&fleet(few + more), Some(&old)).unwrap();
         let report = Report::of(Some(&old), &new, true).unwrap();
-        matrix(report.flows.as_deref().unwrap(), 1, glyphs)
+        matrix(&rows(report.flows.as_deref().unwrap()), 1, glyphs)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use stead::format::hex;
 use stead::report::{part, size, Amount, Report};
 use stead::Map;
-use stead_plot::grouped;
+use stead_plot::{grouped, grouped_large, Row};
 
 use super::html::{element, section, Html};
 use super::pictures::Pictures;
@@ -14,12 +14,13 @@ use super::tiles::{banner, command, facts, not_to_be_used, notices, tiles, Tile}
 use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
 use crate::change::{self, Change};
+use crate::summed::{Sum, Summed};
 use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
 /// the second may be that of a plan. `digests` are those of the files. `history` has maps where
-/// data was when a carry began, and `outdated` says which of the maps is not the newest. Fails if
-/// the maps belong to different clusters.
+/// data was when a carry began, `outdated` says which of the maps is not the newest, and `sums`
+/// what moves of the rows or bytes of keys. Fails if the maps belong to different clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
@@ -28,6 +29,7 @@ pub fn of_change(
     is_planned: bool,
     history: &[Map],
     outdated: &[String],
+    sums: Option<&Summed>,
 ) -> stead::Result<String> {
     let new = &change.new;
     let old = change.old.as_ref().unwrap_or(new);
@@ -47,17 +49,17 @@ pub fn of_change(
         said.push(Said::plain(to_be_copied(report)));
     }
     head.add(notices(&said));
-    head.add(figures(report));
+    head.add(figures(report, sums));
 
     let facts_of = change::facts(report, false);
     let mut main = section("facts", "What changes", facts(&facts_of));
     let mut pictures = Pictures::default();
-    pictures.bands(&[old, new]);
-    pictures.moves(old, new)?;
+    pictures.bands(&[old, new].map(Row::of_epoch));
+    pictures.moves(old, new, sums)?;
     pictures.shares(new, Some(old));
     let (drawn, styles) = pictures.into_parts();
     main.add(section("pictures", "Before and after", drawn));
-    main.add(flows::table(report));
+    main.add(flows::table(report, sums));
     main.add(section(
         "nodes",
         "Nodes before and after",
@@ -121,7 +123,7 @@ fn moved(report: &Report) -> String {
     part(moved, of)
 }
 
-fn figures(report: &Report) -> Html {
+fn figures(report: &Report, sums: Option<&Summed>) -> Html {
     let copies = report.copies.as_ref();
     let of = copies.map_or(report.replicas, |copies| copies.of_replicas);
     let amount = |amount: Option<&Amount>| part(amount.map_or(0, Amount::count), of);
@@ -192,6 +194,9 @@ fn figures(report: &Report) -> Html {
             },
         ),
     ];
+    if let Some(sums) = sums {
+        list.insert(1, moved_of(sums));
+    }
     if let Some(to_come) = &report.to_come {
         list.push(Tile::new(
             "Still to move",
@@ -200,6 +205,20 @@ fn figures(report: &Report) -> Html {
         ));
     }
     tiles(list)
+}
+
+/// Says what is copied of the rows or bytes of a file, in the unit of its reader.
+fn moved_of(sums: &Summed) -> Tile {
+    let amount = |sum: Sum| match sums.counted {
+        true => grouped_large(sum.count),
+        false => grouped(sum.lines),
+    };
+    let figure = format!("{} {}", amount(sums.copied), sums.word());
+    let mut note = format!("of {}", amount(sums.whole()));
+    if sums.dropped.lines > 0 {
+        note += &format!("; {} are dropped", amount(sums.dropped));
+    }
+    Tile::new("To be copied", figure.trim_end(), note)
 }
 
 fn foot(digests: [[u8; 32]; 2], files: [&str; 2]) -> Html {

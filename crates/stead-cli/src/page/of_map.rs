@@ -7,7 +7,7 @@ use stead::report::{size, Report};
 use stead::store::Progress;
 use stead::verdict::{Problem, Verdict, Violations};
 use stead::Map;
-use stead_plot::grouped;
+use stead_plot::{grouped, Row};
 
 use super::domains::largest_error;
 use super::html::{element, section, Html};
@@ -33,8 +33,8 @@ pub struct Facts<'a> {
     pub outdated: Option<String>,
     /// which epoch of the history is damaged, if one is
     pub damaged: Option<String>,
-    /// the maps of the epochs before, as many as are drawn, the oldest first
-    pub before: &'a [Map],
+    /// the last rows of the history that are drawn, the oldest first; the last is that of the map
+    pub rows: &'a [carrying::Row],
     /// the map where the data was, if a carry is open and the history has it
     pub from: Option<&'a Map>,
     /// the load by a log, and what the counts of the log are, such as `accesses`
@@ -85,12 +85,14 @@ pub fn of_map(facts: &Facts) -> stead::Result<String> {
 fn pictures(facts: &Facts) -> stead::Result<Pictures> {
     let map = facts.map;
     let mut pictures = Pictures::default();
-    let rows: Vec<&Map> = facts.before.iter().chain([map]).collect();
+    let rows = facts.rows.iter();
+    let rows: Vec<Row> = rows.map(|(map, last)| Row::of_epochs(map, *last)).collect();
     pictures.bands(&rows);
     pictures.shares(map, None);
     pictures.domains(map);
-    if let Some(before) = facts.before.last() {
-        pictures.moves(before, map)?;
+    // the row before is that of the last epoch before a carry
+    if let Some(before) = rows.iter().nth_back(1) {
+        pictures.moves(before.map, map, None)?;
     }
     if let Some((tally, _, unit)) = facts.load {
         pictures.load(tally, unit);

@@ -3,9 +3,12 @@
 
 use stead::load::{Reads, Tally};
 use stead::Map;
-use stead_plot::{bands, domains, load, moves, nodes_of, shares, Options, Row, Theme};
+use stead_plot::{
+    bands, domains, load, moves, moves_counted, nodes_of, shares, Options, Row, Theme,
+};
 
 use super::html::{element, Html};
+use crate::summed::Summed;
 
 /// The widths in pixels: of a wide page, and of a telephone's, where pictures shrink a little so
 /// that their lines fit.
@@ -45,11 +48,10 @@ impl Pictures {
     }
 
     /// Adds maps as bands, the oldest first.
-    pub fn bands(&mut self, maps: &[&Map]) {
-        self.nodes = nodes_of(maps.iter().copied());
+    pub fn bands(&mut self, rows: &[Row]) {
+        self.nodes = nodes_of(rows.iter().map(|row| row.map));
         self.draw("bands", "Who has which keys", |options| {
-            let rows: Vec<Row> = maps.iter().copied().map(Row::of_epoch).collect();
-            bands(&rows, options)
+            bands(rows, options)
         });
     }
 
@@ -67,14 +69,17 @@ impl Pictures {
         }
     }
 
-    /// Adds what moves between two maps, if anything does.
-    pub fn moves(&mut self, old: &Map, new: &Map) -> stead::Result<()> {
+    /// Adds what moves between two maps, if anything does: as parts of all copies, or of what a
+    /// file counts.
+    pub fn moves(&mut self, old: &Map, new: &Map, sums: Option<&Summed>) -> stead::Result<()> {
         let plan = stead::Plan::between(old, new)?;
         if !plan.moves.is_empty() {
-            // maps that have a plan have a picture
             let title = format!("What moves from epoch {} to {}", old.epoch(), new.epoch());
-            self.draw("moves", &title, |options| {
-                moves(old, new, options).unwrap_or_default()
+            let counted = sums.map(Summed::drawn);
+            self.draw("moves", &title, |options| match &counted {
+                Some(counted) => moves_counted(old, new, counted, options),
+                // maps that have a plan have a picture
+                None => moves(old, new, options).unwrap_or_default(),
             });
         }
         Ok(())

@@ -12,13 +12,15 @@ use stead::plan::same_nodes;
 use stead::policy::{NodeId, PolicyId};
 use stead::{Map, Plan, Point};
 
+use super::load;
 use super::locate::FoldArg;
-use super::moved::Moved;
+use super::moved;
 use crate::change::{Change, Show};
 use crate::exit::{note, Failure, Result, USAGE};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::planned;
+use crate::summed::Summed;
 use crate::text::joined;
 
 /// Compare two maps, or list or add up the keys that move between them
@@ -60,6 +62,9 @@ pub struct Diff {
     /// or bytes of the key. - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keys", "moves"])]
     sum: Option<PathBuf>,
+    /// With --sum: what the counts of the file are, such as `bytes`: the word in the table
+    #[arg(long, value_name = "WORD", value_parser = load::unit, requires = "sum")]
+    unit: Option<String>,
     /// With --keys: end keys and output records with NUL instead of a newline; a record is then
     /// from<TAB>to<TAB>KEY
     #[arg(short = '0', requires = "keys")]
@@ -90,8 +95,9 @@ impl Diff {
         }
         if let Some(file) = &self.sum {
             let plan = Plan::between(&old, &new).map_err(place)?;
-            let moved = Moved::of(&plan, file, self.fold.fold)?;
-            return moved.write(&old, &new, &self.show, out);
+            let (maps, unit) = ([&old, &new], self.unit.as_deref());
+            let sums = Summed::of(maps, &plan, file, self.fold.fold, unit)?;
+            return moved::write(&sums, &self.show, out);
         }
         if self.fold.fold != Fold::None {
             return Err(Failure::new(

@@ -7,9 +7,9 @@ use stead::load::{Loads, Reads, Tally};
 use stead::point::SPACE;
 use stead::{Map, Share};
 
+use crate::counted;
 use crate::exit::{Failure, Result, FLEET};
 use crate::output::Out;
-use crate::verb::counted;
 use crate::verb::fleet_file::FleetFile;
 use crate::verb::loaded::Loaded;
 use crate::verb::locate::FoldArg;

@@ -5,7 +5,6 @@ mod attribute;
 mod carry;
 mod check;
 mod count;
-mod counted;
 mod diff;
 mod fleet;
 mod fleet_file;

@@ -4,6 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use stead::path::Fold;
 use stead_plot::{Options, Theme};
 
 use super::locate::FoldArg;
@@ -139,6 +140,15 @@ struct Moves {
     /// something moves to it. NEW may be a saved plan
     #[arg(required = true, num_args = 1..=2, value_names = ["OLD", "NEW"])]
     maps: Vec<PathBuf>,
+    /// Show what moves of these lines of KEY, or of KEY<TAB>COUNT: the rows or bytes of the key. -
+    /// is standard input
+    #[arg(long, value_name = "FILE")]
+    sum: Option<PathBuf>,
+    /// With --sum: what the counts of the file are, such as `bytes`: the word in the picture
+    #[arg(long, value_name = "WORD", value_parser = super::load::unit, requires = "sum")]
+    unit: Option<String>,
+    #[command(flatten)]
+    fold: FoldArg,
     #[command(flatten)]
     file: File,
 }
@@ -279,7 +289,17 @@ impl Kind {
                 (Some(_), _) => Err(usage("a scheme needs no map: write --scheme SCHEME NAMES")),
                 (None, _) => Err(usage("name a map and a file of names, or give --scheme")),
             },
-            Kind::Moves(kind) => plotted::moves(&kind.maps, options),
+            Kind::Moves(kind) => {
+                if kind.sum.is_none() && kind.fold.fold != Fold::None {
+                    return Err(usage("--fold works on keys only; add --sum"));
+                }
+                let sum = kind.sum.as_ref().map(|path| plotted::Log {
+                    path,
+                    fold: &kind.fold,
+                    unit: kind.unit.as_deref().unwrap_or_default(),
+                });
+                plotted::moves(&kind.maps, sum.as_ref(), options)
+            }
             Kind::Domains(kind) => plotted::domains(&kind.map, options),
             Kind::Load(kind) => {
                 let log = plotted::Log {

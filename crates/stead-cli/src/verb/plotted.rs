@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use stead::load::Reads;
 use stead::path::Fold;
@@ -13,7 +14,7 @@ use stead::simulate::{run_traced, SystemReport};
 use stead::stats;
 use stead::store::KEEP;
 use stead::verdict::Verdict;
-use stead::{Error, Map, Store};
+use stead::{Error, Map, Plan, Store};
 use stead_plot::{percent, Band, Bucket, Buckets, Options, Panel, Row, Run};
 
 use super::count::Count;
@@ -28,6 +29,7 @@ use crate::input;
 use crate::planned;
 use crate::progress;
 use crate::suggest::hint;
+use crate::summed::Summed;
 use crate::text::count;
 
 /// Returns a failure that says what is wrong with the arguments.
@@ -81,7 +83,7 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
         return Err(usage("--history draws the epochs of one map: name one"));
     };
     // a saved plan has no history
-    let newest = Map::open_uncached(path)?;
+    let newest = Rc::new(Map::open_uncached(path)?);
     understood(&newest, path)?;
     note_carry(&newest, path);
     let store = Store::new(path, KEEP);
@@ -89,24 +91,11 @@ pub fn history(paths: &[PathBuf], last: NonZeroUsize, options: &Options) -> Resu
     let mut older: Vec<u64> = store.history()?;
     older.retain(|epoch| *epoch < newest.epoch());
     older.sort_unstable();
-    // the oldest map of each row, and the last epoch of the row; the newest row first
-    let mut drawn = vec![(newest.epoch(), newest)];
-    for epoch in older.into_iter().rev() {
-        let is_full = drawn.len() == last.get();
-        let map = match store.open_epoch(epoch) {
-            // no row would show it
-            Err(_) if is_full => break,
-            opened => opened?,
-        };
-        match drawn.last_mut() {
-            Some((_, after)) if carrying::is_step(&map, after) => *after = map,
-            _ if is_full => break,
-            _ => drawn.push((epoch, map)),
-        }
-    }
-    let rows = drawn.iter().rev();
-    let rows: Vec<Row> = rows.map(|(last, map)| Row::of_epochs(map, *last)).collect();
-    Ok(stead_plot::bands(&rows, options))
+    let opened = older.into_iter().rev();
+    let opened = opened.map(|epoch| store.open_epoch(epoch).map_err(Failure::from));
+    let rows = carrying::rows(&newest, opened, last.get())?;
+    let rows = rows.iter().map(|(map, last)| Row::of_epochs(map, *last));
+    Ok(stead_plot::bands(&rows.collect::<Vec<Row>>(), options))
 }
 
 /// Draws what some systems do in a scenario.
@@ -322,8 +311,8 @@ pub fn names(map: &Path, names: &Path, fold: Fold, options: &Options) -> Result<
 }
 
 /// Draws what moves between two maps, to the map of a saved plan from the map that it was made on,
-/// or to a map from the epochs before it.
-pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
+/// or to a map from the epochs before it; with a file of counts, what moves of its lines.
+pub fn moves(paths: &[PathBuf], sum: Option<&Log>, options: &Options) -> Result<String> {
     let (old, new) = match paths {
         [old, new] => two(old, new)?,
         [path, ..] => {
@@ -349,13 +338,25 @@ pub fn moves(paths: &[PathBuf], options: &Options) -> Result<String> {
         }
         [] => return Err(usage("name a map")),
     };
-    stead_plot::moves(&old, &new, options).map_err(|error| {
+    let place = |error| {
         let names: Vec<String> = paths
             .iter()
             .map(|path| path.display().to_string())
             .collect();
         Failure::from(error).at(&names.join(", "))
-    })
+    };
+    let Some(Log { path, fold, unit }) = sum else {
+        return stead_plot::moves(&old, &new, options).map_err(place);
+    };
+    let plan = Plan::between(&old, &new).map_err(place)?;
+    let unit = Some(*unit).filter(|unit| !unit.is_empty());
+    let sums = Summed::of([&old, &new], &plan, path, fold.fold, unit)?;
+    Ok(stead_plot::moves_counted(
+        &old,
+        &new,
+        &sums.drawn(),
+        options,
+    ))
 }
 
 /// Opens the newest epoch of the history from which something moves to this map, and says so if it
@@ -418,11 +419,11 @@ pub fn domains(path: &Path, options: &Options) -> Result<String> {
     Ok(stead_plot::domains(&open(path)?, options))
 }
 
-/// A log whose load is drawn.
+/// A file of keys with counts: a log whose load is drawn, or the rows or bytes of keys.
 pub struct Log<'a> {
     pub path: &'a Path,
     pub fold: &'a FoldArg,
-    /// what its counts are, such as `accesses`
+    /// what its counts are, such as `accesses`; empty if nobody has said
     pub unit: &'a str,
 }
 

@@ -4,16 +4,18 @@ use std::fs::{self, File, FileType};
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::Args;
 use stead::load::{Loads, Reads};
 use stead::path::Fold;
 use stead::report::{Ask, Report as Facts};
 use stead::store::KEEP;
-use stead::{Error, Map, Store};
+use stead::{Error, Map, Plan, Store};
 
 use super::load;
 use super::locate::FoldArg;
+use crate::carrying;
 use crate::change::{understood, Change};
 use crate::epochs::{damaged_epoch, epochs, note_outdated};
 use crate::exit::{Failure, Result, USAGE};
@@ -21,6 +23,7 @@ use crate::output::Out;
 use crate::page;
 use crate::planned::{open, pair, saved};
 use crate::rewrite;
+use crate::summed::Summed;
 
 /// Write a page that shows a map, or a change, in a browser
 ///
@@ -35,6 +38,9 @@ Examples: a map; a map with the load of a log; a plan before it is applied
   stead report members.map --load access.log -o members.html
   stead plan fleet.toml members.map -o next.plan
   stead report members.map next.plan -o change.html
+
+  What the plan moves of the bytes of sizes.tsv, lines of name<TAB>bytes
+  stead report members.map next.plan --sum sizes.tsv --unit bytes -o change.html
 
 Exit codes:
   0   done
@@ -54,19 +60,34 @@ pub struct Report {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Also show how the accesses of a log load the nodes: lines of KEY, or of KEY<TAB>COUNT
-    #[arg(long, value_name = "LOG", conflicts_with = "new")]
+    #[arg(long, value_name = "LOG", conflicts_with = "new", group = "counts")]
     load: Option<PathBuf>,
-    /// With --load: what the counts of the log are, such as `bytes`: the word in the page
-    #[arg(long, value_name = "WORD", default_value = "accesses", value_parser = load::unit, requires = "load")]
-    unit: String,
+    /// Of a change: also show what moves of these lines of KEY, or of KEY<TAB>COUNT: the rows or
+    /// bytes of the key
+    #[arg(long, value_name = "FILE", requires = "new", group = "counts")]
+    sum: Option<PathBuf>,
+    /// With --load or --sum: what the counts are, such as `bytes`: the word in the page [default
+    /// of --load: accesses]
+    #[arg(long, value_name = "WORD", value_parser = load::unit, requires = "counts")]
+    unit: Option<String>,
+    #[command(flatten)]
+    fold: FoldArg,
 }
 
 impl Report {
     pub fn run(self, out: &mut Out) -> Result {
         must_be_ours(&self.output)?;
+        let unit = self.unit.as_deref();
+        if self.load.is_none() && self.sum.is_none() && self.fold.fold != Fold::None {
+            let problem = "--fold works on keys only; add --load or --sum; see --help";
+            return Err(Failure::new(USAGE, problem));
+        }
         let page = match &self.new {
-            Some(new) => of_change(&self.map, new)?,
-            None => of_map(&self.map, self.load.as_deref(), &self.unit)?,
+            Some(new) => of_change(&self.map, new, self.sum.as_deref(), self.fold.fold, unit)?,
+            None => {
+                let unit = unit.unwrap_or("accesses");
+                of_map(&self.map, self.load.as_deref(), &self.fold, unit)?
+            }
         };
         if is_standard_output(&self.output) {
             return out.bytes(page.as_bytes());
@@ -108,16 +129,15 @@ fn must_be_ours(path: &Path) -> Result {
     }
 }
 
-fn of_map(path: &Path, log: Option<&Path>, unit: &str) -> Result<String> {
-    let map = Map::open_uncached(path)?;
+fn of_map(path: &Path, log: Option<&Path>, fold: &FoldArg, unit: &str) -> Result<String> {
+    let map = Rc::new(Map::open_uncached(path)?);
     understood(&map, path)?;
     let store = Store::new(path, KEEP);
     let (epochs, _) = epochs(&store, &map)?;
     let report = Facts::of(None, &map, false)?;
-    let fold = FoldArg { fold: Fold::None };
-    let tally = log.map(|log| load::tally(&map, log, &fold)).transpose()?;
+    let tally = log.map(|log| load::tally(&map, log, fold)).transpose()?;
     let loads = tally.as_ref().map(|tally| Loads::of(tally, Reads::Primary));
-    let before = before(&store, &map);
+    let rows = carrying::rows(&map, older(&store, &map), DRAWN)?;
     let from = carried_from(&store, &map);
     Ok(page::of_map(&page::Facts {
         map: &map,
@@ -127,7 +147,7 @@ fn of_map(path: &Path, log: Option<&Path>, unit: &str) -> Result<String> {
         epochs: &epochs,
         outdated: note_outdated(&store, &map),
         damaged: damaged_epoch(&store),
-        before: &before,
+        rows: &rows,
         from: from.as_ref(),
         load: tally
             .as_ref()
@@ -143,22 +163,26 @@ fn carried_from(store: &Store, map: &Map) -> Option<Map> {
     page::origin(map, [&from]).is_some().then_some(from)
 }
 
-/// How many epochs before the map are drawn.
-const DRAWN: usize = 4;
+/// How many rows of the history are drawn, with that of the map.
+const DRAWN: usize = 5;
 
-/// Opens the epochs just before a map, the oldest first. The first that is missing or damaged ends
-/// the list; the table of the history says which is.
-fn before(store: &Store, map: &Map) -> Vec<Map> {
-    let numbers = (1..map.epoch()).rev().take(DRAWN);
+/// Opens the epochs just before a map, the newest first. The first that is missing or damaged ends
+/// them; the table of the history says which is.
+fn older<'a>(store: &'a Store, map: &'a Map) -> impl Iterator<Item = Result<Map>> + 'a {
+    let numbers = (1..map.epoch()).rev();
     let opened = numbers.map_while(|epoch| store.open_epoch(epoch).ok());
-    let mut maps: Vec<Map> = opened
+    opened
         .take_while(|before| before.map_id() == map.map_id() && before.understood().is_ok())
-        .collect();
-    maps.reverse();
-    maps
+        .map(Ok)
 }
 
-fn of_change(old: &Path, new: &Path) -> Result<String> {
+fn of_change(
+    old: &Path,
+    new: &Path,
+    counts: Option<&Path>,
+    fold: Fold,
+    unit: Option<&str>,
+) -> Result<String> {
     let files = [old, new];
     let is_planned = saved(new)?.is_some();
     let (older, newer) = pair(old, new)?;
@@ -184,6 +208,12 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
             lost: &[],
         })
         .map_err(place)?;
+    let (before, after) = (change.old.as_ref().unwrap_or(&change.new), &change.new);
+    let sums = counts.map(|counts| {
+        let plan = Plan::between(before, after).map_err(place)?;
+        Summed::of([before, after], &plan, counts, fold, unit)
+    });
+    let sums = sums.transpose()?;
     let stores = files.map(|file| Store::new(file, KEEP));
     let mut outdated = Vec::new();
     // a plan has no history of its own
@@ -205,6 +235,7 @@ fn of_change(old: &Path, new: &Path) -> Result<String> {
         is_planned,
         &history,
         &outdated,
+        sums.as_ref(),
     );
     Ok(page?)
 }

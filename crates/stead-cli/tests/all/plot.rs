@@ -133,7 +133,7 @@ fn rows_of(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_epochs_of_one_carry_share_a_row_of_the_bands() {
+fn the_epochs_of_one_carry_share_a_row_of_the_bands_and_of_the_page() {
     let dir = maps();
     let fleet =
         |node: &str| THREE.replace("\"c\" }", &format!("\"c\" }}, {{ name = \"{node}\" }}"));
@@ -141,6 +141,16 @@ fn the_epochs_of_one_carry_share_a_row_of_the_bands() {
         let run = dir.run(&["plot", "bands", "m.map", history, "-o", "-"]);
         assert_eq!(run.code, Some(0), "{run:?}");
         rows_of(run.text())
+    };
+    // the page of the map has the last five rows; and what moved from the row before, if anything
+    let page = || {
+        let run = dir.run(&["report", "m.map", "-o", "-"]).ok();
+        let page = run.text().to_owned();
+        let picture = page.split("id=\"bands-wide-title\"").nth(1).unwrap();
+        let rows = rows_of(picture.split("</svg>").next().unwrap());
+        let moves = page.split("<title id=\"moves-wide-title\">").nth(1);
+        let title = moves.map(|moves| moves.split('<').next().unwrap().to_owned());
+        (rows, title.unwrap_or_default())
     };
     let step = |epoch: u64, step: &str| {
         let confirmed = epoch.to_string();
@@ -159,6 +169,8 @@ fn the_epochs_of_one_carry_share_a_row_of_the_bands() {
         step(epoch, word);
         let row = format!("epochs 3 to {}", epoch + 1);
         assert_eq!(bands("--history"), with(&[&row, "moves 25.0 %"]));
+        let title = format!("What moves from epoch 2 to {}", epoch + 1);
+        assert_eq!(page(), (bands("--history=5"), title));
     }
     // a number counts rows
     assert_eq!(
@@ -186,6 +198,8 @@ fn the_epochs_of_one_carry_share_a_row_of_the_bands() {
         "moves 19.8 %",
     ];
     assert_eq!(bands("--history"), with(&rows));
+    let title = "What moves from epoch 9 to 11".to_owned();
+    assert_eq!(page(), (bands("--history=5"), title));
     // what is beyond the rows is not looked at, though it is damaged
     dir.write("m.map.history/8", "no map");
     assert_eq!(

@@ -202,3 +202,186 @@ fn a_file_that_cannot_be_added_up_is_refused() {
     let line = "members: epoch 1 -> 1, moves 0 of 2 lines (0.00 %)\n";
     assert_eq!(said.text(), line);
 }
+
+/// Returns the texts of the cells of a table of a page, row by row.
+fn rows_of(page: &str, table: &str) -> Vec<Vec<String>> {
+    let table = page
+        .split(&format!("<table id=\"{table}\""))
+        .nth(1)
+        .unwrap();
+    let body = table.split("<tbody>").nth(1).unwrap();
+    let body = body.split("</tbody>").next().unwrap();
+    let text = |cell: &str| {
+        let parts = cell.split('<').map(|part| part.split_once('>'));
+        let texts = parts.map(|part| part.map_or("", |(_, text)| text));
+        texts.collect::<String>().trim().to_owned()
+    };
+    // each cell from the `<` of its tag on
+    let cells = |row: &str| {
+        let row = row.replace("<th", "<td");
+        let cells = row.split("<td").skip(1);
+        cells.map(|cell| text(&format!("<td{cell}"))).collect()
+    };
+    body.split("<tr").skip(1).map(cells).collect()
+}
+
+#[test]
+fn the_picture_and_the_page_have_the_same_sums() {
+    let few = ["a", "b", "c", "d"];
+    let more = ["a", "b", "c", "d", "e"];
+    let changes = [
+        (copies(1, &few), copies(1, &more)),
+        (copies(1, &few), copies(2, &few)),
+        // copies are added and moved; and dropped
+        (copies(2, &few), copies(3, &more[1..])),
+        (copies(3, &few), copies(2, &more)),
+    ];
+    for (before, after) in changes {
+        let dir = Dir::new();
+        dir.write("f.toml", before);
+        dir.run(&["apply", "f.toml", "m.map"]).ok();
+        dir.write("f.toml", after);
+        dir.run(&["plan", "f.toml", "m.map", "-o", "next.plan"])
+            .ok();
+        let lines = sizes().into_iter().map(|(key, size)| match size {
+            Some(size) => format!("{key}\t{size}\n"),
+            None => format!("{key}\n"),
+        });
+        dir.write("sizes.tsv", lines.collect::<String>());
+        let asked = [
+            "m.map",
+            "next.plan",
+            "--sum",
+            "sizes.tsv",
+            "--unit",
+            "bytes",
+        ];
+        let ran = |verb: &[&str], more: &[&str]| {
+            let run = dir.run(&[verb, &asked, more].concat()).ok();
+            run.text().to_owned()
+        };
+        let text = ran(&["diff"], &["--all"]).replacen("\n  ", " ", 1);
+        let said: Value = serde_json::from_str(&ran(&["diff"], &["--json"])).unwrap();
+        let grouped = |sum: &Value| {
+            let digits: Vec<char> = sum.as_str().unwrap().chars().collect();
+            let parts: Vec<String> = digits
+                .rchunks(3)
+                .rev()
+                .map(|c| c.iter().collect())
+                .collect();
+            parts.join(",")
+        };
+        let flows = said["flows"].as_array().unwrap().iter().map(|flow| {
+            let name = |field: &str| flow[field].as_str().unwrap_or("").to_owned();
+            let is_added = flow["from"].is_null();
+            let from = if is_added {
+                name("source")
+            } else {
+                name("from")
+            };
+            let to = match name("to").as_str() {
+                "" => "dropped".to_owned(),
+                to => to.to_owned(),
+            };
+            (from, to, is_added, grouped(&flow["sum"]))
+        });
+        let flows: BTreeSet<(String, String, bool, String)> = flows.collect();
+        assert!(flows.len() > 2, "{flows:?}");
+
+        // in the table of `diff`, and in that of the page
+        let named = |(from, to, is_added, sum): &(String, String, bool, String)| {
+            let from = from.clone() + if *is_added { " (added)" } else { "" };
+            let to = if to == "dropped" { "(dropped)" } else { to };
+            [from, to.to_owned(), sum.clone()]
+        };
+        let wanted: BTreeSet<[String; 3]> = flows.iter().map(named).collect();
+        let table = text.lines().skip(3).map(|row| {
+            let cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
+            [cells[0], cells[1], cells[3]].map(|cell| cell.trim().to_owned())
+        });
+        assert_eq!(table.collect::<BTreeSet<_>>(), wanted, "{text}");
+        let page = ran(&["report"], &["-o", "-"]);
+        let rows = rows_of(&page, "moves-table").into_iter();
+        let rows = rows.map(|cells| [cells[0].clone(), cells[1].clone(), cells[5].clone()]);
+        assert_eq!(rows.collect::<BTreeSet<_>>(), wanted);
+
+        // in the picture, by itself and in the page
+        let picture = ran(&["plot", "moves"], &["-o", "-"]);
+        for svg in [&picture, &page] {
+            let titles = svg.split("fill-opacity=\"0.").skip(1).filter_map(|path| {
+                let title = path.split_once("<title>")?.1;
+                let (way, sum) = title.split_once("</title>")?.0.rsplit_once(": ")?;
+                let (way, is_added) = match way.strip_suffix(" (added)") {
+                    Some(way) => (way, true),
+                    None => (way, false),
+                };
+                let (from, to) = way.split_once(" to ")?;
+                let sum = sum.strip_suffix(" bytes")?;
+                Some((from.to_owned(), to.to_owned(), is_added, sum.to_owned()))
+            });
+            assert_eq!(titles.collect::<BTreeSet<_>>(), flows);
+        }
+        // and the sentence of `diff` is that of both
+        let headline = text.lines().next().unwrap();
+        let sentence = headline.strip_prefix("m: epoch 1 -> 2, ").unwrap();
+        let sentence = format!("The change {sentence}.");
+        assert!(page.contains(&format!("<p class=\"remark\">{sentence}</p>")));
+        let broken = picture.replace("</text>\n", " ").replace(' ', "");
+        let broken: String = broken
+            .split('<')
+            .map(|part| part.split_once('>').map_or("", |(_, text)| text))
+            .collect();
+        assert!(broken.contains(&sentence.replace(' ', "")), "{sentence}");
+        // the tile at the top of the page has the whole of it
+        let copied = grouped(&said["copied"]["sum"]);
+        assert!(page.contains(&format!("<dd class=\"figure\">{copied} bytes</dd>")));
+    }
+}
+
+#[test]
+fn counts_belong_to_a_change() {
+    let dir = Dir::new();
+    dir.apply(&["a", "b"]);
+    dir.write("sizes.tsv", "x\t1\n");
+    let page = ["report", "m.map", "-o", "-"];
+    dir.run(&[&page[..], &["--sum", "sizes.tsv"]].concat())
+        .fails(64, &["NEW"]);
+    for more in [&["--unit", "bytes"][..], &["--fold", "ascii"]] {
+        let both = [&["report", "m.map", "m.map", "-o", "-"], more].concat();
+        dir.run(&both).fails(64, &["--sum"]);
+        let picture = ["plot", "moves", "m.map", "m.map", "-o", "-"];
+        dir.run(&[&picture, more].concat()).fails(64, &["--sum"]);
+    }
+    dir.run(&["plot", "moves", "m.map", "m.map", "-o", "-", "--sum", "no"])
+        .fails(66, &["no"]);
+}
+
+#[test]
+fn keys_without_counts_are_lines_in_the_picture_and_the_page() {
+    let dir = Dir::new();
+    dir.apply(&["a", "b"]);
+    dir.apply(&["a", "b", "c"]);
+    let keys: String = (0..900).map(|i| format!("KEY-{i}\n")).collect();
+    dir.write("keys", keys.clone());
+    let asked = [
+        "m.map.history/1",
+        "m.map",
+        "--sum",
+        "keys",
+        "--fold",
+        "ascii",
+    ];
+    let said = dir.run(&[&["diff"], &asked[..]].concat()).ok();
+    let moved = said.text().split(' ').nth(6).unwrap().to_owned();
+    let page = dir
+        .run(&[&["report"], &asked[..], &["-o", "-"]].concat())
+        .ok();
+    let tile = format!("<dd class=\"figure\">{moved} lines</dd><dd class=\"note\">of 900</dd>");
+    assert!(page.text().contains(&tile), "{tile}");
+    let picture = dir.run(&[&["plot", "moves"], &asked[..], &["-o", "-"]].concat());
+    let label = format!(">c  {moved}</text>");
+    assert!(picture.ok().text().contains(&label), "{label}");
+    // another fold, other keys
+    let plain = dir.run(&[&["diff"], &asked[..4]].concat()).ok();
+    assert_ne!(plain.text(), said.text());
+}

@@ -386,8 +386,11 @@ impl<'a> Report<'a> {
             policies,
             domains,
             left,
-            flows: with_moves
-                .then(|| moves.map_or(Vec::new(), |(old, moves)| flows(old, new, moves, most))),
+            flows: with_moves.then(|| {
+                moves.map_or(Vec::new(), |(old, moves)| {
+                    flows([old, new], moves, dead, most)
+                })
+            }),
             moves: with_moves
                 .then(|| moves.map_or(Vec::new(), |(old, moves)| named(old, new, moves))),
             verdict,

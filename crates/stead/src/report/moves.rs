@@ -1,6 +1,6 @@
 //! The moves of a plan with the names of their nodes, and what each pair of nodes copies in sum.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::amount::Amount;
 use crate::map::Map;
 use crate::plan::Move;
 use crate::policy::NodeId;
+use crate::ways::{sums, Way};
 
 /// A move, with the names of its nodes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -28,9 +29,13 @@ pub struct MoveReport<'a> {
 /// What one node copies to another in sum.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Flow<'a> {
-    /// The node that the copies come from. `None` when copies are added: then any node that has
-    /// one can give it, unless no node has one.
+    /// The node that gives the copies up; `None` when copies are added, or when no node that has
+    /// them is left.
     pub from: Option<&'a str>,
+    /// The node at which added copies are read, the first one of their keys before the change.
+    /// `None` for copies that are not added, or that no node has any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'a str>,
     /// The node that gets the copies; `None` when they are dropped.
     pub to: Option<&'a str>,
     /// The number of points, as a decimal string, and the fraction of all copies that it is.
@@ -50,19 +55,21 @@ pub(super) fn named<'a>(old: &'a Map, new: &'a Map, moves: &[Move]) -> Vec<MoveR
     moves.iter().map(named).collect()
 }
 
-/// Returns the sums of the moves of each pair of nodes, the largest first. The fractions are parts
-/// of `copies` copies of the space.
-pub(super) fn flows<'a>(old: &'a Map, new: &'a Map, moves: &[Move], copies: u32) -> Vec<Flow<'a>> {
-    let mut sums: BTreeMap<(Option<NodeId>, Option<NodeId>), u128> = BTreeMap::new();
-    for m in moves {
-        *sums.entry((m.from, m.to)).or_default() += m.points();
-    }
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    // a stable sort: pairs of the same size stay in the order of their names
+/// Returns the sums of the moves of each way, the largest first. Nothing is read at a dead node.
+/// The fractions are parts of `copies` copies of the space.
+pub(super) fn flows<'a>(
+    [old, new]: [&'a Map; 2],
+    moves: &[Move],
+    dead: &HashSet<NodeId>,
+    copies: u32,
+) -> Vec<Flow<'a>> {
+    let mut sums: Vec<(Way, u128)> = sums(moves, old, dead).into_iter().collect();
+    // a stable sort: ways of the same size stay in the order of their names
     sums.sort_by_key(|(_, points)| std::cmp::Reverse(*points));
-    let flow = |((from, to), points): ((Option<NodeId>, Option<NodeId>), u128)| Flow {
-        from: from.map(|node| old.node(node).name()),
-        to: to.map(|node| new.node(node).name()),
+    let flow = |(way, points): (Way, u128)| Flow {
+        from: way.from.map(|node| old.node(node).name()),
+        source: way.source.map(|node| old.node(node).name()),
+        to: way.to.map(|node| new.node(node).name()),
         amount: Amount::of_copies(points, copies),
     };
     sums.into_iter().map(flow).collect()
