@@ -200,7 +200,14 @@ fn of_copies(report: &Report) -> Vec<String> {
         (most, Some(old)) if old < report.replicas => format!("of the {most} copies after"),
         (most, _) => format!("of all {most} copies"),
     };
-    vec![format!("{} ({whole})", parts.join(", "))]
+    let mut lines = vec![format!("{} ({whole})", parts.join(", "))];
+    if let Some(first) = report.new_first.as_ref().filter(|first| is_there(first)) {
+        lines.push(format!(
+            "a new copy answers first for {} of the keys",
+            part(first.count(), 1)
+        ));
+    }
+    lines
 }
 
 /// Says how many pinned keys get other nodes, and which part of all keys a pin covers.

@@ -97,7 +97,8 @@ fn check_report(report: &Value, more: &str) {
     let more = more.replace("moves", "moves flows");
     let carried = report.get("to_be_carried").map_or("", |_| "to_be_carried");
     let pinned = report.get("pinned_keys").map_or("", |_| "pinned_keys");
-    let more = format!("{more} {carried} {pinned}");
+    let first = report.get("new_first").map_or("", |_| "new_first");
+    let more = format!("{more} {carried} {pinned} {first}");
     has_fields(report, &format!("{REPORT} {change} {more}"));
     if let Some(copies) = report.get("copies") {
         has_fields(

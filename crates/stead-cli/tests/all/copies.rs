@@ -368,3 +368,33 @@ fn the_history_divides_each_epoch_by_its_own_replicas() {
     assert_eq!(moved, ["0.00", "50.00", "0.00"]);
     assert_eq!(fractions, [0.0, 0.5, 0.0]);
 }
+
+#[test]
+fn a_plan_says_for_which_keys_a_new_copy_answers_first() {
+    let dir = Dir::new();
+    let node = |name: &str, place: &str| {
+        format!("[[node]]\nname = \"{name}\"\nlabels = {{ place = \"{place}\" }}\n")
+    };
+    let stores: String = ["store1", "store2"].map(|name| node(name, "hall")).concat();
+    let fleet = |replicas: u32, more: &str| {
+        format!("name = \"m\"\nreplicas = {replicas}\nspread = [\"place\"]\n{stores}{more}")
+    };
+    dir.write("f.toml", fleet(1, ""));
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    // a backup of all keys comes, and each node answers first for half of its copies
+    let backup = node("backup", "cellar").replace("\nlabels", "\nweight = 2\nlabels");
+    dir.write("f.toml", fleet(2, &backup));
+    let text = dir.run(&["plan", "f.toml", "m.map"]).ok();
+    let line = "\n          a new copy answers first for 50.00 % of the keys\n";
+    assert!(text.text().contains(line), "{}", text.text());
+    let json: Value = dir.run(&["plan", "f.toml", "m.map", "--json"]).ok().json();
+    assert_eq!(json["new_first"]["fraction"], 0.5);
+    assert_eq!(json["new_first"]["points"], (1_u64 << 63).to_string());
+    // with as many copies as before there is nothing to say
+    dir.run(&["apply", "f.toml", "m.map"]).ok();
+    dir.write("f.toml", fleet(2, &(backup + &node("store3", "hall"))));
+    let text = dir.run(&["plan", "f.toml", "m.map"]).ok();
+    assert!(!text.text().contains("answers first"));
+    let json: Value = dir.run(&["plan", "f.toml", "m.map", "--json"]).ok().json();
+    assert!(json.get("new_first").is_none());
+}

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::amount::Amount;
 use super::capacity::{capacity, Capacity};
 use super::edits::{edits, Edit};
+use super::fresh::new_first;
 use super::holders::{compare, DomainReport, HolderReport, Left, Words};
 use super::losses::{
     base_losses, gone_domains, homes, losses, most_copies, new_domains, DomainName, Loss,
@@ -112,6 +113,10 @@ pub struct Report<'a> {
     /// What happens to the copies; `None` without an old map.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<Turnover>,
+    /// The points for which a new copy answers first, as a part of all points; `None` unless there
+    /// are more copies than before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_first: Option<Amount>,
     /// How many of the keys that either map pins get other nodes; `None` without an old map, and
     /// where neither map pins a key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -363,6 +368,9 @@ impl<'a> Report<'a> {
             bytes: new.bytes().len(),
             old_bytes: old.map(|old| old.bytes().len()),
             copies,
+            new_first: before
+                .as_ref()
+                .and_then(|before| new_first(before.old, new, &before.same)),
             pinned_keys,
             moved: amount(amounts.moved.0),
             lower_bound: amount(amounts.lower_bound.0),

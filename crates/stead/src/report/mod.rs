@@ -6,17 +6,18 @@
 //! numbers: they are the only floating-point numbers here, and nothing is decided by them.
 //!
 //! [`Report`] is the whole. Its parts have a module each: `edits` (what changed in the fleet),
-//! `turnover` (what happens to the copies), `pinned` (what to the keys of pins), `holders`
-//! (shares), `losses` (fault domains, and what losing one costs), `capacity` (how much of the
-//! disks can be used), `moves`, `alike` (labels that look alike), `slips` (of the hand, in
-//! attributes and weights), and `warnings`, which gathers what a person has to know first, in the
-//! words of `texts`. `need` says how much memory all of it may take.
+//! `turnover` (what happens to the copies), `fresh` (new copies that answer first), `pinned` (what
+//! to the keys of pins), `holders` (shares), `losses` (fault domains, and what losing one costs),
+//! `capacity` (how much of the disks can be used), `moves`, `alike` (labels that look alike),
+//! `slips` (of the hand, in attributes and weights), and `warnings`, which gathers what a person
+//! has to know first, in the words of `texts`. `need` says how much memory all of it may take.
 
 mod alike;
 mod amount;
 mod capacity;
 mod document;
 mod edits;
+mod fresh;
 mod holders;
 mod losses;
 mod moves;
