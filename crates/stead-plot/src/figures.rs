@@ -39,7 +39,7 @@ pub fn grouped_large(sum: u128) -> String {
 }
 
 /// Formats a large number with three digits: `1.23 k`, `45.6 M`. Below 1,000 it is whole.
-pub(crate) fn brief(number: u128) -> String {
+pub fn brief(number: u128) -> String {
     const SIGNS: [&str; 5] = ["k", "M", "G", "T", "P"];
     let mut rest = number as f64;
     let mut sign = "";

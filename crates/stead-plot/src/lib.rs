@@ -63,7 +63,7 @@ mod shares;
 pub use bands::{bands, panels, Band, Panel, Row};
 pub use distribution::{distribution, Bucket, Buckets, Spread};
 pub use domains::domains;
-pub use figures::{grouped, grouped_large, percent};
+pub use figures::{brief, grouped, grouped_large, percent};
 pub use groups::nodes_of;
 pub use kind::Kind;
 pub use load::load;

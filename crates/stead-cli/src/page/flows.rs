@@ -67,9 +67,6 @@ pub fn table(report: &Report, sums: Option<&Summed>) -> Html {
         text += " Copies from a node with (added) are read at this node, which gives none up.";
     }
     let mut html = remark(text);
-    if let Some(sums) = sums {
-        html.add(remark(sums.sentence()));
-    }
     html.add(sheet.html());
     if let Some(rest) = flows.get(LISTED..).filter(|rest| !rest.is_empty()) {
         let sum = rest.iter().map(size).sum();

@@ -4,7 +4,7 @@
 use stead::format::hex;
 use stead::report::{part, size, Amount, Report};
 use stead::Map;
-use stead_plot::{grouped, grouped_large, Row};
+use stead_plot::{brief, grouped, grouped_large, Row};
 
 use super::html::{element, section, Html};
 use super::pictures::Pictures;
@@ -15,7 +15,6 @@ use super::{domains, flows, lookup, nodes};
 use crate::caps::Said;
 use crate::change::{self, Change};
 use crate::summed::{Sum, Summed};
-use crate::text::count;
 
 /// Returns the page of a change. The files name the two maps for the commands that the page names;
 /// the second may be that of a plan. `digests` are those of the files. `history` has maps where
@@ -41,6 +40,9 @@ pub fn of_change(
         .strip_prefix(&format!("{}: ", new.name()))
         .unwrap_or(&headline);
     head.add(element("p", &[("class", "headline")], headline));
+    if let Some(sums) = sums {
+        head.add(element("p", &[("class", "headline")], sums.sentence()));
+    }
     for problem in outdated {
         head.add(banner(false, &not_to_be_used(problem)));
     }
@@ -186,8 +188,9 @@ fn figures(report: &Report, sums: Option<&Summed>) -> Html {
             grouped(report.slices as u64),
             match report.old_slices {
                 Some(old) if old != report.slices => format!(
-                    "before: {}; map file {}",
-                    count(old, "slice"),
+                    "before: {} {}; map file {}",
+                    grouped(old as u64),
+                    if old == 1 { "slice" } else { "slices" },
                     size(report.bytes)
                 ),
                 _ => format!("as before; map file {}", size(report.bytes)),
@@ -207,11 +210,18 @@ fn figures(report: &Report, sums: Option<&Summed>) -> Html {
     tiles(list)
 }
 
-/// Says what is copied of the rows or bytes of a file, in the unit of its reader.
+/// Says what is copied of the rows or bytes of a file, in the unit of its reader. The sentence above
+/// has the numbers in full, which may be wider than a tile.
 fn moved_of(sums: &Summed) -> Tile {
-    let amount = |sum: Sum| match sums.counted {
-        true => grouped_large(sum.count),
-        false => grouped(sum.lines),
+    let amount = |sum: Sum| {
+        let number = match sums.counted {
+            true => sum.count,
+            false => sum.lines.into(),
+        };
+        match number {
+            0..1_000_000 => grouped_large(number),
+            _ => brief(number),
+        }
     };
     let figure = format!("{} {}", amount(sums.copied), sums.word());
     let mut note = format!("of {}", amount(sums.whole()));
