@@ -73,7 +73,13 @@ impl Templates {
                 .split_whitespace()
                 .collect::<Vec<_>>()
                 .join(" ");
-            placed((error.span().unwrap_or(0..0), message))
+            let example = match message.as_str() {
+                "missing field `create`" => "; write [[create]] above what it has",
+                "missing field `match`" => "; add a line such as match = \"**\"",
+                "missing field `step`" => "; add a line such as step = 60",
+                _ => "",
+            };
+            placed((error.span().unwrap_or(0..0), message + example))
         })?;
         if document.create.is_empty() {
             return Err(format!(

@@ -134,7 +134,11 @@ fn other_archives_and_another_heartbeat_can_be_asked_for() {
 fn a_mistake_is_said_with_its_file_and_line() {
     for (change, to, said) in [
         ("step = 60", "step = 0", "create.toml:3: step = 0"),
-        ("step = 60\n", "", "create.toml:1: missing field `step`"),
+        (
+            "step = 60\n",
+            "",
+            "create.toml:1: missing field `step`; add a line such as step = 60",
+        ),
         (
             "step = 60",
             "step = 60\nsteps = 1",

@@ -137,6 +137,7 @@ impl Settings {
             let what = of_another_type(text, error.span(), error.message())
                 .or_else(|| without_quotes(text, line, error.message()))
                 .or_else(|| out_of_place(error.message()))
+                .or_else(|| lacking(text, line, error.message()))
                 .unwrap_or_else(|| error.message().replace('\n', ", "));
             format!(":{line}: {what}")
         })?;
@@ -313,6 +314,34 @@ fn out_of_place(message: &str) -> Option<String> {
     is_top.then(|| format!("{key} belongs above the first [table] of the file; move it there"))
 }
 
+/// Says how a line looks that a file or a table lacks; `None` for other mistakes. `message` is what
+/// the parser says: "missing field `grace`", and `number` is the line where the table begins.
+fn lacking(text: &str, number: usize, message: &str) -> Option<String> {
+    let key = message.strip_prefix("missing field `")?.split('`').next()?;
+    let table = text.lines().nth(number - 1).unwrap_or_default();
+    let is_of = |word: &str| table.contains(word);
+    let line = match key {
+        "map" => "map = \"members.map\"",
+        "url" => "url = \"file:///var/lib/stead/hub/members.map\"",
+        "grace" => "grace = 60",
+        "root" => "root = \"/srv/{node}\"",
+        "pattern" => "pattern = \"{key}\"",
+        "server" if is_of("redis") => "server = \"redis://{host}:{port}/0\"",
+        "server" => "server = \"{host}:{port}\"",
+        "connection" if is_of("mariadb") => "connection = \"mysql://carry@{host}:{port}/app\"",
+        "connection" => "connection = \"host={host} port={port} dbname=app user=carry\"",
+        "tables" => "tables = [{ table = \"members\", key = \"member\" }]",
+        "table" => "table = \"members\"",
+        "key" => "key = \"member\"",
+        "list" => "list = \"ssh $STEAD_FROM ls /srv/boxes\"",
+        "copy" => "copy = \"ssh $STEAD_FROM carry-box $STEAD_TO\"",
+        "verify" => "verify = \"check-box $STEAD_FROM $STEAD_TO\"",
+        "remove" => "remove = \"ssh $STEAD_FROM rm-box\"",
+        _ => return None,
+    };
+    Some(format!("{key} is missing; add a line such as {line}"))
+}
+
 /// The settings that are times.
 const SECONDS: [&str; 2] = ["grace", "seconds"];
 
@@ -485,7 +514,50 @@ mod tests {
                 "limits.workers is 0",
             ),
             (GOOD.to_owned(), "no kind of data"),
-            (FILES.to_owned(), "missing field `map`"),
+            (
+                FILES.to_owned(),
+                ":1: map is missing; add a line such as map = \"members.map\"",
+            ),
+            (
+                format!("map = 'm'\nurl = 'u'\n{FILES}"),
+                "grace is missing; add a line such as grace = 60",
+            ),
+            (
+                format!("map = 'm'\ngrace = 1\n{FILES}"),
+                "url is missing; add a line such as url = \"file:///",
+            ),
+            (
+                format!("{GOOD}[files]\npattern = '{{key}}'\n"),
+                ":4: root is missing; add a line such as root = \"/srv/{node}\"",
+            ),
+            (
+                format!("{GOOD}[files]\nroot = '/srv/{{node}}'\n"),
+                ":4: pattern is missing; add a line such as pattern = \"{key}\"",
+            ),
+            (
+                format!("{GOOD}[memcached]\n"),
+                ":4: server is missing; add a line such as server = \"{host}:{port}\"",
+            ),
+            (
+                format!("{GOOD}[redis]\n"),
+                ":4: server is missing; add a line such as server = \"redis://{host}:{port}/0\"",
+            ),
+            (
+                format!("{GOOD}[postgresql]\ntables = []\n"),
+                ":4: connection is missing; add a line such as connection = \"host={host} port",
+            ),
+            (
+                format!("{GOOD}[mariadb]\ntables = []\n"),
+                ":4: connection is missing; add a line such as connection = \"mysql://carry@",
+            ),
+            (
+                format!("{GOOD}[mariadb]\nconnection = 'x'\n"),
+                ":4: tables is missing; add a line such as tables = [{ table = \"members\", key",
+            ),
+            (
+                format!("{GOOD}[command]\nlist = 'x'\ncopy = 'x'\nverify = 'x'\n"),
+                ":4: remove is missing; add a line such as remove = \"ssh $STEAD_FROM rm-box\"",
+            ),
             ("map = 1".to_owned(), ":1: map is 1; write a text in quotes"),
             (
                 "map = 'm'\nurl = 'u'\ngrace = \"2\"\n".to_owned(),

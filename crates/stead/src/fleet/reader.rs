@@ -369,7 +369,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Says that a key is missing.
+/// Says that a key is missing, and how a value of it looks.
 pub(super) fn missing(key: &str, place: &str) -> String {
-    format!("required key `{key}` is missing in {place}; add it")
+    let value = match (key, place) {
+        ("name", "the fleet") => "\"members\"",
+        ("name", "[[policy]]") => "\"pair\"",
+        ("nodes", _) => "[\"db1\", \"db2\"]",
+        _ => "\"db1\"",
+    };
+    format!("required key `{key}` is missing in {place}; add it, such as {value}")
 }

@@ -299,12 +299,14 @@ impl Reader<'_> {
         }
         if what_key.is_none() {
             self.lacks(table.at, || {
-                "a pin needs `key` or `range`; add one of them".to_owned()
+                "a pin needs `key` or `range`; add one of them, such as the key \"justin\""
+                    .to_owned()
             });
         }
         if to_key.is_none() {
             self.lacks(table.at, || {
-                "a pin needs `policy` or `nodes`; add one of them".to_owned()
+                "a pin needs `policy` or `nodes`; add one of them, such as the nodes [\"db1\"]"
+                    .to_owned()
             });
         }
         Some(Pin {
@@ -344,7 +346,8 @@ impl Reader<'_> {
         }
         if what_key.is_none() {
             self.lacks(table.at, || {
-                "a first needs `key` or `range`; add one of them".to_owned()
+                "a first needs `key` or `range`; add one of them, such as the key \"justin\""
+                    .to_owned()
             });
         }
         if !has_node {

@@ -188,6 +188,48 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missing_is_told_with_an_example() {
+        let node = "name = 'm'\n[[node]]\nname = 'a'\n";
+        for (text, expected) in [
+            (
+                "[[node]]\nname = 'a'\n".to_owned(),
+                "in the fleet; add it, such as \"members\"",
+            ),
+            (
+                "name = 'm'\n[[node]]\nweight = 1\n".to_owned(),
+                "`name` is missing in [[node]]; add it, such as \"db1\"",
+            ),
+            (
+                format!("{node}[[policy]]\nname = 'p'\n"),
+                "`nodes` is missing in [[policy]]; add it, such as [\"db1\", \"db2\"]",
+            ),
+            (
+                format!("{node}[[policy]]\nnodes = ['a']\n"),
+                "`name` is missing in [[policy]]; add it, such as \"pair\"",
+            ),
+            (
+                format!("{node}[[first]]\nkey = 'k'\n"),
+                "`node` is missing in [[first]]; add it, such as \"db1\"",
+            ),
+            (
+                format!("{node}[[first]]\nnode = 'a'\n"),
+                "add one of them, such as the key \"justin\"",
+            ),
+            (
+                format!("{node}[[pin]]\nnodes = ['a']\n"),
+                "add one of them, such as the key \"justin\"",
+            ),
+            (
+                format!("{node}[[pin]]\nkey = 'k'\n"),
+                "add one of them, such as the nodes [\"db1\"]",
+            ),
+        ] {
+            let words = words(&text, "f");
+            assert!(words.ends_with(expected), "{words}");
+        }
+    }
+
+    #[test]
     fn what_is_no_text_is_refused() {
         for (text, file, expected) in [
             ("", "f", "f:1: the file is empty; "),

@@ -229,7 +229,7 @@ fn words(error: &serde_json::Error) -> String {
         return format!("unknown key {key}; known keys: {known}");
     }
     if let Some(key) = what.strip_prefix("missing field ") {
-        return format!("required key {key} is missing; add it");
+        return format!("required key {key} is missing; add it, as docs/simulate.md shows");
     }
     if let Some(key) = what.strip_prefix("duplicate field ") {
         return format!("key {key} is given twice; keep one");
