@@ -3,6 +3,7 @@
 
 use crate::canvas::SIZE;
 use crate::figures::count;
+use crate::groups::Groups;
 use crate::letters;
 use crate::names::{apart, ending, without_beginning};
 
@@ -60,6 +61,20 @@ impl Label {
         };
         names.into_iter().flatten().map(String::as_str)
     }
+}
+
+/// Returns the labels of groups.
+pub(crate) fn of_groups(groups: &Groups) -> Vec<Label> {
+    let label = |(group, label): (usize, &String)| match (groups.single, groups.ranges.get(group)) {
+        (true, _) => Label::Node(label.clone()),
+        (false, None) => Label::Other(label.clone()),
+        (false, Some([first, last])) => Label::Range {
+            first: first.clone(),
+            last: last.clone(),
+            nodes: groups.of.iter().filter(|of| **of == group).count(),
+        },
+    };
+    groups.labels.iter().enumerate().map(label).collect()
 }
 
 /// Shortens labels so that each fits into `room` pixels. Labels of one kind are shortened in one

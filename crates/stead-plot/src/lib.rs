@@ -32,7 +32,7 @@
 //! own.
 //!
 //! ```text
-//! kind options letters figures runs | colours names | canvas groups | axes labels legend measure | bars | bands ring shares distribution moves domains load modulo
+//! kind options letters figures runs read | colours names | canvas groups | axes labels legend measure | bars | bands ring shares distribution moves domains load modulo
 //! ```
 
 #![forbid(unsafe_code)]
@@ -56,6 +56,7 @@ mod modulo;
 mod moves;
 mod names;
 mod options;
+mod read;
 mod ring;
 mod runs;
 mod shares;

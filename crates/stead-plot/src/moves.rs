@@ -12,10 +12,11 @@ use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE, SMALL};
 use crate::colours::{series, STYLES};
 use crate::figures::length;
 use crate::groups::{natural, nodes_of, Groups, Member};
-use crate::labels::{fitted, in_words, Fitted, Label};
+use crate::labels::{fitted, in_words, of_groups, Fitted, Label};
 use crate::letters;
 use crate::measure::{Counted, Measure};
 use crate::options::Options;
+use crate::read::{Between, Read};
 
 /// The most bars on a side.
 const MOST: usize = 16;
@@ -59,10 +60,6 @@ impl Placed {
         self.y + self.height / 2.0 + SIZE * 0.36
     }
 }
-
-/// Between which bars a stream runs, and whether it adds copies, so that the node on the left gives
-/// none up.
-type Between = (usize, usize, bool);
 
 /// Draws what goes from which node to which. If more than 16 nodes give or get something, they are
 /// taken together by their outermost fault domain or by name. Returns `Identity` for maps of
@@ -122,8 +119,7 @@ fn picture(
         true => "Nothing moves.".to_owned(),
         false => line,
     };
-    let added = streams.keys().filter(|(.., is_added)| *is_added).count();
-    let read = Read::of(added, streams.len());
+    let read = Read::of(&streams);
     let is_thin = from.parts.iter().sum::<f64>() < THIN;
     let coloured = to.colours.iter().any(Option::is_some);
     let legend = match (streams.is_empty(), is_thin, coloured) {
@@ -169,42 +165,6 @@ fn said(
     let (from, to) = (from.labels[giver].whole(), to.labels[taker].whole());
     let added = if added { " (added)" } else { "" };
     format!("{from} to {to}{added}{mark} {amount}")
-}
-
-/// Whether the nodes on the left give copies up, or are only read because copies are added.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
-    No,
-    Some,
-    All,
-}
-
-impl Read {
-    /// `added` says how many of all streams add copies.
-    fn of(added: usize, all: usize) -> Read {
-        match added {
-            0 => Read::No,
-            some if some < all => Read::Some,
-            _ => Read::All,
-        }
-    }
-
-    fn in_words(self) -> &'static str {
-        match self {
-            Read::No => "",
-            Read::Some => " A pale stream adds copies: for it the node on the left is only read.",
-            Read::All => " The nodes on the left are only read: they keep their copies.",
-        }
-    }
-
-    /// What the nodes on the left do.
-    fn verb(self) -> &'static str {
-        match self {
-            Read::No => "gives",
-            Read::Some => "gives or is read",
-            Read::All => "is read",
-        }
-    }
 }
 
 fn title(old: &Map, new: &Map) -> String {
@@ -276,17 +236,7 @@ fn side(map: &Map, nodes: impl Iterator<Item = Option<NodeId>>, nowhere: &str) -
     let there: Vec<NodeId> = nodes.iter().flatten().copied().collect();
     let members: Vec<Member> = there.iter().map(member).collect();
     let groups = Groups::up_to(MOST, &members);
-    let label = |(group, label): (usize, String)| match (groups.single, groups.ranges.get(group)) {
-        (true, _) => Label::Node(label),
-        (false, None) => Label::Other(label),
-        (false, Some([first, last])) => Label::Range {
-            first: first.clone(),
-            last: last.clone(),
-            nodes: groups.of.iter().filter(|of| **of == group).count(),
-        },
-    };
-    let labels = groups.labels.into_iter().enumerate().map(label);
-    let mut labels: Vec<Label> = labels.collect();
+    let mut labels = of_groups(&groups);
     let mut colours: Vec<Option<usize>> = (0..labels.len()).map(Some).collect();
     let mut of: BTreeMap<Option<NodeId>, usize> = BTreeMap::new();
     for (node, group) in there.into_iter().zip(groups.of) {
@@ -557,6 +507,18 @@ mod tests {
             .collect();
         assert!(pale.len() > 1 && pale.iter().all(|added| *added));
         assert_eq!(svg.matches(" (added): ").count(), pale.len());
+        // a pin that goes to another node is too little to be seen
+        let pinned = |mut fleet: Fleet, node: &str| {
+            let text = fleet.to_toml() + &format!("[[pin]]\nkey = 'k'\nnodes = ['{node}']\n");
+            fleet = Fleet::parse(&(text + "short = true\n"), "fleet.toml").unwrap();
+            fleet
+        };
+        let svg = drawn(&pinned(fleet(1, 2), "n0"), &pinned(fleet(2, 2), "n1"));
+        assert!(has(
+            &svg,
+            "Nearly all are added copies: the nodes on the left are only read."
+        ));
+        assert!(has(&svg, ">is read</text>") && !svg.contains("fill-opacity=\"0.2\""));
     }
 
     /// Whether a picture says this, perhaps over several lines.

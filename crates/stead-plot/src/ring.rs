@@ -12,6 +12,7 @@ use stead::Map;
 use crate::canvas::{Anchor, Box, Canvas, MARGIN, SIZE};
 use crate::figures::{count, length, percent};
 use crate::groups::{Groups, Member};
+use crate::labels::{fitted, in_words, of_groups};
 use crate::letters;
 use crate::options::Options;
 use crate::runs::{joined, parts, primaries, Run};
@@ -270,13 +271,11 @@ fn table(canvas: &mut Canvas, x: f64, runs: &[Run], groups: &Groups, owners: &[u
     let mut held = vec![0.0; groups.labels.len()];
     runs.iter().for_each(|run| held[run.who] += run.part());
     let room = canvas.width() - MARGIN - x;
-    let names = groups
-        .labels
-        .iter()
-        .map(|label| letters::width(label, SIZE));
-    let wide = names
-        .fold(40.0, f64::max)
-        .min((room * 0.6 - 50.0).max(60.0));
+    let most = (room * 0.6 - 50.0).max(60.0);
+    // a range of nodes must not read like its first node
+    let names = fitted(&of_groups(groups), &[], most);
+    let widths = names.texts.iter().map(|name| letters::width(name, SIZE));
+    let wide = widths.fold(40.0, f64::max).min(most);
     let keys = |group: usize| {
         let mine = owners
             .iter()
@@ -320,7 +319,7 @@ fn table(canvas: &mut Canvas, x: f64, runs: &[Run], groups: &Groups, owners: &[u
             y,
             Anchor::Start,
             "sp-t",
-            &letters::cut(label, SIZE, wide),
+            &letters::cut(&names.texts[group], SIZE, wide),
         );
         canvas.text(
             x + 20.0 + wide + 70.0,
@@ -345,9 +344,10 @@ fn table(canvas: &mut Canvas, x: f64, runs: &[Run], groups: &Groups, owners: &[u
         said.push(format!("{label} {}{keys}", percent(held[group])));
     }
     canvas.y += 12.0;
-    if !groups.said.is_empty() {
+    let below = format!("{}{}", groups.said, in_words(&names, &names));
+    if !below.is_empty() {
         canvas.y += 8.0;
-        canvas.paragraph(x, &groups.said);
+        canvas.paragraph(x, below.trim_start());
         canvas.y += 16.0;
     }
     said.join(", ") + "."
