@@ -132,7 +132,9 @@ def run(program, files, scratch):
             if not page.value("locating[1].pair !== undefined"):
                 continue  # no carry is open
             found = called(page, PAIRS, vectors, secret_of(maps[1]))
-            good = [[v["reads"], v["writes"]] == both for v, both in zip(vectors, found)]
+            good = [
+                [v["reads"], v["writes"]] == both for v, both in zip(vectors, found)
+            ]
             counts["pairs.json"] += told("pairs.json", vectors, good)
     return dict(counts)
 

@@ -176,8 +176,8 @@ fn title(old: &Map, new: &Map) -> String {
     )
 }
 
-/// Says how much a change moves and drops. `copies` says that there are more copies than before, and
-/// `part` formats points as a part of all copies.
+/// Says how much a change moves and drops. `copies` says that there are more copies than before,
+/// and `part` formats points as a part of all copies.
 fn in_sentences(
     amounts: &Amounts,
     dropped: u128,

@@ -210,8 +210,8 @@ fn figures(report: &Report, sums: Option<&Summed>) -> Html {
     tiles(list)
 }
 
-/// Says what is copied of the rows or bytes of a file, in the unit of its reader. The sentence above
-/// has the numbers in full, which may be wider than a tile.
+/// Says what is copied of the rows or bytes of a file, in the unit of its reader. The sentence
+/// above has the numbers in full, which may be wider than a tile.
 fn moved_of(sums: &Summed) -> Tile {
     let amount = |sum: Sum| {
         let number = match sums.counted {

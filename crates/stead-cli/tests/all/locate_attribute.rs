@@ -143,6 +143,7 @@ fn locate_prints_attributes_of_both_maps_of_a_carry() {
     let both = names.replace('a', "/a").replace('b', "/b");
     assert_eq!(carried(&["--attribute", "at"]), both);
     let object = carried(&["--attribute", "at", "--json"]);
-    let values = r#""reads":["a"],"writes":["a","b"],"read_values":["/a"],"write_values":["/a","/b"]"#;
+    let values =
+        r#""reads":["a"],"writes":["a","b"],"read_values":["/a"],"write_values":["/a","/b"]"#;
     assert!(object.contains(values), "{object}");
 }
