@@ -958,7 +958,7 @@ int32_t stead_pair_state(const stead_pair *pair);
 
 // Finds the nodes to read a key from, in this order. The first node that answers decides, also
 // when it answers that there is no such key. Ask the next node only when one does not answer at
-// all.
+// all. A new place is not among them while data is copied to it.
 // nodes, capacity, count: as in stead_map_locate_all. The numbers are those of the pair.
 // Returns STEAD_OK, or STEAD_INVALID for a wrong argument.
 int32_t stead_pair_reads(const stead_pair *pair,
