@@ -169,12 +169,12 @@ fn a_pin_that_names_a_node_twice_is_a_violation() {
         name: None,
         kind: String::new(),
         weight: None,
-        members: [1, 0, 1].map(NodeId).to_vec(),
+        members: [0, 1, 1].map(NodeId).to_vec(),
     });
     parts.policies.sort_by(|a, b| a.members.cmp(&b.members));
     let twice = parts.policies.iter().position(|p| p.members.len() == 3);
     parts.pins[0].policy = PolicyId(twice.unwrap() as u32);
-    parts.base = vec![(Point(0), PolicyId(0)), (Point(1 << 63), PolicyId(1))];
+    parts.base = vec![(Point(0), PolicyId(0)), (Point(1 << 63), PolicyId(2))];
     parts.policies.retain(|policy| policy.members.len() > 1);
     let map = Map::from_bytes(encode(&parts)).unwrap();
     let verdict = Verdict::of(&map, 9);
@@ -264,16 +264,130 @@ fn only_violations_that_a_gradual_change_repairs_are_pending() {
     assert_eq!(counted, (2, 2));
     // the listed violations are those at the end of the change
     assert_eq!(verdict.violations.of(Rule::Spread), 2);
+    // a slice of which the target leaves the first point as it is stays
+    if let Some(target) = &mut parts.target {
+        target.slices[2].0 = Point((1 << 63) + 1);
+    }
+    let map = Map::from_bytes(encode(&parts)).unwrap();
+    let verdict = Verdict::of(&map, 0);
+    let counted = (verdict.violating_slices, verdict.pending_violations);
+    assert_eq!(counted, (3, 1));
+}
+
+/// The texts of what a verdict lists.
+fn texts(list: &Violations) -> Vec<String> {
+    let listed = list.listed.iter();
+    listed.map(|one| one.problem.to_string()).collect()
+}
+
+#[test]
+fn a_domain_with_too_many_copies_is_named_with_all_its_labels() {
+    let node = |(i, rack): (usize, &str)| {
+        format!("{{name = 'n{i}', labels = {{zone = 'z', rack = '{rack}'}}}}")
+    };
+    let nodes: Vec<String> = ["r1", "r1", "r2"]
+        .into_iter()
+        .enumerate()
+        .map(node)
+        .collect();
+    let text = format!(
+        "name = 'm'\nreplicas = 2\nspread = ['zone', 'rack']\nnode = [{}]\n\
+         pin = [{{key = 'k', nodes = ['n0', 'n1']}}]",
+        nodes.join(", ")
+    );
+    let map = build(&Fleet::parse(&text, "fleet.toml").unwrap(), None).unwrap();
+    assert_eq!(
+        texts(&Verdict::of(&map, 9).violations),
+        ["2 copies in zone z, rack r1, at most 1 allowed"]
+    );
+}
+
+#[test]
+fn a_pin_with_too_few_nodes_is_told_once_even_where_a_domain_is_full() {
+    let map = pinned_to_every_set(&["a/1", "b/1", "c/1"]);
+    let verdict = Verdict::of(&map, 99);
+    let said = [texts(&verdict.violations), texts(&verdict.warnings)].concat();
+    // each single node and each two nodes
+    let of = |text: &str| said.iter().filter(|one| *one == text).count();
+    let counted = (of("1 node, fewer than 3"), of("2 nodes, fewer than 3"));
+    assert_eq!((counted, said.len()), ((3, 3), 6), "{said:?}");
+}
+
+#[test]
+fn a_named_policy_takes_a_share_with_one_replica_only() {
+    let text = "name = 'm'\nreplicas = 2\nnode = [{name = 'a'}, {name = 'b'}]\n\
+        policy = [{name = 'p', nodes = ['a', 'b']}]";
+    let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
+        .unwrap()
+        .to_parts();
+    parts.policies.retain(|policy| policy.name.is_some());
+    parts.policies[0].weight = Some(parts.nodes[0].weight);
+    parts.base = vec![(Point(0), PolicyId(0))];
+    let map = Map::from_bytes(encode(&parts)).unwrap();
+    assert!(texts(&Verdict::of(&map, 9).violations)
+        .contains(&"policy `p` takes a share, which is allowed only with one replica".to_owned()));
+}
+
+#[test]
+fn what_holds_points_or_has_a_weight_is_not_kept_by_hand() {
+    let text = "name = 'm'\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c', weight = 0}, \
+        {name = 'd', weight = 0}]\n\
+        policy = [{name = 'p', nodes = ['d', 'a'], weight = 1}]\n\
+        pin = [{key = 'justin', nodes = ['b']}, {key = 'frank', nodes = ['c']}]";
+    let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
+        .unwrap()
+        .to_parts();
+    let holds = |node: u32| {
+        let is_its = |policy: &PolicyPart| policy.members == [NodeId(node)];
+        let found = parts.policies.iter().position(is_its);
+        PolicyId(found.unwrap() as u32)
+    };
+    // b has a weight and no points, c has points and no weight, and the policy has no points
+    parts.base = vec![(Point(0), holds(0)), (Point(1 << 63), holds(2))];
+    let map = Map::from_bytes(encode(&parts)).unwrap();
+    let verdict = Verdict::of(&map, 9);
+    assert_eq!(texts(&verdict.warnings), Vec::<String>::new());
+}
+
+#[test]
+fn so_many_slices_are_allowed_as_the_fleet_says() {
+    let said = |slices: &[(u64, &[u32])]| {
+        let map = tolerant("max_slices = 3", slices);
+        texts(&Verdict::of(&map, 9).violations)
+    };
+    let four: [(u64, &[u32]); 4] = [(250, &[0]), (250, &[1]), (250, &[0]), (250, &[1])];
+    assert_eq!(said(&four), ["4 slices, at most 3 allowed"]);
+    assert!(said(&[(250, &[0]), (500, &[1]), (250, &[0])]).is_empty());
+}
+
+#[test]
+fn a_node_that_is_full_gives_the_rest_to_the_others() {
+    let text = "name = 'm'\nreplicas = 3\nnode = [{name = 'a', weight = 10}, \
+        {name = 'b', weight = 5}, {name = 'c'}, {name = 'd'}, {name = 'e'}]";
+    let map = build(&Fleet::parse(text, "fleet.toml").unwrap(), None).unwrap();
+    let all = 1u128 << 64;
+    let targets: Vec<u128> = Verdict::of(&map, 0)
+        .nodes
+        .iter()
+        .map(|node| node.target.unwrap())
+        .collect();
+    assert_eq!(targets[..2], [all, all]);
+    assert!(targets[2..]
+        .iter()
+        .all(|target| target.abs_diff(all / 3) <= 1));
 }
 
 #[test]
 fn each_broken_rule_is_named_once() {
     let text = "name = 'm'\nreplicas = 2\nspread = ['zone']\nnode = [\
         {name = 'a', labels = {zone = 'a'}}, {name = 'b', labels = {zone = 'b'}}, \
-        {name = 'c', weight = 0, labels = {zone = 'c'}}, {name = 'd', labels = {zone = 'd'}}]";
+        {name = 'c', weight = 0, labels = {zone = 'c'}}, {name = 'd', labels = {zone = 'd'}}, \
+        {name = 'e', weight = 0, labels = {zone = 'e'}}]";
     let fleet = Fleet::parse(text, "fleet.toml").unwrap();
     let mut parts = build(&fleet, None).unwrap().to_parts();
     parts.nodes[3].labels.clear();
+    // without a weight a node needs no label
+    parts.nodes[4].labels.clear();
     parts.policies = [&[0, 1][..], &[0, 1, 3]]
         .map(|members| PolicyPart {
             name: None,
@@ -307,19 +421,23 @@ fn each_broken_rule_is_named_once() {
 
 #[test]
 fn a_map_with_too_few_nodes_is_still_reported() {
-    let text = "name = 'm'\nreplicas = 2\nnode = [{name = 'a'}, {name = 'b'}]";
+    let text =
+        "name = 'm'\nreplicas = 2\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c', weight = 0}]";
     let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
         .unwrap()
         .to_parts();
     parts.nodes[1].weight = Weight::ZERO;
     let map = Map::from_bytes(encode(&parts)).unwrap();
+    let told = "1 node can hold points, but 2 replicas need 2: there are no targets";
+    assert_eq!(texts(&Verdict::of(&map, 1).violations), [told]);
     let report = Report::of(None, &map, false).unwrap();
     assert!(!report.verdict.has_targets());
     let nodes = report
         .nodes
         .iter()
         .map(|node| (&*node.points, node.target_points.as_deref()));
-    assert!(nodes.eq([("18446744073709551616", None); 2]));
+    let all = ("18446744073709551616", None);
+    assert!(nodes.eq([all, all, ("0", None)]));
 }
 
 #[test]
@@ -435,6 +553,8 @@ fn shares_are_judged_by_the_band_of_the_tolerance() {
         let verdict = Verdict::of(&map, 9);
         let listed = verdict.violations.listed.first();
         let first = listed.map_or(String::new(), |one| one.problem.to_string());
+        // with one replica a node is the primary of all that it has
+        assert_eq!(verdict.violations.of(Rule::Primaries), 0);
         (first, verdict.max_share_error_millionths)
     };
     let one = "tolerance = '1%'";
