@@ -205,6 +205,55 @@ def test_a_new_redis_that_may_have_lost_keys_is_filled_again(programs, place, ho
         carry.judge()
 
 
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_carry_whose_only_new_server_dies_is_reversed(programs, place, kind):
+    site = site_of(programs, place, kind)
+    with site, ServerCarry(site, KINDS[kind], KEYS[:40], ("a", "b")) as carry:
+        carry.fill()
+        before = carry.copies()
+        carry.begin("a", "b", "c")
+        assert carry.run("--until", "both_old_first").returncode == 0
+        assert any("c" in nodes for nodes in carry.copies().values())
+        carry.kill_server("c")
+        del carry.servers["c"]
+        done = carry.run()
+        told = "if a node is gone for good, name it in lost"
+        assert (done.returncode, told in done.stderr) == (66, True), done
+        # forward, c is to get copies; what the line says to do helps
+        carry.write_file(top="lost = ['c']")
+        done = carry.run()
+        told = "if it is gone, go back with `stead-sync carry reverse` and `run`"
+        assert (done.returncode, told in done.stderr) == (64, True), done
+        assert carry.state() == "both_old_first"
+        done = site.sync("carry", "reverse", carry.file)
+        assert (done.returncode, "lost" in done.stderr) == (0, False), done
+        for options in (("--dry-run",), ()):
+            done = carry.run(*options)
+            assert done.returncode == 0, done.stderr
+        assert carry.state() is None
+        assert "counted as lost, by the file of the carry: c: " in done.stderr
+        assert carry.copies() == before
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgresql", "mariadb"])
+def test_a_carry_whose_only_old_server_is_lost_ends(programs, place, kind):
+    site = site_of(programs, place, kind)
+    with site, ServerCarry(site, KINDS[kind], KEYS[:40], ("a", "b")) as carry:
+        carry.fill()
+        before = carry.copies()
+        left = {key: nodes for key, nodes in before.items() if "a" in nodes}
+        assert 0 < len(left) < len(before)
+        carry.kill_server("b")
+        del carry.servers["b"]
+        carry.write_file(top="lost = ['b']")
+        carry.begin("a", options=["--lost=b"])
+        for options in (("--dry-run",), ()):
+            done = carry.run(*options)
+            assert done.returncode == 0, done.stderr
+        assert "had their copies only there, and are not copied" in done.stderr
+        assert (carry.state(), carry.copies()) == (None, left)
+
+
 @pytest.mark.parametrize("kind", ["redis", "postgresql", "mariadb"])
 def test_what_hosts_wrote_before_a_carry_is_not_replaced(programs, place, kind):
     site = site_of(programs, place, kind)

@@ -478,7 +478,7 @@ pub trait Kind: Send + Sync {
     }
 
     /// Returns what the options say about which items there are. It is known after
-    /// [`Kind::ready`].
+    /// [`Kind::ready`] was called with at least one node.
     fn about(&self) -> About;
 
     /// Returns what a node holds as a whole. It may leave a mark at the node, which

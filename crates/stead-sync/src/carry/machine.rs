@@ -185,7 +185,9 @@ impl<'a> Machine<'a> {
                 let story = journal.story();
                 let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;
                 journal.note_grounds(&grounds)?;
-                if journal.note_about(&self.kind.about(), &carry)? && !is_first {
+                // where all nodes are lost, no table was looked at, and nothing is done
+                let is_known = !nodes.is_empty();
+                if is_known && journal.note_about(&self.kind.about(), &carry)? && !is_first {
                     say("other data is to be carried than before, so its passes begin again");
                 }
             }

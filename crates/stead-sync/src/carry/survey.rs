@@ -76,10 +76,15 @@ fn opened(settings: &Settings, map: Map, carry: &Carry) -> Result<(Box<dyn Kind>
     Ok((kind, routes))
 }
 
-/// Looks for what only the new places have, and counts it.
+/// Looks for what only the new places have, and counts it, before a carry is turned round.
 pub fn look_for_only_new(settings: &Settings, carry: &Carry, tally: &Tally) -> Result {
     let map = Map::open_uncached(&settings.map)?;
-    let (kind, routes) = opened(settings, map, carry)?;
+    // a new place may be lost: that may be why the carry goes back
+    let carry = Carry {
+        reverse: true,
+        ..*carry
+    };
+    let (kind, routes) = opened(settings, map, &carry)?;
     let task = Task::Look { reverse: true };
     survey(task, &*kind, &routes, settings, tally, None)
 }
@@ -177,10 +182,11 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
     let story = story(settings, &name)?;
     refuse_unknown(moved, &routes.nodes)?;
     refuse_unready(&*kind, &routes, &story, moved)?;
-    if let Some(then) = story.about {
+    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+    // where all nodes are lost, no table was looked at, and nothing is done
+    if let Some(then) = story.about.filter(|_| !nodes.is_empty()) {
         about::begins_again(&then, &kind.about(), &carry)?;
     }
-    let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     refuse_overlooked(kind.overlooked(&nodes))?;
     let tally = Tally::default();
     let began = Instant::now();

@@ -301,6 +301,9 @@ impl<D: Database> Kind for Sql<D> {
     }
 
     fn overlooked(&self, nodes: &[&Node]) -> Done<Option<String>> {
+        if nodes.is_empty() {
+            return Ok(None);
+        }
         let known = self.known()?;
         let mut found = None;
         for node in nodes {
