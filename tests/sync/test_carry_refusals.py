@@ -13,6 +13,7 @@ import subprocess
 import termios
 from pathlib import Path
 
+import pytest
 from carry_site import PATTERN, Carry, kill, local
 from sync_servers import wait_for
 from sync_site import needs_setpriv, powerless
@@ -368,6 +369,46 @@ def test_lost_of_an_earlier_carry_is_refused(programs, place):
         found = carry.copies()
         assert all(set(found[key]) == set(carry.homes(key)) for key in KEYS)
         assert any("d" in found[key] for key in KEYS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("", 'needs the attribute "mount", which node d does not have; correct the file'),
+        ("attributes = {{ mount = '{roots}/a' }}\n", "have the same root"),
+    ],
+)
+def test_a_wrong_attribute_is_mended_as_the_line_says(programs, place, wrong, told):
+    with local(programs, place) as site:
+        right = f"attributes = {{{{ mount = '{place}/nodes/{{}}' }}}}\n"
+        carry = Carry(site, KEYS, attributes=right.format)
+        kind = f"[files]\nroot = '{{mount}}'\npattern = '{PATTERN}'\n"
+        carry.write_file(kind=kind)
+        carry.fill()
+        wrong = wrong.format(roots=carry.roots)
+        carry.attributes = lambda node: wrong if node == "d" else right.format(node)
+        carry.begin("a", "b", "c", "d")
+        for options in ((), ("--dry-run",)):
+            done = carry.run(*options)
+            assert (done.returncode, carry.state()) == (66, "old"), done
+            assert told in done.stderr, done.stderr
+            back = "go back first, with `stead-sync carry reverse` and `run`, and begin"
+            assert done.stderr.count(back) == 1, done.stderr
+        # the fleet cannot be applied meanwhile
+        fleet = carry.anna.directory / "fleet.toml"
+        text = fleet.read_text()
+        apply = ["stead", "apply", fleet, carry.anna.map, "--allow=take-back"]
+        name = "name = 'd'\n"
+        fleet.write_text(text.replace(name + wrong, name + right.format("d")))
+        done = site.run(*apply)
+        assert (done.returncode, "carry" in done.stderr) == (69, True), done
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        assert (carry.run().returncode, carry.state()) == (0, None)
+        carry.attributes = right.format
+        carry.begin("a", "b", "c", "d", options=["--allow=take-back"])
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        carry.judge()
 
 
 def test_a_server_that_came_back_empty_is_filled_under_a_new_name(programs, place):

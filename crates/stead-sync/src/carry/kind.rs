@@ -97,7 +97,7 @@ impl Node {
                 (_, None) => {
                     return Err(Fault::final_one(format_args!(
                         "{template:?} needs the attribute {name:?}, which node {} does not have; \
-                         add it to the fleet",
+                         correct the file of the carry, or add the attribute to the fleet",
                         self.name
                     )))
                 }

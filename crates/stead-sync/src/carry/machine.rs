@@ -34,7 +34,7 @@ use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::Protocol;
-use super::refusals::only_new_before_reverse;
+use super::refusals::{only_new_before_reverse, way_out};
 use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
 use super::settings::Settings;
@@ -173,14 +173,8 @@ impl<'a> Machine<'a> {
             let is_first = carry.state == State::Old && !carry.reverse;
             if !is_untouched(&map, &carry) {
                 let ready = self.retry(|| self.kind.ready(&nodes));
-                let way_out = match is_first {
-                    true => {
-                        "; if the node is gone for good, name it in lost; if the fleet has to be \
-                         changed, go back first, with `stead-sync carry reverse` and `run`"
-                    }
-                    false => "; if a node is gone for good, name it in lost",
-                };
-                ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out))?;
+                ready
+                    .map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out(&carry)))?;
                 refuse_unknown(&self.moved, &routes.nodes)?;
                 let story = journal.story();
                 let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;

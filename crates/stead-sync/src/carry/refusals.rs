@@ -1,9 +1,26 @@
 //! What a pass says when it goes no further: what was found, what it may mean, and what to do.
 
+use stead::carry::{Carry, State};
 use stead::guard::LastMove;
 
 use super::kind::{Fault, Item, Node};
 use crate::exit::{Failure, IO, REFUSED};
+
+/// Says what to do, after a line about a node that cannot be used. While a carry is open, no fleet
+/// that changes anything is applied.
+pub fn way_out(carry: &Carry) -> &'static str {
+    match (carry.state, carry.reverse) {
+        (State::Old, false) => {
+            "; if the node is gone for good, name it in lost; if the fleet has to be changed, go \
+             back first, with `stead-sync carry reverse` and `run`, and begin again"
+        }
+        (State::BothOldFirst | State::BothNewFirst, false) => {
+            "; if a node is gone for good, name it in lost, and if the carry brings copies there, \
+             also go back, with `stead-sync carry reverse` and `run`"
+        }
+        _ => "; if a node is gone for good, name it in lost",
+    }
+}
 
 /// More items failed than `most`. The last one is named.
 pub fn too_many_failed(most: u64, node: &Node, item: &Item, fault: &Fault) -> Failure {

@@ -19,6 +19,7 @@ use super::kind::{Done, Item, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
+use super::refusals::way_out;
 use super::route::Routes;
 use super::settings::Settings;
 use super::story::Story;
@@ -72,7 +73,8 @@ fn opened(settings: &Settings, map: Map, carry: &Carry) -> Result<(Box<dyn Kind>
     let store = Store::new(&settings.map, KEEP);
     let old = store.open_epoch(carry.from_epoch)?;
     let routes = checked_routes(&store, old, map, carry, settings)?;
-    refuse_unready(&*kind, &routes, &story, &[])?;
+    // `run` says the way out
+    refuse_unready(&*kind, &routes, &story, &[], "")?;
     Ok((kind, routes))
 }
 
@@ -130,10 +132,16 @@ fn story(settings: &Settings, carry: &str) -> Result<Story> {
         .unwrap_or_default())
 }
 
-fn refuse_unready(kind: &dyn Kind, routes: &Routes, story: &Story, moved: &[String]) -> Result {
+fn refuse_unready(
+    kind: &dyn Kind,
+    routes: &Routes,
+    story: &Story,
+    moved: &[String],
+    way_out: &str,
+) -> Result {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line))?;
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line + way_out))?;
     refuse_moved(kind, &nodes, story, moved).map(drop)
 }
 
@@ -181,7 +189,7 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
     let kind = settings.kind(&map_id)?;
     let story = story(settings, &name)?;
     refuse_unknown(moved, &routes.nodes)?;
-    refuse_unready(&*kind, &routes, &story, moved)?;
+    refuse_unready(&*kind, &routes, &story, moved, way_out(&carry))?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     // where all nodes are lost, no table was looked at, and nothing is done
     if let Some(then) = story.about.filter(|_| !nodes.is_empty()) {
