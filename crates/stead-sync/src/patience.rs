@@ -7,7 +7,9 @@ use crate::contact::Contact;
 use crate::exit::say;
 use crate::exit::{Failure, Result, NOT_YET, NO_INPUT};
 use crate::hub::{Host, Hub};
+use crate::instance;
 use crate::open::shared;
+use crate::report::CARRIER;
 
 /// How often the reports are read.
 const LOOK: Duration = Duration::from_millis(500);
@@ -39,6 +41,7 @@ pub struct Patience {
 /// that do not pass by themselves.
 pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
     let hosts = shared(hub, url)?;
+    let here = instance::host(None).ok();
     let began = Instant::now();
     let mut contact = Contact::default();
     let mut since: Option<Instant> = None;
@@ -86,7 +89,7 @@ pub fn wait(hub: &dyn Hub, url: &str, patience: Patience) -> Result<usize> {
                     )
                 } else {
                     since = None;
-                    advice = advice_for(&lacking, url);
+                    advice = advice_for(&lacking, url, here.as_deref());
                     (
                         told_lacking(&lacking, &hosts, head.as_ref(), patience.epoch),
                         LOOK,
@@ -153,17 +156,19 @@ impl Telling {
 }
 
 /// Says what to do about the first host that is waited for. A carrier that does not run confirms
-/// nothing, and neither does a host without a watch.
-fn advice_for(lacking: &[&Host], url: &str) -> Option<String> {
+/// nothing, and neither does a host without a watch. `here` is the name of this machine.
+fn advice_for(lacking: &[&Host], url: &str, here: Option<&str>) -> Option<String> {
     let report = &lacking.first()?.report;
     let host = &report.host;
     let (start, alive) = match report.is_carrier() {
-        true => (
-            format!(
-                "{host} is the carrier of another machine: run `stead-sync carry run` there, too"
-            ),
-            " --alive",
-        ),
+        true => {
+            let machine = host.strip_prefix(CARRIER).unwrap_or(host);
+            let start = match here == Some(machine) {
+                true => format!("{host} is the carrier of this machine: run"),
+                false => format!("{host} is the carrier of the machine {machine}: run there"),
+            };
+            (format!("{start} `stead-sync carry run`"), " --alive")
+        }
         false => (
             format!("{host} takes the map by `stead-sync watch` or `stead-sync pull`"),
             "",
@@ -218,15 +223,23 @@ mod tests {
             age: None,
         };
         let (web, carrier) = (host("web2"), host("carry.ops2"));
-        let told = advice_for(&[&web, &carrier], "file:///m").unwrap();
+        let told = advice_for(&[&web, &carrier], "file:///m", Some("ops1")).unwrap();
         assert_eq!(
             told,
             "web2 takes the map by `stead-sync watch` or `stead-sync pull`; if it is gone for good: \
              `stead-sync forget file:///m web2`"
         );
-        let told = advice_for(&[&carrier], "file:///m").unwrap();
-        assert!(told.starts_with("carry.ops2 is the carrier of another machine: run"));
-        assert!(told.ends_with("`stead-sync forget file:///m carry.ops2 --alive`"));
-        assert_eq!(advice_for(&[], "file:///m"), None);
+        for (here, whose) in [
+            (Some("ops1"), "the machine ops2: run there"),
+            (None, "the machine ops2: run there"),
+            (Some("ops2"), "this machine: run"),
+        ] {
+            let told = advice_for(&[&carrier], "file:///m", here).unwrap();
+            let start =
+                format!("carry.ops2 is the carrier of {whose} `stead-sync carry run`; if it is");
+            assert!(told.starts_with(&start), "{told}");
+            assert!(told.ends_with("`stead-sync forget file:///m carry.ops2 --alive`"));
+        }
+        assert_eq!(advice_for(&[], "file:///m", None), None);
     }
 }
