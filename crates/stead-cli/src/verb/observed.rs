@@ -4,19 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use stead::hash::Function;
 use stead::policy::NodeId;
 use stead::ring::{Member, Ring, Servers, KINDS};
 use stead::Map;
 
 use crate::exit::{Failure, Result, DATA, VIOLATED};
-use crate::input;
+use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::{count, wrapped, Table};
 
-/// The largest number of keys that are listed as elsewhere.
-const LISTED: usize = 10;
+/// The largest number of keys that are listed as elsewhere, for programs and for people.
+const LISTED: usize = 1000;
+const SHOWN: usize = 10;
 /// The largest number of keys that are tried on each ring.
 const TRIED: usize = 10_000;
 
@@ -87,9 +88,14 @@ struct Without {
 
 #[derive(Serialize)]
 struct Elsewhere {
-    key: String,
+    #[serde(serialize_with = "as_key")]
+    key: Vec<u8>,
     observed: String,
     map: String,
+}
+
+fn as_key<S: Serializer>(key: &[u8], to: S) -> std::result::Result<S::Ok, S::Error> {
+    KeyJson::of(key).serialize(to)
 }
 
 /// How many keys a ring of the map's nodes agrees with.
@@ -186,7 +192,7 @@ impl Observed {
                 observed.elsewhere += 1;
                 if observed.listed.len() < LISTED {
                     observed.listed.push(Elsewhere {
-                        key: input::shown(key),
+                        key: key.to_owned(),
                         observed: node.to_owned(),
                         map: map.node(map.locate(key)).name().to_owned(),
                     });
@@ -241,14 +247,14 @@ impl Observed {
             // those with most keys first
             let mut unknown: Vec<(&String, &u64)> = self.unknown_nodes.iter().collect();
             unknown.sort_by_key(|(_, keys)| std::cmp::Reverse(**keys));
-            for (node, keys) in unknown.iter().take(LISTED) {
+            for (node, keys) in unknown.iter().take(SHOWN) {
                 out.line(format_args!(
                     "the map has no node {node:?}, where {} {} observed",
                     count(**keys as usize, "key"),
                     if **keys == 1 { "was" } else { "were" }
                 ))?;
             }
-            let more = unknown.len().saturating_sub(LISTED);
+            let more = unknown.len().saturating_sub(SHOWN);
             if more > 0 {
                 out.line(format_args!(
                     "and {} more: is the name of the node behind the last tab of each line?",
@@ -258,10 +264,18 @@ impl Observed {
             if !self.listed.is_empty() {
                 out.line("")?;
                 let mut table = Table::new(&["key", "observed", "map"], &[]);
-                self.listed.iter().for_each(|key| {
-                    table.row([key.key.clone(), key.observed.clone(), key.map.clone()])
-                });
+                for one in self.listed.iter().take(SHOWN) {
+                    table.row([
+                        input::shown(&one.key),
+                        one.observed.clone(),
+                        one.map.clone(),
+                    ]);
+                }
                 table.write(out)?;
+                let more = self.elsewhere.saturating_sub(SHOWN as u64);
+                if more > 0 {
+                    out.line(format_args!("and {more} more; --json lists {LISTED}"))?;
+                }
             }
             self.write_rings(out)?;
         }

@@ -492,6 +492,16 @@ fn what_production_does_is_compared_and_its_ring_found() {
     assert_eq!(ran.code, Some(1));
     let said: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     assert!(said["elsewhere"].as_u64().unwrap() > 400, "{said}");
+    let listed = said["listed"].as_array().unwrap();
+    assert_eq!(Some(listed.len() as u64), said["elsewhere"].as_u64());
+    let is_seen = |key: &str| {
+        right
+            .lines()
+            .any(|line| line.split('\t').next() == Some(key))
+    };
+    assert!(listed
+        .iter()
+        .all(|one| is_seen(one["key"].as_str().unwrap())));
     let best = &said["rings"][0];
     assert_eq!(
         (
