@@ -2,6 +2,7 @@
 printed, in each state of a carry in real PostgreSQL.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -51,12 +52,12 @@ def python(place):
     return dict(os.environ, PYTHONPATH=str(place / "python"))
 
 
-def test_the_program_of_the_page_misses_no_row_in_any_state(programs, place, python):
+@contextlib.contextmanager
+def begun(programs, place):
+    """A carry of rows, whose nodes say where their databases are."""
     needed("postgresql")
     dsn = f"host={place}/nodes/{{}} user=owner dbname=postgres"
     lines = lambda node: f"attributes = {{ dsn = '{dsn.format(node)}' }}\n"
-    program = place / "program.py"
-    program.write_text(printed() + WORK)
     with (
         local(programs, place) as site,
         SqlCarry(site, "postgresql", KEYS, ("a", "b"), attributes=lines) as carry,
@@ -64,6 +65,37 @@ def test_the_program_of_the_page_misses_no_row_in_any_state(programs, place, pyt
         carry.fill()
         carry.begin(*ALL)
         carry.file_with([("members", "member")])
+        yield carry
+
+
+def test_while_rows_are_copied_a_dead_old_server_is_no_miss(programs, place, python):
+    program = place / "program.py"
+    program.write_text(printed() + "import sys\nprint(read(sys.argv[1]))\n")
+    with begun(programs, place) as carry:
+        assert carry.run("--until", "both_old_first").returncode == 0
+        moving, (old, new) = next(iter(carry.both_homes().items()))
+        read = lambda: subprocess.run(
+            [PYTHON, program, moving],
+            cwd=carry.anna.map.parent,
+            env=python,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # as before it is copied
+        carry.at(new)(f"DELETE FROM members WHERE member = '{moving}'")
+        assert f"{moving} first" in read().stdout
+        carry.kill_server(old)
+        found = read()
+        assert (found.returncode, found.stdout) == (1, ""), found
+        assert "OperationalError" in found.stderr
+        carry.start_server(old)
+
+
+def test_the_program_of_the_page_misses_no_row_in_any_state(programs, place, python):
+    program = place / "program.py"
+    program.write_text(printed() + WORK)
+    with begun(programs, place) as carry:
         due = {key: [f"{key} first"] for key in KEYS}
         for state in STATES:
             done = carry.run("--until", state) if state else carry.run()
