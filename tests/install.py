@@ -220,7 +220,7 @@ def expected(lib="lib"):
         for name in os.listdir(os.path.join(ROOT, "docs", "figures"))
     ]
     plain += ["share/doc/stead/SECURITY.md", "share/doc/stead/examples/alerts.yml"]
-    for parts in ("adopt", "c", "perl", "php", "python", "shell", "site"):
+    for parts in ("adopt", "c", "members", "perl", "php", "python", "shell", "site"):
         top = os.path.join(ROOT, "examples", parts)
         plain += [
             f"share/doc/stead/{os.path.relpath(os.path.join(where, name), ROOT)}"
