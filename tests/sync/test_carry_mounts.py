@@ -3,7 +3,10 @@ below a mount point is covered, and missed, when the disk is mounted again.
 """
 
 import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from carry_site import PATTERN, Carry, local, mount, unmount
@@ -129,8 +132,18 @@ def test_a_root_that_is_moved_on_purpose(programs, place, until):
             carry.judge()
 
 
-def test_the_only_root_without_a_disk_of_its_own_is_told(programs, place):
-    with local(programs, place) as site:
+@pytest.fixture
+def on_the_first_disk():
+    """Makes a directory on the file system that is mounted at /."""
+    place = Path(tempfile.mkdtemp(prefix="stead-", dir="/var/tmp"))
+    yield place
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_the_only_root_without_a_disk_of_its_own_is_told(programs, on_the_first_disk):
+    if os.stat(on_the_first_disk).st_dev != os.stat("/").st_dev:
+        pytest.skip("/var/tmp has a file system of its own")
+    with local(programs, on_the_first_disk) as site:
         carry = Carry(site, KEYS[:60])
         with Disk(carry, "a", True), Disk(carry, "b", True), Disk(carry, "c", True):
             carry.fill()

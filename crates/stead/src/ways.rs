@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn names(map: &Map, point: Point) -> Vec<&str> {
-        let nodes = map.locate_all_point(point).into_iter();
+        let nodes = map.locate_all_point(point);
         nodes.map(|node| map.node(node).name()).collect()
     }
 

@@ -16,15 +16,14 @@ use crate::caps::Said;
 use crate::change::{self, Change};
 use crate::summed::{Sum, Summed};
 
-/// Returns the page of a change. The files name the two maps for the commands that the page names;
-/// the second may be that of a plan. `digests` are those of the files. `history` has maps where
-/// data was when a carry began, `outdated` says which of the maps is not the newest, and `sums`
-/// what moves of the rows or bytes of keys. Fails if the maps belong to different clusters.
+/// Returns the page of a change. The files, with their digests, name the two maps for the commands
+/// that the page names; the second may be that of a plan. `history` has maps where data was when a
+/// carry began, `outdated` says which of the maps is not the newest, and `sums` what moves of the
+/// rows or bytes of keys. Fails if the maps belong to different clusters.
 pub fn of_change(
     change: &Change,
     report: &Report,
-    files: [&str; 2],
-    digests: [[u8; 32]; 2],
+    files: [(&str, [u8; 32]); 2],
     is_planned: bool,
     history: &[Map],
     outdated: &[String],
@@ -70,8 +69,8 @@ pub fn of_change(
     let from = |map| origin(map, history.iter().chain([old]));
     // a plan has no history, in which the program would find where the data was
     let (asked, file) = match is_planned {
-        true => (old, files[0]),
-        false => (new, files[1]),
+        true => (old, files[0].0),
+        false => (new, files[1].0),
     };
     let (form, data) = lookup::form(&[(old, from(old)), (new, from(new))], asked, file)?;
     let mut locate = lookup::about(new);
@@ -92,7 +91,7 @@ pub fn of_change(
         ),
         head,
         main,
-        foot: foot(digests, files),
+        foot: foot(files),
         styles,
     }
     .html(data.as_ref()))
@@ -231,15 +230,19 @@ fn moved_of(sums: &Summed) -> Tile {
     Tile::new("To be copied", figure.trim_end(), note)
 }
 
-fn foot(digests: [[u8; 32]; 2], files: [&str; 2]) -> Html {
+fn foot(files: [(&str, [u8; 32]); 2]) -> Html {
     let mut inside = Html::default();
-    for (label, digest) in ["old digest", "new digest"].into_iter().zip(digests) {
+    let labels = ["old digest", "new digest"];
+    for (label, (_, digest)) in labels.into_iter().zip(files) {
         inside.add(element("dt", &[], label));
         inside.add(element("dd", &[], command(&hex(&digest))));
     }
     let mut html = element("dl", &[("class", "identity")], inside);
     let mut made = Html::text("Made by ");
-    made.add(command(&format!("stead report {} {}", files[0], files[1])));
+    made.add(command(&format!(
+        "stead report {} {}",
+        files[0].0, files[1].0
+    )));
     made.add(Html::text(". The same maps give the same page."));
     html.add(element("p", &[], made));
     html

@@ -230,8 +230,7 @@ fn of_change(
     let page = page::of_change(
         &change,
         &report,
-        [&files[0], &files[1]],
-        maps.each_ref().map(Map::digest),
+        [(&files[0], maps[0].digest()), (&files[1], maps[1].digest())],
         is_planned,
         &history,
         &outdated,
