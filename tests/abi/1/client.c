@@ -196,11 +196,13 @@ static void print_pairs(const stead_map *old_map, const stead_map *new_map, cons
         printf("state %" PRId32 " of %s, moved %" PRId32 ":", state, key, stead_pair_moved(pair, key, length));
         for (size_t i = 0; i < count; i++)
             printf(" %s", stead_pair_node_name(pair, nodes[i]));
-        printf("\n");
-        done(stead_pair_writes(pair, key, length, others, 8, &found, &error));
-        CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
         done(stead_pair_reads_point(pair, point, others, 8, &found, &error));
         CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
+        done(stead_pair_writes(pair, key, length, nodes, 8, &count, &error));
+        printf(", written:");
+        for (size_t i = 0; i < count; i++)
+            printf(" %s", stead_pair_node_name(pair, nodes[i]));
+        printf("\n");
         done(stead_pair_writes_point(pair, point, others, 8, &found, &error));
         CHECK(found == count && memcmp(nodes, others, count * sizeof *nodes) == 0);
         CHECK(stead_pair_moved_point(pair, point) == stead_pair_moved(pair, key, length));
