@@ -374,7 +374,10 @@ def test_lost_of_an_earlier_carry_is_refused(programs, place):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("", 'needs the attribute "mount", which node d does not have; correct the file'),
+        (
+            "",
+            'needs the attribute "mount", which node d does not have; correct the file',
+        ),
         ("attributes = {{ mount = '{roots}/a' }}\n", "have the same root"),
     ],
 )
