@@ -5,6 +5,7 @@ explained again.
 
 FORMAT = "crates/stead/src/format/"
 REBALANCE = "crates/stead/src/rebalance/"
+VERDICT = "crates/stead/src/verdict/"
 LOG = "crates/stead-rrd/src/log/"
 
 # (file, change, line): why
@@ -46,6 +47,31 @@ SURVIVORS = {
         "let price = if now <= cells && price > 0 {",
     ): "an estimate, which decides what is tried first: for a piece that is as long as before "
     "it is rounded down",
+    (
+        VERDICT + "answers.rs",
+        "replace == with != in Answers::of_drained",
+        "if !map.nodes().any(|node| node.weight() != Weight::ZERO) {",
+    ): "only speed: a map in which all nodes have a weight has no such node",
+    (
+        VERDICT + "policies.rs",
+        "replace < with <= in under_pin",
+        "if has <= policy.members().len() {",
+    ): "only speed: where no node is named twice, none is found",
+    (
+        VERDICT + "shares.rs",
+        "replace -= with += in Filling<'a>::freeze",
+        "over += 1;",
+    ): "equivalent: what is over is what the bound has left, so there is no room for more",
+    (
+        VERDICT + "shares.rs",
+        "replace -= with /= in Filling<'a>::freeze",
+        "over /= 1;",
+    ): "equivalent, as above",
+    (
+        VERDICT + "violation.rs",
+        "replace > with >= in <impl fmt::Display for Problem>::fmt",
+        "let more = has >= target;",
+    ): "equivalent: a share that is its target is no violation",
     (
         LOG + "reader.rs",
         "replace + with * in Cursor::bytes",

@@ -171,6 +171,22 @@ mod tests {
             policy(", weight = 1")
         );
         assert_eq!(of(&both)[1], format!("{half} and 1 pin"));
+        // only a policy with slices is named with them
+        let other = "{name = 'q', nodes = ['b']";
+        let with = |first: &str, second: &str| format!("policy = [{first}, {second}]\n{nodes}");
+        let one = "{name = 'p', nodes = ['b'], weight = 1}";
+        let pinned = with(one, &format!("{other}}}"));
+        let pinned = format!("pin = [{{key = 'k', policy = 'q'}}]\n{pinned}");
+        assert_eq!(of(&pinned)[1], format!("{half} and 1 pin"));
+        assert_eq!(
+            of(&with(one, &format!("{other}, weight = 1}}")))[1],
+            "2 slices (66.66 % of all points, by policy `p` and 1 more)"
+        );
+        let little = with(one, &format!("{other}}}")).replace("'a'", "'a', weight = 1000000");
+        assert_eq!(
+            of(&little)[1],
+            "1 slice (less than 0.01 % of all points, by policy `p`)"
+        );
     }
 
     #[test]
