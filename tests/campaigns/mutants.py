@@ -74,7 +74,7 @@ AREAS = {
             "verdict::",
             "all",
             ("verdicts::",),
-            ("caps.rs", "cap: replicas,", "replicas", "0"),
+            ("caps.rs", "part.cap = most.min(size);", "most.min(size)", "0"),
         ),
         # its tests from C, which link the library, run after its unit tests
         "C boundary": (
