@@ -84,7 +84,7 @@ help-all:
 	@echo 'make miri          runs the tests of unsafe code in Miri, which finds undefined behaviour (needs the nightly toolchain of rustup)'
 	@echo 'make tsan          runs tests with threads (open maps, stores, batches, the C library) under ThreadSanitizer, which finds data races (needs the nightly toolchain of rustup)'
 	@echo 'make coverage      counts which lines of format, rebalance, store, verdict, C boundary and log the tests reach (needs cargo-llvm-cov)'
-	@echo 'make mutants       changes those parts in one place at a time, and names the changes that no test notices (needs cargo-mutants and tree-sitter; hours, verdict alone some ten minutes: ARGS="--only verdict")'
+	@echo 'make mutants       changes those parts in one place at a time, and names the changes that no test notices (needs cargo-mutants and tree-sitter; some ten minutes with ARGS="--only verdict", and far longer without)'
 	@echo 'make test-cross    runs the suites of C, the ABI, rings and histories on s390x and i686 under QEMU, with Rust 1.85 in a Debian 13 below target (2 GB, root, half an hour; ARGS="arm64 armv7 musl", --help)'
 	@echo 'make fuzz          fuzzes whatever reads bytes of others: a minute for each of 23 targets, from where the last run ended (ARGS=--help)'
 	@echo 'make check-targets  compiles the core for WebAssembly, Windows and macOS, where it has no files (needs rustup)'

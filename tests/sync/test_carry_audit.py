@@ -296,7 +296,7 @@ def test_nodes_at_other_machines_are_looked_at_and_brought_home(programs, place)
                 far.ledger.values[key] = f"{key} newer"
                 home = far.path(far.home(key), key)
                 write(home, f"{key} first", age=50)
-                # the one at the wrong place is the newer one, by both times
+                # the file at the wrong place is the newer one: its content and its inode are
                 time.sleep(0.02)
                 write(far.path(wrong_place(far, key), key), f"{key} newer")
             elif n % 3 == 1:

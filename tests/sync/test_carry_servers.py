@@ -219,7 +219,7 @@ def test_a_carry_whose_only_new_server_dies_is_reversed(programs, place, kind):
         done = carry.run()
         told = "if a node is gone for good, name it in lost"
         assert (done.returncode, told in done.stderr) == (66, True), done
-        # forward, c is to get copies; what the line says to do helps
+        # going forward is refused, since c would get copies; the line names the way out
         carry.write_file(top="lost = ['c']")
         done = carry.run()
         told = "if it is gone, go back with `stead-sync carry reverse` and `run`"

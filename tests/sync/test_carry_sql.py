@@ -48,7 +48,7 @@ def test_a_missing_privilege_is_told_before_anything_moves(carry, privilege):
         said = carry.refused("node c:", "the user ", "members", f"GRANT {privilege} ON")
         others = {"SELECT", "INSERT", "UPDATE", "DELETE"} - {privilege}
         assert not any(other in said for other in others), said
-        # what the line says to do helps
+        # the line names the way out
         carry.at("c")(re.search(r"run (GRANT [^;\n]*)", said)[1])
         carry.goes()
 

@@ -210,8 +210,8 @@ impl Pair {
     /// Returns the nodes to read a key from, in this order. The first node that answers decides,
     /// also when it answers that there is no such key. Go on to the next node only when one does
     /// not answer at all: docs/placement.md, "Carry", says why. A new place is not among them while
-    /// data is copied to it. Their numbers are those of the
-    /// pair: ask [`Pair::node`], [`Pair::name`] or [`Pair::attribute`], and not one of its maps.
+    /// data is copied to it. Their numbers are those of the pair: ask [`Pair::node`],
+    /// [`Pair::name`] or [`Pair::attribute`], and not one of its maps.
     #[inline]
     pub fn reads(&self, key: &[u8]) -> Nodes<'_> {
         self.reads_point(self.new.point(key))

@@ -13,11 +13,11 @@ use super::kind::{told_place, Item, Node};
 /// How many items are named.
 const NAMED: usize = 1_000;
 
-/// What the places of a key have of an item that is elsewhere.
+/// What the right places have of an item that is at a wrong one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Nothing: it is only where it is.
+    /// Nothing: the item is only at the wrong place.
     OnlyThere,
     /// The same value.
     Same,
@@ -31,7 +31,7 @@ pub enum What {
     Forgettable,
 }
 
-/// What was done with it.
+/// What was done with an item at a wrong place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -104,11 +104,11 @@ pub struct Counted {
     pub only_there: u64,
     /// Those of which the right place has the same value.
     pub same: u64,
-    /// Those of which it has a newer value.
+    /// Those of which the right place has a newer value.
     pub older: u64,
-    /// Those of which it has an older value.
+    /// Those of which the right place has an older value.
     pub newer: u64,
-    /// Those of which it has another value, and nobody knows which is the newer one.
+    /// Those of which the right place has another value, and nobody knows which is the newer one.
     pub different: u64,
     /// Those that a server may forget.
     pub forgettable: u64,

@@ -7,7 +7,7 @@ use super::kind::{Ground, Kind, Node};
 use super::story::{ground_line, Story};
 use crate::exit::{Failure, Result, NO_INPUT, USAGE};
 
-/// Checks that the roots of nodes, which are ready, stand on what they stood on before.
+/// Checks that the root of each node still stands on what it stood on before. The nodes are ready.
 /// `moved` are the nodes that were moved on purpose. Returns those of which the journal does not
 /// say what they stand on now.
 ///

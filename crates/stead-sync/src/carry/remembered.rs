@@ -9,8 +9,8 @@ use twox_hash::XxHash3_64;
 
 use super::kind::{Item, Node};
 
-/// How many items are remembered: about 50 MB of memory. If there are more, nobody knows of the
-/// others.
+/// The most items that are remembered, each as two hashes of 8 bytes. Of further items nothing is
+/// known.
 const MOST: usize = 2_000_000;
 
 /// The hashes of what was seen, by those of nodes and names.
@@ -24,14 +24,14 @@ struct Seen {
     is_whole: bool,
 }
 
-/// What is known of an old copy since the check.
+/// What is known about an old copy: what has become of it since the check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Since {
     /// It is as it was, so the new place has changed.
     Same,
-    /// It was written.
+    /// Somebody has written it.
     Written,
-    /// Nobody knows.
+    /// Nothing is known.
     Unknown,
 }
 
