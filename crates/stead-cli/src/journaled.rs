@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use stead::carry::{Carry, State};
 use stead::format::hex;
-use stead::{Error, Map};
+use stead::store::KEEP;
+use stead::{Error, Map, Store};
 
 use crate::exit::{Failure, Result, REFUSED};
 
@@ -26,9 +27,10 @@ pub fn path(map: &Path) -> PathBuf {
 /// Fails if a run of `stead-sync carry` has begun the carry that is open in a map, and has not done
 /// the work of the present state.
 pub fn refuse_unfinished(map: &Map, file: &Path) -> Result {
+    let store = Store::new(file, KEEP);
     let Some((carry, pass)) = map
         .carry()
-        .and_then(|carry| Some((carry, work(map, &carry)?)))
+        .and_then(|carry| Some((carry, work(map, &carry, &store)?)))
     else {
         return Ok(());
     };
@@ -55,14 +57,13 @@ pub fn refuse_unfinished(map: &Map, file: &Path) -> Result {
 
 /// Returns the pass without which the next step would lose data or leave copies behind, if a state
 /// has one.
-fn work(map: &Map, carry: &Carry) -> Option<&'static str> {
+fn work(map: &Map, carry: &Carry, store: &Store) -> Option<&'static str> {
     match (carry.state, carry.reverse) {
         (State::BothOldFirst, false) => Some("verify"),
         (State::BothOldFirst, true) => Some("look"),
         (State::BothNewFirst, false) => Some("check"),
         (State::New, _) => Some("remove"),
-        // a carry that was turned round in its first state has copied nothing
-        (State::Old, true) if map.epoch() > carry.from_epoch + 2 => Some("remove"),
+        (State::Old, true) if !store.is_untouched(map) => Some("remove"),
         _ => None,
     }
 }

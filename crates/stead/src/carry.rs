@@ -18,13 +18,15 @@
 //! `reverse`, every host must have confirmed the epoch before, and must have ended what it began
 //! under an older one: then hosts are at most one state apart. `reverse` needs no word of the
 //! hosts, since it goes back to a state that they had a moment ago.
+//!
+//! In each state, epochs may follow in which only attributes of nodes change, such as an address.
 
 pub use crate::format::{Carry, State};
 
 use crate::error::{Error, Result};
 use crate::format::{hex, Digest};
 use crate::map::Map;
-use crate::plan::Plan;
+use crate::plan::{same_nodes, Plan};
 
 /// A step of a carry that is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,15 +71,20 @@ impl Step {
 }
 
 /// Begins a carry: returns `new`, the epoch after `old`, with a carry in the state `old`. Returns
-/// `None` when nothing is to be carried, because there was no map before, or because no copy moves.
-/// Then `new` can be published as it is.
+/// `None` when nothing is to be carried, because there was no map before, because no copy moves, or
+/// because `new` only changes attributes of nodes while a carry is open. Then `new` can be published
+/// as it is.
 ///
-/// Errors: `Carrying` when a carry is open already; `Invalid` when `new` was not built on `old`;
-/// `Identity` when the maps belong to different clusters. Cost: that of [`Plan::between`].
+/// Errors: `Carrying` when a carry is open already, and `new` changes anything else; `Invalid` when
+/// `new` was not built on `old`; `Identity` when the maps belong to different clusters. Cost: that
+/// of [`Plan::between`].
 pub fn begin(old: Option<&Map>, new: &Map) -> Result<Option<Map>> {
     let Some(old) = old else {
         return Ok(None);
     };
+    if is_renewed(old, new)? {
+        return Ok(None);
+    }
     old.no_carry()?;
     if new.parent() != old.digest() || new.epoch() != old.epoch().saturating_add(1) {
         return invalid(format!(
@@ -165,7 +172,8 @@ pub fn reverse(map: &Map) -> Result<Map> {
 }
 
 /// Ends a carry: returns the next epoch, without a carry. It has the content of `map`, or, of a
-/// carry that was reversed, that of `from`, the map where the data was (and is again).
+/// carry that was reversed, that of `from`, the map where the data was (and is again). Nodes that
+/// `map` has, too, have their attributes of `map` then: they may have changed meanwhile.
 ///
 /// Errors: `Invalid` when no carry is open, when it is not in its last state, or when `from` is
 /// missing where it is needed; `Identity` when `from` is another map than the carry names.
@@ -175,7 +183,11 @@ pub fn close(map: &Map, from: Option<&Map>) -> Result<Map> {
         (State::New, false, _) => map.followed_by(None),
         (State::Old, true, Some(from)) => {
             is_from(&carry, from)?;
-            from.again_after(map)
+            let same = same_nodes(from, map)?;
+            from.again_after(map)?.with_attributes(|node| {
+                let now = same.get(node.index()).copied().flatten()?;
+                Some(map.node(now))
+            })
         }
         (State::Old, true, None) => invalid(format!(
             "to close a carry that was reversed needs the map where the data was, epoch {}",
@@ -189,9 +201,18 @@ pub fn close(map: &Map, from: Option<&Map>) -> Result<Map> {
     }
 }
 
+/// Whether `new` follows `base`, in which a carry is open, and changes attributes of nodes and
+/// nothing else.
+fn is_renewed(base: &Map, new: &Map) -> Result<bool> {
+    if base.carry().is_none() || base.carry() != new.carry() || base.same(new) {
+        return Ok(false);
+    }
+    Ok(base.followed_with_attributes(new)?.digest() == new.digest())
+}
+
 /// Checks that a change from `base`, the newest epoch, to `new` keeps the rules: without a carry it
-/// may begin one, and while one is open it must be the carry's next step. `from` opens the map
-/// where the data was.
+/// may begin one, and while one is open it must be the carry's next step, or change attributes of
+/// nodes alone. `from` opens the map where the data was.
 ///
 /// Errors: `Carrying` for any other change; those of `from`.
 pub(crate) fn check(base: &Map, new: &Map, from: impl FnOnce() -> Result<Map>) -> Result<()> {
@@ -207,6 +228,9 @@ pub(crate) fn check(base: &Map, new: &Map, from: impl FnOnce() -> Result<Map>) -
             (Some(_), Some(_)) => &[Step::Next, Step::Reverse],
             (Some(_), None) => &[Step::Close],
         };
+    if is_renewed(base, new)? {
+        return Ok(());
+    }
     let mut from = Some(from);
     for step in steps {
         let from = || match from.take() {

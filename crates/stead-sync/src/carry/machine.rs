@@ -171,7 +171,7 @@ impl<'a> Machine<'a> {
             }
             let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
             let is_first = carry.state == State::Old && !carry.reverse;
-            if !is_untouched(&map, &carry) {
+            if !self.store.is_untouched(&map) {
                 let ready = self.retry(|| self.kind.ready(&nodes));
                 ready
                     .map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out(&carry)))?;
@@ -228,7 +228,7 @@ impl<'a> Machine<'a> {
                 true => Step::Close,
                 false => Step::Next,
             };
-            let is_untouched = is_untouched(&map, &carry);
+            let is_untouched = self.store.is_untouched(&map);
             if last && is_untouched && !journal.story().holdings.is_empty() {
                 // a node that cannot be used keeps the mark that counting left there
                 nodes
@@ -390,7 +390,7 @@ impl<'a> Machine<'a> {
         routes: &Routes,
         journal: &Journal,
     ) -> Result<End> {
-        let is_untouched = is_untouched(map, carry);
+        let is_untouched = self.store.is_untouched(map);
         let tasks: &[Task] = match (carry.state, carry.reverse) {
             _ if is_untouched => &[],
             (State::Old, false) => &[Task::Count],
@@ -569,11 +569,11 @@ impl<'a> Machine<'a> {
     /// needs any more: by hand, or by a run on another machine, which has a journal of its own.
     fn left_by_hand(&self, map: &Map, story: &Story) -> Option<String> {
         let before = self.store.open_epoch(map.epoch().checked_sub(1)?).ok()?;
-        let carry = before.carry()?;
+        before.carry()?;
         let is_done = story
             .passed
             .contains(&("remove".to_owned(), before.epoch()));
-        (!is_done && !is_untouched(&before, &carry)).then(|| {
+        (!is_done && !self.store.is_untouched(&before)).then(|| {
             format!(
                 "epoch {} closed the carry, and this journal does not say that copies were removed \
                  where nobody needs them any more: if it was closed by hand, and not by a run on \
@@ -613,13 +613,6 @@ fn is_past(carry: &Carry, state: State) -> bool {
         false => place(carry.state) > place(state),
         true => place(carry.state) < place(state),
     }
-}
-
-/// Whether a carry was turned round in its first state: then nothing was copied, and no host has
-/// written to a new place. So it ends also where a new node cannot be reached.
-fn is_untouched(map: &Map, carry: &Carry) -> bool {
-    // one epoch began it, and the next one turned it round
-    carry.reverse && carry.state == State::Old && map.epoch() == carry.from_epoch + 2
 }
 
 /// Names a state: `both_old_first`, or `old, being reversed`.

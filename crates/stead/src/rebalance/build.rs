@@ -32,9 +32,9 @@ pub const ALGORITHM: u32 = 2;
 /// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
 /// rule; `Fleet` when pins overlap, or for a first map of a fleet with `first_map = false`;
 /// `Impossible` when `max_slices` is too low, or when fewer nodes can hold than there are replicas;
-/// `Carrying` when a carry is open and the fleet changes anything; `Version` when this stead does
-/// not know all features of the previous map; `Memory` or `MemoryLimit` when there may not be
-/// enough memory (see [`memory`]).
+/// `Carrying` when a carry is open and the fleet changes anything but attributes of nodes;
+/// `Version` when this stead does not know all features of the previous map; `Memory` or
+/// `MemoryLimit` when there may not be enough memory (see [`memory`]).
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
@@ -100,11 +100,23 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         move_limit: fleet.move_limit,
         carry: fleet.carry,
     });
-    // while a carry is open, only a fleet that changes nothing has a next map
-    match previous.filter(|previous| !previous.same(&next)) {
-        Some(previous) => previous.no_carry().map(|()| next),
+    match previous.filter(|previous| previous.carry().is_some()) {
+        Some(previous) => in_carry(previous, next),
         None => Ok(next),
     }
+}
+
+/// Returns the next map while a carry is open: one that differs in nothing, or in attributes of
+/// nodes. What a gradual change has left to do waits until the carry is closed.
+fn in_carry(previous: &Map, next: Map) -> Result<Map> {
+    if previous.same(&next) && previous.target_slices().is_none() {
+        return Ok(next);
+    }
+    let renewed = previous.followed_with_attributes(&next)?;
+    if previous.same(&next) || !renewed.same(&next) {
+        previous.no_carry()?;
+    }
+    Ok(renewed.with_permits(next.permits()))
 }
 
 /// Step 1: computes what each holder is to get.
@@ -141,6 +153,8 @@ fn pieces(
     };
     // a map that stead did not build may store anything
     let target = match stored.filter(|stored| is_sound(fleet, stored, sets, aim)) {
+        // no step is taken while a carry is open
+        Some(stored) if map.carry().is_some() => return Ok((before, Some(stored))),
         Some(stored) => stored,
         None => rebalance(fleet, &before, sets, aim).map_err(|error| in_limit(fleet, error))?,
     };

@@ -2,7 +2,7 @@
 
 use super::back::Back;
 use super::epochs::Store;
-use crate::carry::{self, Step};
+use crate::carry::{self, State, Step};
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::guard::Guard;
@@ -53,6 +53,20 @@ impl Store {
         })?;
         self.publish(Some(newest), &next)?;
         Ok(next)
+    }
+
+    /// Returns whether the carry that is open in `map` was turned round in its first state. Then
+    /// nothing was copied, and no host has written to a new place. `false` also where the history
+    /// lacks an epoch that would tell.
+    pub fn is_untouched(&self, map: &Map) -> bool {
+        let Some(carry) = map.carry().filter(|carry| carry.reverse) else {
+            return false;
+        };
+        let was_old = |epoch| {
+            let then = self.open_epoch(epoch).ok().and_then(|then| then.carry());
+            then.is_some_and(|then| then.state == State::Old)
+        };
+        carry.state == State::Old && (carry.from_epoch + 1..map.epoch()).all(was_old)
     }
 
     /// Goes back to an old epoch in the next epoch: epoch numbers only go up, so every reader

@@ -339,9 +339,10 @@ impl Store {
     }
 
     /// Refuses a change with a finding that this store does not allow. The steps of a carry do no
-    /// harm that was not judged when it began.
+    /// harm that was not judged when it began, but a stale fleet may bring back an old address.
     fn guard(&self, base: Option<&Map>, new: &Map) -> Result<()> {
-        if base.is_some_and(|base| base.carry().is_some()) {
+        let is_step = |base: &Map| base.carry().is_some() && base.carry() != new.carry();
+        if base.is_some_and(is_step) {
             return Ok(());
         }
         let mut refused = self.findings(base, new)?;

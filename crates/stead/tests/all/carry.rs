@@ -207,6 +207,104 @@ fn while_a_carry_is_open_every_other_change_is_refused() {
     assert_eq!(now.carry().unwrap().state, State::New);
 }
 
+/// The fleet with these nodes, of which `a` has this address.
+fn at_address(nodes: &str, address: usize) -> Fleet {
+    let attributes = format!("'a', attributes = {{address = '10.0.0.{address}'}}");
+    fleet(&nodes.replacen("'a'", &attributes, 1))
+}
+
+#[test]
+fn while_a_carry_is_open_attributes_may_change_and_nothing_beside_them() {
+    let forward = [Step::Next, Step::Next, Step::Next, Step::Close];
+    let back = [
+        Step::Next,
+        Step::Next,
+        Step::Reverse,
+        Step::Next,
+        Step::Close,
+    ];
+    let at_once = [Step::Reverse, Step::Close];
+    for steps in [&forward[..], &back, &at_once] {
+        let (_directory, path) = place();
+        let (store, old, mut now) = opened(&path);
+        let mut address = 0;
+        for step in steps {
+            address += 1;
+            let changed = at_address(THREE, address);
+            let next = store.apply(&changed, None).unwrap();
+            assert_eq!((next.epoch(), next.carry()), (now.epoch() + 1, now.carry()));
+            assert!(next.slices().eq(now.slices()));
+            let told = store.log().pop().unwrap().change;
+            assert_eq!(told, "attributes of 1 node");
+            let pair = Pair::open(&path).unwrap();
+            let told = format!("10.0.0.{address}");
+            assert_eq!(pair.attribute(NodeId(0), "address"), Some(&told[..]));
+            // the same once more changes nothing, whether a carry was asked for or not
+            for store in [store.clone(), store.clone().carrying(true)] {
+                let same = store.apply(&changed, None).unwrap();
+                assert_eq!(same.digest(), next.digest());
+            }
+            let heavier = THREE.replace("{name = 'b'}", "{name = 'b', weight = 2}");
+            let labelled = THREE.replace("{name = 'b'}", "{name = 'b', labels = {zone = 'x'}}");
+            let renamed = THREE.replace("{name = 'b'}", "{name = 'd', formerly = 'b'}");
+            for other in [TWO, &heavier, &labelled, &renamed] {
+                let error = store.apply(&at_address(other, 99), None).unwrap_err();
+                assert_eq!(error.status(), Status::Guarded, "{error}");
+                let part = "only attributes of nodes can change, and nothing was changed";
+                assert!(error.to_string().contains(part), "{error}");
+            }
+            // a step and another address at once are two changes
+            let readdressed = build(&at_address(THREE, 98), Some(&next)).unwrap();
+            if let Ok(both) = carry::next(&readdressed) {
+                store.publish(Some(&next), &both).unwrap_err();
+            }
+            // nor may an epoch follow that changes nothing at all
+            let back = build(&at_address(THREE, address - 1), Some(&next)).unwrap();
+            assert!(carry::begin(Some(&next), &back).unwrap().is_none());
+            assert!(carry::begin(Some(&next), &next).is_err());
+            now = take(&store, *step).unwrap();
+        }
+        let end = match steps.contains(&Step::Reverse) {
+            true => build(&at_address(TWO, address), Some(&old)).unwrap(),
+            false => build(&at_address(THREE, address), Some(&old)).unwrap(),
+        };
+        assert!(now.same(&end), "{steps:?}");
+    }
+}
+
+#[test]
+fn a_gradual_change_takes_no_step_when_attributes_change_in_its_carry() {
+    let (_directory, path) = place();
+    let store = Store::new(&path, KEEP).carrying(true);
+    let part = Some(stead::fleet::part("20%").unwrap());
+    store.apply(&fleet(TWO), None).unwrap();
+    let begun = store.apply(&fleet(THREE), part).unwrap();
+    assert!(begun.carry().is_some() && begun.target_slices().is_some());
+    for (address, part) in [(1, None), (2, part)] {
+        let next = store.apply(&at_address(THREE, address), part).unwrap();
+        assert_eq!(
+            (next.epoch(), next.carry()),
+            (2 + address as u64, begun.carry())
+        );
+        assert!(next.slices().eq(begun.slices()));
+        assert!(next
+            .target_slices()
+            .unwrap()
+            .eq(begun.target_slices().unwrap()));
+        // the next step waits for the end of the carry
+        let error = store.apply(&at_address(THREE, address), part).unwrap_err();
+        assert_eq!(error.status(), Status::Guarded, "{error}");
+    }
+    for step in [Step::Next, Step::Next, Step::Next, Step::Close] {
+        take(&store, step).unwrap();
+    }
+    let closed = store.current().unwrap().unwrap();
+    let progress = store.progress(&closed).unwrap();
+    assert_eq!((progress.step, progress.steps), (Some(1), Some(2)));
+    let last = store.apply(&at_address(THREE, 2), part).unwrap();
+    assert!(last.target_slices().is_none());
+}
+
 #[test]
 fn a_state_is_not_skipped_and_none_is_taken_twice() {
     let (_directory, path) = place();

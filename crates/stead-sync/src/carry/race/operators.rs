@@ -117,7 +117,7 @@ impl Operator {
                 Ok(_) => *counts.entry("reversed").or_default() += 1,
                 Err(failure) => refused(&failure, counts),
             },
-            10 => self.rename(random, counts),
+            10 => self.readdress(random, counts),
             _ => self.apply(None, random, counts),
         }
     }
@@ -149,13 +149,18 @@ impl Operator {
         );
     }
 
-    /// Changes an attribute, which moves nothing and needs no carry.
-    fn rename(&self, random: &mut Random, counts: &mut Counts) {
-        let mut fleet = self.store.current().unwrap().unwrap().fleet();
+    /// Changes an attribute, which moves nothing, needs no carry, and may be done while one is open.
+    fn readdress(&self, random: &mut Random, counts: &mut Counts) {
+        let now = self.store.current().unwrap().unwrap();
+        let word = match now.carry() {
+            Some(_) => "attributes in a carry",
+            None => "attributes",
+        };
+        let mut fleet = now.fleet();
         let at = random.below(fleet.nodes.len());
         let port = random.below(1 << 16).to_string();
         fleet.nodes[at].attributes.insert("port".into(), port);
-        self.changed(self.store.apply(&fleet, None), "attributes", counts);
+        self.changed(self.store.apply(&fleet, None), word, counts);
     }
 
     fn changed(&self, changed: stead::Result<Map>, word: &'static str, counts: &mut Counts) {
