@@ -170,7 +170,7 @@ KNOWN = [
         "it asks a router that systemd runs; tests/rrd moves files between epochs",
     ),
     ("docs/carry.md", "Try it on one machine", "", RUN),
-    ("docs/carry.md", "Items at wrong places", "", RUN),
+    ("docs/wrong-places.md", "carry audit: items at wrong places", "", RUN),
     (
         "docs/carry.md",
         "In the shell",
@@ -178,19 +178,19 @@ KNOWN = [
         "its stores are mounted; tests/sync/test_carry_shell.py runs the program",
     ),
     (
-        "docs/carry.md",
+        "docs/carry-reference.md",
         "Steps by hand",
         "",
         "it needs hosts and a hub; tests/sync/test_steps.py takes these steps",
     ),
     (
-        "docs/carry.md",
+        "docs/carry-reference.md",
         "Verifying again",
         "# with absent =",
         "it needs a carry that has stopped, and items that are lost",
     ),
     (
-        "docs/carry.md",
+        "docs/carry-files.md",
         "Mounts",
         "umount /srv/nas7",
         "it needs a disk of its own, mounted there",
@@ -202,7 +202,7 @@ KNOWN = [
         "it needs hosts and a hub; tests/sync carries",
     ),
     (
-        "docs/carry.md",
+        "docs/carry-command.md",
         "Many keys at once",
         "",
         "it needs a program check-box; tests/sync/batch_tool.py is one",
@@ -256,31 +256,31 @@ KNOWN = [
         "it needs an etcd at another machine; tests/sync runs these verbs",
     ),
     (
-        "docs/operations.md",
+        "docs/wrong-places.md",
         "The change was pushed",
         "for node in nas1",
         "it compares directories of nodes and needs a hub; tests/sync runs its first line",
     ),
     (
-        "docs/operations.md",
+        "docs/wrong-places.md",
         "The change was pushed",
         "while IFS",
         "it reads the list of the block before it; tests/sync runs it",
     ),
     (
-        "docs/operations.md",
+        "docs/wrong-places.md",
         "Keys of Redis, and rows",
         "--scan",
         "it reads servers at other machines",
     ),
     (
-        "docs/operations.md",
+        "docs/wrong-places.md",
         "Keys of Redis, and rows",
         "COPY members FROM",
         "it copies between servers at other machines; tests/sync does so with its own",
     ),
     (
-        "docs/operations.md",
+        "docs/wrong-places.md",
         "Keys of Redis, and rows",
         "DEL anna",
         "it deletes at servers at other machines; tests/sync does so with its own",
@@ -531,9 +531,19 @@ class Guide:
     """
 
     def __init__(
-        self, page, checks, before=(), headings=(), blocks=None, after=None, needs=()
+        self,
+        page,
+        checks,
+        before=(),
+        headings=(),
+        blocks=None,
+        after=None,
+        needs=(),
+        first=None,
     ):
         self.page, self.checks, self.before = page, checks, before
+        # the guide of another page, where this page says that it goes on from there
+        self.first = first
         # only the blocks under these headings, and of them those with these numbers;
         # all without either
         self.headings, self.blocks = headings, blocks
@@ -553,6 +563,9 @@ class Guide:
     def steps(self, found, files):
         """Returns (what, directory, text) of each step."""
         steps = [("before", folder, text) for folder, text in self.before]
+        if self.first:
+            there, _ = blocks(self.first.page, read(self.first.page))
+            steps += self.first.steps(to_run(there), {})
         for name, text in files.items():
             put = f"printf %s {shlex.quote(text)} >{name}"
             steps.append((f"{self.page} shows {name}", ROOT, put))
@@ -632,6 +645,14 @@ test "$(ls nas3 | wc -l)" = 335
 stead check photos.map >/dev/null
 cmp photos.map web1.map
 """
+UNWATCHED = (TRY, "kill $(cat watch.pid)")
+TRIED = Guide(
+    "docs/carry.md",
+    [(TRY, CARRIED), UNWATCHED],
+    before=[INSTALLED],
+    headings=["Try it on one machine"],
+    after={0: ("true", TRY)},
+)
 ANOTHER = f"{HOME}/another"
 COPIED = f"mkdir another && cp {shlex.quote(ROOT)}/target/perl/Stead-*.tar.gz another"
 GUIDES = [
@@ -678,16 +699,11 @@ GUIDES = [
         ],
         before=[(ROOT, "make -s install PREFIX=/usr/local")],
     ),
+    TRIED,
     Guide(
-        "docs/carry.md",
-        [(TRY, CARRIED.replace("nas3", "nas4").replace("335", "242"))],
-        before=[INSTALLED],
-        headings=["Try it on one machine", "Items at wrong places"],
-        after={
-            0: ("true", TRY),
-            1: (f"cd {TRY}\n{CARRIED}", HOME),
-            2: (f"kill $(cat {TRY}/watch.pid)", HOME),
-        },
+        "docs/wrong-places.md",
+        [(TRY, CARRIED.replace("nas3", "nas4").replace("335", "242")), UNWATCHED],
+        first=TRIED,
     ),
     Guide(
         "docs/quick-start.md",

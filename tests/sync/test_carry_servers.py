@@ -500,7 +500,7 @@ def test_the_lines_of_the_page_copy_an_item_back_and_replace_none(
 ):
     site = site_of(programs, place, kind)
     own = ListeningRedis if kind == "redis" else KINDS[kind]
-    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "wrong-places.md").read_text()
     word = {"redis": "redis-cli", "postgresql": "psql", "mariadb": "mariadb"}[kind]
     # of the blocks that copy, that replace and that remove
     lines = re.findall(rf"^{word}.*(?:(?<=[\\|])\n.*)*", page, re.MULTILINE)

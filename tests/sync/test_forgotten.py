@@ -1,5 +1,5 @@
 """A change of weights was pushed without `--carry`, with two copies of each key, and taken back.
-The lines of docs/operations.md tell what was written meanwhile from what was deleted since.
+The lines of docs/wrong-places.md tell what was written meanwhile from what was deleted since.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from carry_site import Carry, local
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "wrong-places.md"
 KEYS = [f"key{n:03}" for n in range(200)]
 NODES = ("nas1", "nas2", "nas3")
 WEIGHTS = {"nas3": "weight = 3\n"}

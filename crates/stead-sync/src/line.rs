@@ -337,7 +337,7 @@ pub struct CarryRun {
     /// run before; may be given several times
     #[arg(long, value_name = "NODE")]
     pub moved: Vec<String>,
-    /// Print the report as JSON for programs; docs/carry.md describes it
+    /// Print the report as JSON for programs; docs/carry-reference.md describes it
     #[arg(long)]
     pub json: bool,
     /// How to get in.
@@ -374,7 +374,7 @@ Exit codes:
 pub struct CarryStatus {
     /// The file that describes the carry
     pub file: PathBuf,
-    /// Print JSON for programs; docs/carry.md describes it
+    /// Print JSON for programs; docs/carry-reference.md describes it
     #[arg(long)]
     pub json: bool,
     /// Write metrics into this file, for the textfile collector of node_exporter
@@ -429,7 +429,7 @@ Exit codes:
 pub struct CarryAhead {
     /// The file that describes the carry
     pub file: PathBuf,
-    /// Print each item as a line of JSON; docs/carry.md describes it
+    /// Print each item as a line of JSON; docs/wrong-places.md describes it
     #[arg(long)]
     pub json: bool,
 }
@@ -468,7 +468,7 @@ pub struct CarryAudit {
     /// Look also at nodes that only this epoch has
     #[arg(long, value_name = "N")]
     pub epoch: Option<u64>,
-    /// Print the report as JSON for programs; docs/carry.md describes it
+    /// Print the report as JSON for programs; docs/wrong-places.md describes it
     #[arg(long)]
     pub json: bool,
     /// How to get in.

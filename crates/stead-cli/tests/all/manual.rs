@@ -116,6 +116,11 @@ fn every_session_of_the_day_to_day_page_is_what_the_program_says_today() {
 }
 
 #[test]
+fn every_session_of_the_page_on_wrong_places_is_what_the_program_says_today() {
+    assert_true("docs/wrong-places.md", 4);
+}
+
+#[test]
 fn every_session_of_the_page_on_security_is_what_the_program_says_today() {
     assert_true("docs/security.md", 9);
 }

@@ -13,7 +13,7 @@
 //! audit       what is where no map places it, after a carry or without one
 //! ```
 //!
-//! docs/carry.md is the user's manual.
+//! docs/carry.md is the user's manual; docs/carry-reference.md says what each pass does.
 
 pub mod about;
 mod again;

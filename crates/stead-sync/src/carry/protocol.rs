@@ -595,7 +595,7 @@ mod tests {
         // it is said once, and not where trying again is of no use
         assert_eq!(told(6, Fault::passing(said)), said);
         assert_eq!(told(6, Fault::final_one("no such table")), "no such table");
-        // what docs/carry.md says
+        // what docs/carry-reference.md says
         for (tries, seconds) in [(8, "12.7"), (68, "612.7")] {
             let said = told(tries, away());
             assert!(said.contains(&format!("pauses of {seconds} s")), "{said}");

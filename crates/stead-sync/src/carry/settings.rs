@@ -16,7 +16,7 @@ use super::several::{Named, Several};
 use super::shell::{Shell, ShellOptions};
 use crate::exit::{Failure, Result, USAGE};
 
-/// The file of a carry. docs/carry.md describes each key.
+/// The file of a carry. docs/carry-reference.md describes each key.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
