@@ -172,12 +172,6 @@ KNOWN = [
     ("docs/carry.md", "Try it on one machine", "", RUN),
     ("docs/wrong-places.md", "carry audit: items at wrong places", "", RUN),
     (
-        "docs/carry.md",
-        "In the shell",
-        "",
-        "its stores are mounted; tests/sync/test_carry_shell.py runs the program",
-    ),
-    (
         "docs/carry-reference.md",
         "Steps by hand",
         "",
