@@ -413,6 +413,8 @@ class ServerCarry(Carry):
     def __init__(self, site, kind, *arguments, **more):
         # how often an application had to wait for a server
         self.servers, self.waited = {}, 0
+        # where servers are reached that moved
+        self.moved = {}
         site.place.chmod(0o711)
         self.kind = KINDS.get(kind, kind)(site.place)
         super().__init__(site, *arguments, **more)
@@ -461,8 +463,20 @@ class ServerCarry(Carry):
         self.servers[node].start()
         self.answers(node, lambda client: client.get("nothing"))
 
+    def move_server(self, node):
+        """Starts a PostgreSQL at another address, with its data; returns the address."""
+        self.kill_server(node)
+        address = self.moved[node] = self.place / f"{node}-elsewhere"
+        address.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(address, self.kind.user)
+        server = self.servers[node]
+        server.command[server.command.index("-k") + 1] = str(address)
+        self.start_server(node)
+        return address
+
     def connect(self, node):
-        return self.kind.connect(self.roots / node)
+        return self.kind.connect(self.moved.get(node, self.roots / node))
 
     def delete_at(self, node, key):
         """Deletes a key at one node."""

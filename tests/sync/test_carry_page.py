@@ -56,15 +56,18 @@ def python(place):
 def begun(programs, place):
     """A carry of rows, whose nodes say where their databases are."""
     needed("postgresql")
-    dsn = f"host={place}/nodes/{{}} user=owner dbname=postgres"
-    lines = lambda node: f"attributes = {{ dsn = '{dsn.format(node)}' }}\n"
+    address = lambda node: carry.moved.get(node, f"{place}/nodes/{node}")
+    dsn = lambda node: f"host={address(node)} user=owner dbname=postgres"
+    lines = lambda node: f"attributes = {{ dsn = '{dsn(node)}' }}\n"
     with (
         local(programs, place) as site,
-        SqlCarry(site, "postgresql", KEYS, ("a", "b"), attributes=lines) as carry,
+        SqlCarry(site, "postgresql", KEYS, ("a", "b")) as carry,
     ):
+        carry.attributes = lines
+        carry.anna.apply("a", "b", attributes=lines)
         carry.fill()
         carry.begin(*ALL)
-        carry.file_with([("members", "member")])
+        carry.file_with([("members", "member")], connection="'{dsn}'")
         yield carry
 
 
@@ -120,3 +123,47 @@ def test_the_program_of_the_page_misses_no_row_in_any_state(programs, place, pyt
         rows = {key for key, row in due.items() if row}
         assert there == {key: [carry.home(key)] for key in rows}
         assert {node for nodes in there.values() for node in nodes} == set(ALL)
+
+
+@pytest.mark.parametrize(
+    ("state", "back"),
+    [(state, False) for state in STATES[:4]] + [(state, True) for state in STATES[:3]],
+)
+def test_servers_move_to_other_addresses_while_a_carry_is_open(
+    programs, place, python, state, back
+):
+    program = place / "program.py"
+    program.write_text(printed() + WORK)
+    with begun(programs, place) as carry:
+        due = {key: [f"{key} first"] for key in KEYS}
+        read = lambda: json.loads(
+            subprocess.run(
+                [PYTHON, program, state, *KEYS],
+                cwd=carry.anna.map.parent,
+                env=python,
+                check=True,
+                stdout=subprocess.PIPE,
+            ).stdout
+        )
+        assert carry.run("--until", state).returncode == 0
+        # an old server, and the new one
+        for node in ("a", "c"):
+            carry.move_server(node)
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (66, state), done
+        assert "if it is at another address, " in done.stderr, done.stderr
+        assert carry.state() == state
+        if back:
+            # to go back is no reason to forget where servers are
+            assert carry.anna.site.sync("carry", "reverse", carry.file).returncode == 0
+        told = carry.anna.apply(*ALL, attributes=carry.attributes).stdout
+        assert "moves nothing" in told and 'node c dsn "' in told, told
+        before, after = read()
+        assert before == due, state
+        done = carry.run()
+        assert (done.returncode, carry.state()) == (0, None), done.stderr
+        assert read()[0] == after
+        there = {key: list(nodes) for key, nodes in carry.copies().items()}
+        assert there == {key: [carry.home(key)] for key, row in after.items() if row}
+        used = {node for nodes in there.values() for node in nodes}
+        assert used == set("ab" if back else ALL)

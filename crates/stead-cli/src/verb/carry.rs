@@ -165,7 +165,7 @@ impl Carry {
             return match before.and_then(Map::carry) {
                 None => out.line(format_args!("{start}, no carry is open")),
                 Some(was) if was.reverse => out.line(format_args!(
-                    "{start}, the carry is closed: everything is as in epoch {}",
+                    "{start}, the carry is closed: all keys are placed as in epoch {}",
                     was.from_epoch
                 )),
                 Some(_) => out.line(format_args!("{start}, the carry is closed")),

@@ -6,19 +6,24 @@ use stead::guard::LastMove;
 use super::kind::{Fault, Item, Node};
 use crate::exit::{Failure, IO, REFUSED};
 
-/// Says what to do, after a line about a node that cannot be used. While a carry is open, no fleet
-/// that changes anything is applied.
+/// Says what to do, after a line about a node that cannot be used. While a carry is open, a fleet
+/// is applied only if it changes nothing but attributes.
 pub fn way_out(carry: &Carry) -> &'static str {
     match (carry.state, carry.reverse) {
         (State::Old, false) => {
-            "; if the node is gone for good, name it in lost; if the fleet has to be changed, go \
-             back first, with `stead-sync carry reverse` and `run`, and begin again"
+            "; if it is at another address, or an attribute is wrong, correct the fleet, apply it, \
+             and run again; if it is gone for good, name it in lost; if the fleet has to be changed \
+             otherwise, go back first, with `stead-sync carry reverse` and `run`, and begin again"
         }
         (State::BothOldFirst | State::BothNewFirst, false) => {
-            "; if a node is gone for good, name it in lost, and if the carry brings copies there, \
-             also go back, with `stead-sync carry reverse` and `run`"
+            "; if it is at another address, apply the fleet with that, and run again; if it is gone \
+             for good, name it in lost, and if the carry brings copies there, also go back, with \
+             `stead-sync carry reverse` and `run`"
         }
-        _ => "; if a node is gone for good, name it in lost",
+        _ => {
+            "; if it is at another address, apply the fleet with that, and run again; if it is gone \
+             for good, name it in lost"
+        }
     }
 }
 
