@@ -423,8 +423,8 @@ int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, 
 // also carries its target, and building the same fleet again takes the next step.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
 // STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
-// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
-// STEAD_MEMORY.
+// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it and more than
+// attributes of nodes would change; STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build(const void *fleet,
                         size_t length,
@@ -438,8 +438,8 @@ int32_t stead_map_build(const void *fleet,
 // its path.
 // Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
 // STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
-// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it;
-// STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
+// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it and more than
+// attributes of nodes would change; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
 // STEAD_MEMORY.
 STEAD_USE_RESULT
 int32_t stead_map_build_file(const char *path,
