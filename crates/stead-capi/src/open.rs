@@ -107,8 +107,8 @@ pub extern "C" fn stead_map_build(
 /// Returns STEAD_OK; STEAD_INVALID for a wrong argument; STEAD_FLEET, STEAD_IMPOSSIBLE;
 /// STEAD_IDENTITY when `previous` has another name, hash or key rule; STEAD_VERSION when it needs a
 /// newer stead than this one to build on it; STEAD_GUARDED when a carry is open in it and more than
-/// attributes of nodes would change; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the operating system;
-/// STEAD_MEMORY.
+/// attributes of nodes would change; STEAD_NOT_FOUND, STEAD_PERMISSION or STEAD_IO from the
+/// operating system; STEAD_MEMORY.
 #[no_mangle]
 #[must_use]
 pub extern "C" fn stead_map_build_file(
