@@ -7,9 +7,10 @@ cargo-mutants lists the possible changes, called mutants: another operator, a fu
 returns a constant, an arm of a match that is gone. Nearly all of them are put into one build
 of a crate, where one of them can be switched on (switched.py), in a copy of the tree in
 target/mutants. Each test runs alone first, which tells what it reaches. Then the tests that
-reach a mutant run with it, the quickest first and together for some 20 seconds at most; the
-first failure ends it. The few mutants that cannot be switched are built one at a time, and run
-the unit tests of their module, all unit tests, and the integration tests of their part.
+reach a mutant run with it: those of its part, then others for some 20 seconds at most, the
+quickest first. The first failure ends it. The few mutants that cannot be switched are built
+one at a time, and run the unit tests of their module, all unit tests, and the integration
+tests of their part.
 
 A mutant that all tests pass has survived. survivors.py lists those that must survive, each
 with the reason: only others make a run red.
@@ -39,11 +40,19 @@ import tools
 # what survived the last run, for --again
 LAST = os.path.join(OWN, "survived.json")
 
+
 # module: where the unit tests of the part are
 # program, tests: the program of the integration tests, and which of its tests run
 # control: a change that the tests must notice, as (file, text in it, expression in that text,
 #   the expression in its place)
-Area = namedtuple("Area", "package files module program tests control")
+class Area(namedtuple("Area", "package files module program tests control")):
+    """A part, its tests and its control."""
+
+    def own(self):
+        """How the names of its tests begin."""
+        return (self.module, *self.tests)
+
+
 AREAS = {
     name: Area(*coverage.AREAS[name], *tests)
     for name, tests in {
@@ -261,13 +270,15 @@ class Crate:
             flush=True,
         )
         for index, part in enumerate(self.parts, len(self.all)):
-            if index not in together.numbers or together.ends(index) != "caught":
+            own = part.area.own()
+            if index not in together.numbers or together.ends(index, own) != "caught":
                 part.failures.append("the control was not noticed")
         shown = time.monotonic()
 
         def one(index):
             began = time.monotonic()
-            return index, together.ends(index), time.monotonic() - began
+            own = self.all[index][0].area.own()
+            return index, together.ends(index, own), time.monotonic() - began
 
         with ThreadPoolExecutor(workers) as pool:
             ends = pool.map(one, sorted(numbers))

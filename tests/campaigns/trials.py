@@ -29,7 +29,8 @@ MEMORY = 4 << 20
 SKIPPED = ("ring::kinds::", "kernel::tests::", "fleet::text::", "fleet::from_toml::")
 SHORTEST = 60  # seconds, for a program that takes less than a fifth of it
 # The seconds that the tests of a mutant take together before it gets the next ones. Most mutants
-# fail in the first of them. What all tests reach gets no more than the last group.
+# fail in the first of them. What all tests reach gets no more than the last group, and the tests of
+# its part.
 GROUPS = (0.2, 1, 4, 20)
 LONGEST = 20  # seconds: a test that takes longer is left out
 
@@ -330,8 +331,11 @@ class Together:
                 else:
                     self.left_out.append((test[1], passed or "failed"))
 
-    def groups(self, index):
-        """The tests that reach a mutant, the quickest first: [(program, names, seconds)]."""
+    def groups(self, index, own):
+        """The tests that reach a mutant: [(program, names, seconds)]. All tests whose names begin
+        with a word of `own` come first, then others for as long as GROUPS says, in both the
+        quickest first.
+        """
         place = self.places[self.numbers[index]]
         found = [
             (seconds, test)
@@ -339,30 +343,41 @@ class Together:
             if place in reached
         ]
         found.sort(key=lambda one: one[0])
-        spent, groups = 0, [{} for _ in GROUPS]
-        for seconds, (program, name) in found:
-            spent += seconds
-            at = bisect.bisect_left(GROUPS, spent)
-            if at == len(GROUPS):
-                break
-            names, sum_of = groups[at].get(program, ([], 0))
-            groups[at][program] = names + [name], sum_of + seconds
-        return [
-            (program, names, seconds)
-            for group in groups
-            for program, (names, seconds) in group.items()
-        ]
+        of_part = [one for one in found if one[1][1].startswith(own)]
+        others = [one for one in found if not one[1][1].startswith(own)]
+        return list(grouped(of_part, True)) + list(grouped(others, False))
 
-    def ends(self, index):
-        """How a mutant ends: "caught", "timeout", "survived", or "unreached"."""
+    def ends(self, index, own):
+        """How a mutant ends: "caught", "timeout", "survived", or "unreached". `own`: how the names
+        of the tests of its part begin.
+        """
         env = {**self.cargo.env, "MUTANT": str(self.numbers[index])}
-        groups = self.groups(index)
+        groups = self.groups(index, own)
         for program, names, seconds in groups:
             chosen = ["--exact", "--test-threads=1", *names]
             passed = passes(program, chosen, 10 + 10 * seconds, env)
             if passed is not True:
                 return passed or "caught"
         return "survived" if groups else "unreached"
+
+
+def grouped(tests, all_of_them):
+    """Tests, the quickest first, in groups of one program: [(program, names, seconds)]. What is
+    beyond the last group comes with `all_of_them` only, in a group for each test.
+    """
+    spent, groups, late = 0, [{} for _ in GROUPS], []
+    for seconds, (program, name) in tests:
+        spent += seconds
+        at = bisect.bisect_left(GROUPS, spent)
+        if at < len(GROUPS):
+            names, sum_of = groups[at].get(program, ([], 0))
+            groups[at][program] = names + [name], sum_of + seconds
+        elif all_of_them:
+            late.append((program, [name], seconds))
+    for group in groups:
+        for program, (names, seconds) in group.items():
+            yield program, names, seconds
+    yield from late
 
 
 def replace(path, data):

@@ -72,8 +72,8 @@ impl Step {
 
 /// Begins a carry: returns `new`, the epoch after `old`, with a carry in the state `old`. Returns
 /// `None` when nothing is to be carried, because there was no map before, because no copy moves, or
-/// because `new` only changes attributes of nodes while a carry is open. Then `new` can be published
-/// as it is.
+/// because `new` only changes attributes of nodes while a carry is open. Then `new` can be
+/// published as it is.
 ///
 /// Errors: `Carrying` when a carry is open already, and `new` changes anything else; `Invalid` when
 /// `new` was not built on `old`; `Identity` when the maps belong to different clusters. Cost: that

@@ -149,7 +149,7 @@ impl Operator {
         );
     }
 
-    /// Changes an attribute, which moves nothing, needs no carry, and may be done while one is open.
+    /// Changes an attribute, which moves nothing, needs no carry, and is allowed while one is open.
     fn readdress(&self, random: &mut Random, counts: &mut Counts) {
         let now = self.store.current().unwrap().unwrap();
         let word = match now.carry() {
