@@ -65,6 +65,10 @@ pub struct Machine<'a> {
     shared: &'a dyn Shared,
     store: Store,
     pub(super) kind: Box<dyn Kind>,
+    /// makes the kind anew: it keeps connections and roots of nodes, which may have moved
+    pub(super) kinds: Box<Kinds<'a>>,
+    /// the nodes that the kind knows
+    nodes: Vec<Node>,
     throttle: Throttle,
     /// the state before whose next step to stop
     until: Option<State>,
@@ -79,6 +83,9 @@ pub struct Machine<'a> {
     pub(super) host: String,
     pub(super) wait: Box<Wait<'a>>,
 }
+
+/// Makes the kind of data that a carry is about.
+pub(super) type Kinds<'a> = dyn Fn() -> Result<Box<dyn Kind>> + 'a;
 
 /// Waits for all hosts of a hub, and returns how many there are: [`wait`].
 pub(super) type Wait<'a> = dyn Fn(&dyn Hub, &str, Patience) -> Result<usize> + 'a;
@@ -96,9 +103,12 @@ impl<'a> Machine<'a> {
         let store = Store::new(&settings.map, KEEP);
         store.refuse_symlink()?;
         let map_id = Map::open_uncached(&settings.map)?.map_id();
+        let kinds = move || settings.kind(&map_id);
         Ok(Machine {
             shared: shared(hub, &settings.url)?,
-            kind: settings.kind(&map_id)?,
+            kind: kinds()?,
+            kinds: Box::new(kinds),
+            nodes: Vec::new(),
             throttle: Throttle::new(limits.items_per_second, limits.bytes_per_second),
             report: Report::default(),
             host: known_hosts::carrier()?,
@@ -164,6 +174,7 @@ impl<'a> Machine<'a> {
             let Some(journal) = &journal else { continue };
             // a mistake is told before anybody is waited for
             let mut routes = self.routes(&map, &carry)?;
+            self.know(&routes.nodes)?;
             routes.doubt(&journal.doubted());
             if let Some(told) = routes.told_lost().filter(|told| !self.told.contains(told)) {
                 say(&told);
@@ -239,6 +250,18 @@ impl<'a> Machine<'a> {
             }
             self.step(&map, step)?;
         }
+    }
+
+    /// Lets the kind forget what it keeps of nodes, if they are others than before or elsewhere.
+    fn know(&mut self, nodes: &[Node]) -> Result {
+        if self.nodes != nodes {
+            if !self.nodes.is_empty() {
+                self.told.extend(self.kind.notes());
+                self.kind = (self.kinds)()?;
+            }
+            self.nodes = nodes.to_vec();
+        }
+        Ok(())
     }
 
     /// Takes a step from the map that the hosts have confirmed. Another process may have taken one

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::parts::{FirstPart, NodeLists, NodePart, Parts, PinPart};
 use super::records::{
-    header_length, index_bits, section_count, sections_of, AffixRefs, Described, Digest,
-    FirstRecord, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section,
+    header_length, index_bits, section_count, sections_of, AffixRefs, CarryRecord, Described,
+    Digest, FirstRecord, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section,
     SectionEntry, Stored, StringRef, ToleranceRecord, ADOPTED_HASH, ATTRIBUTES, BASE_POINTS,
     BASE_POLICIES, CARRY, CARRYING, FINAL_POINTS, FINAL_POLICIES, FIRST, FIRSTS, GRADUAL, INDEX,
     LABELS, LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS,
@@ -78,22 +78,16 @@ pub(crate) fn encode_sealed(parts: &Parts, unnamed: &NodeLists) -> Sealed {
     let finals = laid.then(|| final_slices(parts, unnamed));
     let count = finals.as_ref().map_or(parts.base.len(), Vec::len);
     let bits = index_bits(count);
-    let mut file = File::new(
-        features(parts, all()),
-        strings.len()
-            + all().count() * size_of::<PolicyRecord>()
-            + all().map(|policy| policy.members.len()).sum::<usize>() * size_of::<u32>()
-            + (parts.base.len() + count) * (size_of::<u64>() + size_of::<u32>())
-            + ((1 << bits) + 1) * size_of::<u32>()
-            + parts.nodes.len() * 2 * size_of::<NodeRecord>(),
-    );
+    let of_finals = finals.as_ref().map_or(0, Vec::len);
+    let sizes = sizes(parts, all(), strings.len(), of_finals, bits);
+    let mut file = File::new(features(parts, all()), sizes);
     let mut place = Strings::default();
     let secret = secret(&parts.hash, &mut place);
     let name = place.next(parts.name.as_bytes());
     file.section(STRINGS, strings.into_iter());
     let spread = parts.spread.iter();
     file.section(SPREAD, spread.map(|label| place.next(label.as_bytes())));
-    file.nodes(&parts.nodes, &mut place);
+    file.nodes(parts, &mut place);
     file.policies(all(), &mut place);
     file.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
     file.pins(&parts.pins, &mut place);
@@ -118,6 +112,48 @@ pub(crate) fn encode_sealed(parts: &Parts, unnamed: &NodeLists) -> Sealed {
     file.finish(parts, secret, name, bits)
 }
 
+/// Returns how many records each section has and how large one is, in any order.
+fn sizes<'a>(
+    parts: &Parts,
+    policies: impl Iterator<Item = Policy<'a>> + Clone,
+    strings: usize,
+    finals: usize,
+    bits: u32,
+) -> Vec<(usize, usize)> {
+    let target = parts.target.iter();
+    let targets = target.clone().map(|target| target.slices.len()).sum();
+    let leaving = target.map(|target| target.leaving.len()).sum();
+    let members = policies.clone().map(|policy| policy.members.len()).sum();
+    let mut sizes = vec![
+        (strings, 1),
+        (parts.spread.len(), size_of::<StringRef>()),
+        (parts.nodes.len(), size_of::<NodeRecord>()),
+        (labels(parts).count(), size_of::<PairRecord>()),
+        (attributes(parts).count(), size_of::<PairRecord>()),
+        (policies.count(), size_of::<PolicyRecord>()),
+        (members, size_of::<u32>()),
+        (parts.pins.len(), size_of::<PinRecord>()),
+        (last_bucket(bits) as usize + 1, size_of::<u32>()),
+        (leaving, size_of::<u32>()),
+        (parts.firsts.len(), size_of::<FirstRecord>()),
+        (parts.carry.iter().count(), size_of::<CarryRecord>()),
+        (parts.tolerance.iter().count(), size_of::<ToleranceRecord>()),
+    ];
+    for slices in [parts.base.len(), finals, targets] {
+        // their first points, and their policies
+        sizes.extend([(slices, size_of::<u64>()), (slices, size_of::<u32>())]);
+    }
+    sizes
+}
+
+fn labels(parts: &Parts) -> impl Iterator<Item = &(String, String)> {
+    parts.nodes.iter().flat_map(|node| &node.labels)
+}
+
+fn attributes(parts: &Parts) -> impl Iterator<Item = &(String, String)> {
+    parts.nodes.iter().flat_map(|node| &node.attributes)
+}
+
 /// Returns all strings, in the order in which the records refer to them.
 fn strings(parts: &Parts) -> Vec<u8> {
     let mut all: Vec<u8> = Vec::new();
@@ -132,9 +168,7 @@ fn strings(parts: &Parts) -> Vec<u8> {
         add(node.name.as_bytes());
         add(node.formerly.as_bytes());
     }
-    let labels = parts.nodes.iter().flat_map(|node| &node.labels);
-    let attributes = parts.nodes.iter().flat_map(|node| &node.attributes);
-    for (name, value) in labels.chain(attributes) {
+    for (name, value) in labels(parts).chain(attributes(parts)) {
         add(name.as_bytes());
         add(value.as_bytes());
     }
@@ -162,6 +196,11 @@ impl Strings {
             length: short(text.len()),
         }
     }
+}
+
+/// The number of the bucket behind all others, in an index by so many bits.
+fn last_bucket(bits: u32) -> u64 {
+    1 << bits
 }
 
 /// Returns the header field: the secret of the hash, or references to the hash's affixes. The
@@ -286,20 +325,26 @@ fn flag(flag: u32, is: bool) -> u32 {
 struct File {
     features: u64,
     bytes: Vec<u8>,
+    /// How long the file will be, up to the padding at its end.
+    planned: usize,
     /// The section table.
     entries: Vec<SectionEntry>,
 }
 
 impl File {
-    /// A file with these features and so many bytes after the section table.
-    fn new(features: u64, length: usize) -> File {
+    /// A file with these features. `sections`: how many records each section will have, and how
+    /// large one is, in any order.
+    fn new(features: u64, sections: Vec<(usize, usize)>) -> File {
         let header = header_length(section_count(features));
-        // the padding of each section takes less than 8 bytes
-        let mut bytes = Vec::with_capacity(header + length + SECTIONS.len() * 8);
+        let padded = sections.into_iter();
+        let padded = padded.map(|(count, size)| (count * size).next_multiple_of(8));
+        let planned = header + padded.sum::<usize>();
+        let mut bytes = Vec::with_capacity(planned);
         bytes.resize(header, 0);
         File {
             features,
             bytes,
+            planned,
             entries: Vec::new(),
         }
     }
@@ -327,24 +372,22 @@ impl File {
         });
     }
 
-    fn nodes(&mut self, nodes: &[NodePart], place: &mut Strings) {
-        let (mut labels, mut attributes) = (0, 0);
+    fn nodes(&mut self, parts: &Parts, place: &mut Strings) {
+        let (mut first_label, mut first_attribute) = (0, 0);
         let record = |node: &NodePart| NodeRecord {
             name: place.next(node.name.as_bytes()),
             formerly: place.next(node.formerly.as_bytes()),
             weight: node.weight.millionths(),
-            labels: run(&mut labels, node.labels.len()),
-            attributes: run(&mut attributes, node.attributes.len()),
+            labels: run(&mut first_label, node.labels.len()),
+            attributes: run(&mut first_attribute, node.attributes.len()),
         };
-        self.section(NODES, nodes.iter().map(record));
+        self.section(NODES, parts.nodes.iter().map(record));
         let mut pair = |(name, value): &(String, String)| PairRecord {
             name: place.next(name.as_bytes()),
             value: place.next(value.as_bytes()),
         };
-        let labels = nodes.iter().flat_map(|node| &node.labels);
-        self.section(LABELS, labels.map(&mut pair));
-        let attributes = nodes.iter().flat_map(|node| &node.attributes);
-        self.section(ATTRIBUTES, attributes.map(&mut pair));
+        self.section(LABELS, labels(parts).map(&mut pair));
+        self.section(ATTRIBUTES, attributes(parts).map(&mut pair));
     }
 
     fn policies<'a>(
@@ -403,7 +446,7 @@ impl File {
     fn index(&mut self, bits: u32, firsts: impl Iterator<Item = Point>) {
         let buckets = firsts.map(|first| first.0 >> (64 - bits));
         let mut next = 0;
-        let entries = (0..).zip(buckets.chain([1 << bits]));
+        let entries = (0..).zip(buckets.chain([last_bucket(bits)]));
         // a slice is not counted before the bucket behind the one that it starts in
         let entries = entries.flat_map(|(number, bucket)| {
             let entries = (bucket + 1).saturating_sub(next);
@@ -418,8 +461,10 @@ impl File {
         let File {
             features,
             mut bytes,
+            planned,
             entries,
         } = self;
+        debug_assert_eq!(bytes.len().next_multiple_of(8), planned);
         let header = Header {
             magic: MAGIC,
             version: VERSION,

@@ -284,12 +284,6 @@ impl<R> Clone for Section<R> {
 
 impl<R> Copy for Section<R> {}
 
-impl<R> PartialEq for Section<R> {
-    fn eq(&self, other: &Section<R>) -> bool {
-        self.index == other.index
-    }
-}
-
 impl<R> Section<R> {
     /// Makes a section. A number that is not in the table of sections does not compile.
     const fn new(number: usize) -> Section<R> {

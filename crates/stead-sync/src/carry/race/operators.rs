@@ -302,11 +302,15 @@ fn carry(
     let hub = HookedHub::new(Path::new(map), Arc::clone(baton), number);
     let mut machine = Machine::new(settings, &hub, None)?;
     machine.host = format!("carry.operator{number}");
-    machine.kind = Box::new(Hooked {
-        nodes: Arc::clone(nodes),
-        baton: Arc::clone(baton),
-        carrier: number,
+    let (nodes, baton) = (Arc::clone(nodes), Arc::clone(baton));
+    machine.kinds = Box::new(move || {
+        Ok(Box::new(Hooked {
+            nodes: Arc::clone(&nodes),
+            baton: Arc::clone(&baton),
+            carrier: number,
+        }))
     });
+    machine.kind = (machine.kinds)()?;
     machine.wait = Box::new(|hub, _, patience| loop {
         let head = hub.head()?;
         let hosts = hub.shared().map_or(Ok(Vec::new()), Shared::hosts)?;
