@@ -117,7 +117,7 @@ impl Operator {
                 Ok(_) => *counts.entry("reversed").or_default() += 1,
                 Err(failure) => refused(&failure, counts),
             },
-            10 => self.readdress(random, counts),
+            10 => self.readdress(random, broken, counts),
             _ => self.apply(None, random, counts),
         }
     }
@@ -150,7 +150,10 @@ impl Operator {
     }
 
     /// Changes an attribute, which moves nothing, needs no carry, and is allowed while one is open.
-    fn readdress(&self, random: &mut Random, counts: &mut Counts) {
+    ///
+    /// Where a rule is broken, it waits for the end of the carry: more epochs of one state make it
+    /// rarer that hosts are two states apart, and the search for such a world longer.
+    fn readdress(&self, random: &mut Random, broken: Broken, counts: &mut Counts) {
         let now = self.store.current().unwrap().unwrap();
         let word = match now.carry() {
             Some(_) => "attributes in a carry",
@@ -160,7 +163,9 @@ impl Operator {
         let at = random.below(fleet.nodes.len());
         let port = random.below(1 << 16).to_string();
         fleet.nodes[at].attributes.insert("port".into(), port);
-        self.changed(self.store.apply(&fleet, None), word, counts);
+        if broken == Broken::Nothing || now.carry().is_none() {
+            self.changed(self.store.apply(&fleet, None), word, counts);
+        }
     }
 
     fn changed(&self, changed: stead::Result<Map>, word: &'static str, counts: &mut Counts) {
