@@ -106,9 +106,13 @@ impl Carry {
         let Some(step) = self.step else {
             return self.report(None, &before, out);
         };
-        if step != StepArg::Reverse && before.carry().is_some() {
-            self.confirm(before.epoch())?;
-            journaled::refuse_unfinished(&before, &self.map)?;
+        match step {
+            _ if before.carry().is_none() => {}
+            StepArg::Reverse => self.refuse_other(before.epoch())?,
+            StepArg::Next | StepArg::Close => {
+                self.confirm(before.epoch())?;
+                journaled::refuse_unfinished(&before, &self.map)?;
+            }
         }
         let after = self.why.on(store.clone())?.carry(&before, step.step());
         let after = after.map_err(|error| match error {
@@ -121,6 +125,22 @@ impl Carry {
             .report(Some(&before), &after, out)
             .and_then(|()| out.flush());
         written.map_err(|failure| failure.in_place(after.epoch()))
+    }
+
+    /// Refuses to reverse another epoch than the one that was named. To reverse needs no word of the
+    /// hosts, so none has to be named.
+    fn refuse_other(&self, epoch: u64) -> Result {
+        match self.confirmed.filter(|confirmed| *confirmed != epoch) {
+            None => Ok(()),
+            Some(confirmed) => Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "{map}: this is epoch {epoch} now, and not {confirmed}: look at it, by `stead \
+                     carry {map}`, before you reverse it with --confirmed {epoch}",
+                    map = self.map.display()
+                ),
+            )),
+        }
     }
 
     /// Refuses a step before the hosts have the present epoch. Somebody may have taken a step since

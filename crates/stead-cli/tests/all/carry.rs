@@ -377,6 +377,14 @@ fn a_step_needs_the_word_that_all_hosts_have_the_present_state() {
             .run(&["carry", "m.map", step, "--confirmed", "1"])
             .bad(64, &["this is epoch 2 now, and not 1", "add --confirmed 2"]);
     }
+    // to reverse it needs no word, but no wrong one is taken
+    place
+        .run(&["carry", "m.map", "reverse", "--confirmed", "1"])
+        .bad(
+            64,
+            &["this is epoch 2 now, and not 1: look", "--confirmed 2"],
+        );
+    assert!(place.contents() == before);
     place
         .run(&["carry", "m.map", "close", "--confirmed", "2"])
         .bad(69, &["in the state old", "can be closed"]);
