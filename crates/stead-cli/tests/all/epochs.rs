@@ -37,6 +37,29 @@ fn four() -> Dir {
 }
 
 #[test]
+fn a_rollback_that_moves_data_says_whose_attributes_of_then_come_back() {
+    let dir = Dir::new();
+    for (address, more) in [("1", ""), ("1", ", {name = 'c'}"), ("2", ", {name = 'c'}")] {
+        let nodes =
+            format!("{{name = 'a', attributes = {{address = '{address}'}}}}, {{name = 'b'}}");
+        dir.write("f.toml", format!("name = 'm'\nnode = [{nodes}{more}]\n"));
+        dir.run(&["apply", "f.toml", "m.map"]).ok();
+    }
+    let told = "! node a gets back the attributes of epoch 1, such as an address: if a server";
+    for options in [&["--dry-run"][..], &["--carry"]] {
+        let all = [&["rollback", "m.map", "1", "--exact"], options].concat();
+        let said = dir.run(&all).ok();
+        assert!(said.text().contains(told), "{}", said.text());
+    }
+    dir.run(&["carry", "m.map", "reverse"]).ok();
+    dir.run(&["carry", "m.map", "close", "--confirmed", "5"])
+        .ok();
+    // to take back nothing else is what it is for
+    let said = dir.run(&["rollback", "m.map", "2", "--exact"]).ok();
+    assert!(!said.text().contains("gets back"), "{}", said.text());
+}
+
+#[test]
 fn a_log_that_cannot_be_written_is_told_and_the_map_is_in_place() {
     let dir = four();
     std::fs::remove_file(dir.path("m.map.history/log")).unwrap();
