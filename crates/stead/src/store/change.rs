@@ -66,7 +66,9 @@ impl Store {
             let then = self.open_epoch(epoch).ok().and_then(|then| then.carry());
             then.is_some_and(|then| then.state == State::Old)
         };
-        carry.state == State::Old && (carry.from_epoch + 1..map.epoch()).all(was_old)
+        // the first epoch of a carry is in this state
+        let mut later = carry.from_epoch.saturating_add(2)..map.epoch();
+        carry.state == State::Old && later.all(was_old)
     }
 
     /// Goes back to an old epoch in the next epoch: epoch numbers only go up, so every reader

@@ -263,6 +263,8 @@ fn while_a_carry_is_open_attributes_may_change_and_nothing_beside_them() {
             assert!(carry::begin(Some(&next), &back).unwrap().is_none());
             assert!(carry::begin(Some(&next), &next).is_err());
             now = take(&store, *step).unwrap();
+            let is_turned = matches!(now.carry(), Some(carry) if carry.reverse);
+            assert_eq!(store.is_untouched(&now), is_turned && steps[..] == at_once);
         }
         let end = match steps.contains(&Step::Reverse) {
             true => build(&at_address(TWO, address), Some(&old)).unwrap(),
