@@ -217,7 +217,7 @@ def test_a_carry_whose_only_new_server_dies_is_reversed(programs, place, kind):
         carry.kill_server("c")
         del carry.servers["c"]
         done = carry.run()
-        told = "if a node is gone for good, name it in lost"
+        told = "if it is gone for good, name it in lost"
         assert (done.returncode, told in done.stderr) == (66, True), done
         # going forward is refused, since c would get copies; the line names the way out
         carry.write_file(top="lost = ['c']")
