@@ -12,8 +12,8 @@ pub fn way_out(carry: &Carry) -> &'static str {
     match (carry.state, carry.reverse) {
         (State::Old, false) => {
             "; if it is at another address, or an attribute is wrong, correct the fleet, apply it, \
-             and run again; if it is gone for good, name it in lost; if the fleet has to be changed \
-             otherwise, go back first, with `stead-sync carry reverse` and `run`, and begin again"
+             and run again; if it is gone for good, name it in lost; before other changes of the \
+             fleet, go back, with `stead-sync carry reverse` and `run`"
         }
         (State::BothOldFirst | State::BothNewFirst, false) => {
             "; if it is at another address, apply the fleet with that, and run again; if it is gone \
