@@ -178,8 +178,8 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
-    /// What the files around the map say ([`Change::look_around`]: another map of its cluster, or no
-    /// history), or a rollback of what it brings beside places.
+    /// What the files around the map say ([`Change::look_around`]: another map of its cluster, or
+    /// no history), or a rollback of what it brings beside places.
     pub around: Option<String>,
 }
 

@@ -127,8 +127,8 @@ impl Carry {
         written.map_err(|failure| failure.in_place(after.epoch()))
     }
 
-    /// Refuses to reverse another epoch than the one that was named. To reverse needs no word of the
-    /// hosts, so none has to be named.
+    /// Refuses to reverse another epoch than the one that was named. To reverse needs no word of
+    /// the hosts, so none has to be named.
     fn refuse_other(&self, epoch: u64) -> Result {
         match self.confirmed.filter(|confirmed| *confirmed != epoch) {
             None => Ok(()),
