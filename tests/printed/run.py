@@ -536,7 +536,7 @@ class Guide:
         first=None,
     ):
         self.page, self.checks, self.before = page, checks, before
-        # the guide of another page, where this page says that it goes on from there
+        # a guide of another page, whose steps come first: this page goes on where it ends
         self.first = first
         # only the blocks under these headings, and of them those with these numbers;
         # all without either

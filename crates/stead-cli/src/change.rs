@@ -178,8 +178,8 @@ pub struct Change {
     fleet: Option<Fleet>,
     /// What the change does that needs permission; empty before [`Change::judge`].
     findings: Vec<Finding>,
-    /// What the files around the map say ([`Change::look_around`]: another map of its cluster, or
-    /// no history), or a rollback of what it brings beside places.
+    /// What [`Change::look_around`] found in the files around the map, such as another map of its
+    /// cluster. Of a rollback: which nodes get back old attributes.
     pub around: Option<String>,
 }
 

@@ -151,8 +151,8 @@ impl Operator {
 
     /// Changes an attribute, which moves nothing, needs no carry, and is allowed while one is open.
     ///
-    /// Where a rule is broken, it waits for the end of the carry: more epochs of one state make it
-    /// rarer that hosts are two states apart, and the search for such a world longer.
+    /// In a world with a broken rule, no attribute is changed while a carry is open: more epochs of
+    /// one state make it rarer that hosts are two states apart, so such a world is found later.
     fn readdress(&self, random: &mut Random, broken: Broken, counts: &mut Counts) {
         let now = self.store.current().unwrap().unwrap();
         let word = match now.carry() {
