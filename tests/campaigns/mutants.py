@@ -1,7 +1,7 @@
 """Changes the closely measured parts in one place at a time, and tells which changes no test
 notices. Started by `make mutants`; docs/assurance.md has its figures.
 
-    python3 tests/campaigns/mutants.py [--only NAME] [--sample N] [--seed N] [--again]
+    python3 tests/campaigns/mutants.py [--only NAME]... [--sample N] [--seed N] [--again]
 
 cargo-mutants lists the possible changes, called mutants: another operator, a function that
 returns a constant, an arm of a match that is gone. Nearly all of them are put into one build
@@ -319,7 +319,11 @@ def key_of(mutant):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--only", help="parts whose name has this in it", default="")
+    parser.add_argument(
+        "--only",
+        help="parts whose name has this in it; can be given several times",
+        action="append",
+    )
     parser.add_argument("--sample", type=int, help="so many mutants of a part")
     parser.add_argument("--seed", type=int, default=1, help="chooses the sample")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at once")
@@ -354,6 +358,12 @@ def with_tree_sitter():
     )
 
 
+def keep_survivors(parts):
+    """Writes down which have survived so far, for --again."""
+    with open(LAST, "w", encoding="utf-8") as file:
+        json.dump([key for part in parts for key in part.survived], file, indent=1)
+
+
 def run_all(given, scratch):
     """Tries what was asked for, prints the table, and ends the program."""
     copy_tree()
@@ -362,7 +372,9 @@ def run_all(given, scratch):
         if not os.path.exists(LAST):
             tools.refuse("no run has ended yet, so --again has nothing to try")
         again = {tuple(key) for key in json.loads(read(LAST))}
-    parts = [Part(name, given, again) for name in AREAS if given.only in name]
+    only = given.only or [""]
+    names = [name for name in AREAS if any(word in name for word in only)]
+    parts = [Part(name, given, again) for name in names]
     parts = [part for part in parts if part.mutants]
     if not parts:
         tools.refuse("there is nothing to try")
@@ -372,10 +384,10 @@ def run_all(given, scratch):
         print(f"== {package}: {', '.join(part.name for part in of)}", flush=True)
         crates.append(Crate(of, scratch))
         crates[-1].together_go(given.jobs)
+        keep_survivors(parts)
     for crate in crates:
         crate.alone_go()
-    with open(LAST, "w", encoding="utf-8") as file:
-        json.dump([key for part in parts for key in part.survived], file, indent=1)
+    keep_survivors(parts)
     for part in parts:
         part.row()
     failed = sum(len(part.failures) for part in parts)
