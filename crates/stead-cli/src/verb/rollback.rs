@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stead::carry::State;
 use stead::guard::{Guard, LastMove};
-use stead::plan::{same_nodes, Amounts};
+use stead::plan::Amounts;
 use stead::store::{Back, KEEP};
 use stead::{Allow, Error, Map, Store};
 
@@ -95,7 +95,7 @@ impl Rollback {
         let new = self.begin.on(Some(&newest), new)?;
         let mut change = Change::to(Some(newest), new);
         change.progress = store.progress(&change.new);
-        change.around = self.attributes_of_then(&change)?;
+        change.around = self.kept_attributes(&store, &change)?;
         let needed = change.needed;
         let late = match self.begin.is_given() && needed && !self.show.json() {
             true => looks_elsewhere(&store, &change),
@@ -130,31 +130,28 @@ impl Rollback {
             .try_for_each(|line| out.line(line))
     }
 
-    /// Says which nodes would get back attributes of then although only data was to go back: a
-    /// server may have moved since. `None` where nothing moves, since then they are what goes back.
-    fn attributes_of_then(&self, change: &Change) -> Result<Option<String>> {
-        let Some(now) = change.old.as_ref().filter(|_| change.needed) else {
-            return Ok(None);
-        };
-        let then = &change.new;
-        if Amounts::between(now, then)?.moved.0 == 0 {
+    /// Says which nodes keep the attributes that they have now, although only those of then come
+    /// back otherwise. `None` where there is nothing to say.
+    fn kept_attributes(&self, store: &Store, change: &Change) -> Result<Option<String>> {
+        if !change.needed {
             return Ok(None);
         }
-        let same = same_nodes(now, then)?;
-        let pairs = now.nodes().zip(same);
-        let pairs = pairs.filter_map(|(node, same)| Some((node, then.node(same?))));
-        let others = pairs.filter(|(now, then)| !now.attributes().eq(then.attributes()));
-        let names: Vec<&str> = others.map(|(_, then)| then.name()).collect();
+        let old = store.open_epoch(self.epoch)?;
+        let others = change.new.nodes().filter(|node| {
+            let then = old.node_named(node.name());
+            then.is_some_and(|then| !then.attributes().eq(node.attributes()))
+        });
+        let names: Vec<&str> = others.map(|node| node.name()).collect();
         let Some((first, rest)) = names.split_first() else {
             return Ok(None);
         };
         let who = match rest.len() {
-            0 => format!("node {first} gets"),
-            more => format!("node {first} and {more} more get"),
+            0 => format!("node {first} keeps"),
+            more => format!("node {first} and {more} more keep"),
         };
         Ok(Some(format!(
-            "{who} back the attributes of epoch {}, such as an address: if a server has moved \
-             since, apply a fleet with those of now before you push",
+            "{who} the attributes of now, such as an address: data has moved since epoch {}, so \
+             only data goes back",
             self.epoch
         )))
     }

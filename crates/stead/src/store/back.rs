@@ -2,8 +2,8 @@
 
 use super::epochs::Store;
 use crate::error::{Error, Result};
-use crate::map::{Map, Renamed};
-use crate::plan::{all_copies, Amounts};
+use crate::map::{Map, Node, Renamed};
+use crate::plan::{all_copies, same_nodes, Amounts};
 use crate::point::Share;
 use crate::rebalance::{build, build_max_move};
 
@@ -43,6 +43,10 @@ impl Store {
     /// `None` means [`Back::Exact`] for the epoch just before the newest one, whose data may still
     /// be where it was. For older epochs one of the two must be said.
     ///
+    /// The attributes of nodes, such as addresses, come back only if no data has moved since that
+    /// epoch. Otherwise it is the data that is to go back, and a node that both maps have keeps the
+    /// attributes that it has now: its server may be at another address since.
+    ///
     /// Errors: those of [`Store::open_epoch`]; `Invalid` when it must be said how to go back, with
     /// the movement of both; `Carrying` when a carry is open; `Identity` when the epoch is of
     /// another map; those of [`build`](build()) when the old fleet cannot be met.
@@ -52,30 +56,42 @@ impl Store {
             .map_err(|error| error.in_file(self.path()))?;
         let old = self.open_epoch(epoch)?;
         let renamed = self.renamed(&old, newest).unwrap_or_default();
-        let exact = || {
-            old.again_after_renamed(newest, &renamed)
-                .map_err(|error| match error {
-                    Error::Identity { problem } => Error::Identity {
-                        problem: format!("{}: {problem}", self.path().display()),
-                    },
-                    error => error,
-                })
+        // also when it is not needed, so that an epoch of another map is refused
+        let exact = old
+            .again_after_renamed(newest, &renamed)
+            .map_err(|error| match error {
+                Error::Identity { problem } => Error::Identity {
+                    problem: format!("{}: {problem}", self.path().display()),
+                },
+                error => error,
+            })?;
+        let moved = self.has_moved_since(&old, newest);
+        let with_attributes = |back: Map| match moved {
+            true => with_attributes_of_now(newest, back),
+            false => Ok(back),
         };
         match back {
-            Some(Back::Exact) => exact(),
+            Some(Back::Exact) => with_attributes(exact),
             Some(Back::Least { max_move }) => {
-                // also when it is not needed, so that an epoch of another map is refused
-                exact()?;
-                least(&old, newest, &renamed, max_move)
+                with_attributes(least(&old, newest, &renamed, max_move)?)
             }
             None => {
-                let exact = exact()?;
+                let exact = with_attributes(exact)?;
                 if epoch.saturating_add(1) >= newest.epoch() || newest.same(&exact) {
                     return Ok(exact);
                 }
                 Err(self.unsaid(&old, newest, &renamed, &exact))
             }
         }
+    }
+
+    /// Whether a later epoch places data elsewhere than `old`. An epoch that the history lacks, or
+    /// that is of another map, may have done so.
+    fn has_moved_since(&self, old: &Map, newest: &Map) -> bool {
+        let is_there = |map: &Map| matches!(Amounts::between(old, map), Ok(by) if by.moved.0 == 0);
+        let mut between = old.epoch().saturating_add(1)..newest.epoch();
+        let stayed = |epoch| self.open_epoch(epoch).is_ok_and(|map| is_there(&map));
+        !is_there(newest) || !between.all(stayed)
     }
 
     /// Returns the error for an older epoch when it was not said how to go back.
@@ -104,6 +120,25 @@ impl Store {
             ),
         }
     }
+}
+
+/// Returns the same map, in which each node has the attributes that it has in `newest`, if it is
+/// there.
+fn with_attributes_of_now(newest: &Map, back: Map) -> Result<Map> {
+    let mut now = vec![None; back.nodes().len()];
+    for (node, same) in newest.nodes().zip(same_nodes(newest, &back)?) {
+        if let Some(place) = same.and_then(|same| now.get_mut(same.index())) {
+            *place = Some(node);
+        }
+    }
+    let differ = |(then, now): (Node, &Option<Node>)| {
+        now.is_some_and(|now| !now.attributes().eq(then.attributes()))
+    };
+    if !back.nodes().zip(&now).any(differ) {
+        return Ok(back);
+    }
+    let with = back.with_attributes(|node| now.get(node.index()).copied().flatten())?;
+    Ok(with.with_permits(back.permits()))
 }
 
 /// Returns the map for the fleet of `old`, built on `newest`.

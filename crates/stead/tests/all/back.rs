@@ -1,0 +1,90 @@
+//! A rollback, and the attributes of nodes: data goes back, and servers are where they are now.
+
+use std::collections::BTreeMap;
+
+use stead::store::Back;
+use stead::{Fleet, Map, Store};
+use tempfile::TempDir;
+
+/// Publishes the fleet of these nodes.
+fn applied(store: &Store, nodes: &str) -> Map {
+    let fleet = Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "f").unwrap();
+    store.apply(&fleet, None).unwrap()
+}
+
+/// Returns the address of each node.
+fn addresses(map: &Map) -> BTreeMap<&str, Option<&str>> {
+    map.nodes()
+        .map(|node| (node.name(), node.attribute("address")))
+        .collect()
+}
+
+fn at(name: &str, address: &str) -> String {
+    format!("{{name = '{name}', attributes = {{address = '{address}'}}}}")
+}
+
+const EXACT: Option<Back> = Some(Back::Exact);
+const LEAST: Option<Back> = Some(Back::Least { max_move: None });
+
+#[test]
+fn where_data_goes_back_the_nodes_keep_their_addresses() {
+    for way in [EXACT, LEAST] {
+        let dir = TempDir::new().unwrap();
+        let store = Store::new(dir.path().join("m.map"), 32);
+        let first = [at("a", "1"), at("b", "2"), at("gone", "3")].join(",");
+        let first = applied(&store, &first);
+        applied(&store, &[at("a", "1"), at("b", "2")].join(","));
+        // one server has moved, one has lost its address, and one is renamed and has moved
+        applied(
+            &store,
+            "{name = 'a'}, {name = 'b', attributes = {address = '4'}}",
+        );
+        let renamed = "{name = 'x', formerly = 'b', attributes = {address = '5'}}, {name = 'a'}";
+        applied(&store, renamed);
+        let back = store.rollback(1, way).unwrap();
+        assert_eq!((back.epoch(), back.digest() != first.digest()), (5, true));
+        let expected = [("a", None), ("b", Some("5")), ("gone", Some("3"))];
+        assert_eq!(addresses(&back), BTreeMap::from(expected), "{way:?}");
+        for key in ["some", "keys", "of", "many", "more"] {
+            let node = |map: &Map| map.node(map.locate(key.as_bytes())).name().to_owned();
+            assert!(way == LEAST || node(&back) == node(&first), "{key}");
+        }
+        // the same command again does not bring the addresses back either
+        let again = store.rollback(1, way).unwrap();
+        assert_eq!(addresses(&again), addresses(&back), "{way:?}");
+    }
+}
+
+#[test]
+fn where_only_attributes_have_changed_they_come_back() {
+    for way in [EXACT, LEAST] {
+        let dir = TempDir::new().unwrap();
+        let store = Store::new(dir.path().join("m.map"), 32);
+        for address in ["1", "2", "3"] {
+            applied(&store, &[at("a", address), at("b", "9")].join(","));
+        }
+        let back = store.rollback(1, way).unwrap();
+        assert_eq!((back.epoch(), addresses(&back)["a"]), (4, Some("1")));
+        // once data has moved, those of then do not come back, even if all of it is back
+        applied(
+            &store,
+            &[at("a", "7"), at("b", "9"), at("c", "8")].join(","),
+        );
+        let last = applied(&store, &[at("a", "7"), at("b", "9")].join(","));
+        let back = store.rollback(4, way).unwrap();
+        assert_eq!(addresses(&back)["a"], Some("7"), "{way:?}");
+        assert!(back.epoch() == last.epoch() || way == EXACT);
+    }
+}
+
+#[test]
+fn an_epoch_that_the_history_lacks_may_have_moved_data() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path().join("m.map"), 32);
+    for address in ["1", "2", "3"] {
+        applied(&store, &[at("a", address), at("b", "9")].join(","));
+    }
+    std::fs::remove_file(dir.path().join("m.map.history/2")).unwrap();
+    let back = store.rollback(1, EXACT).unwrap();
+    assert_eq!((back.epoch(), addresses(&back)["a"]), (3, Some("3")));
+}
