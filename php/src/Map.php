@@ -225,7 +225,8 @@ final class Map implements \JsonSerializable
      * @param ?string $back how: "exact" publishes the slices of the old epoch again, so that every key
      *     lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
      *     moves as little as possible. Without it the epoch just before the newest one comes back
-     *     exactly, and an older one is refused, with a message that says what both would move
+     *     exactly, and an older one is refused, with a message that says what both would move. Nodes
+     *     keep the attributes that they have now if data has moved since the old epoch
      * @param ?string $allow as in apply; 'take-back' is never needed here
      */
     public static function rollback(string $path, int $epoch, ?string $back = null, ?string $allow = null): Map

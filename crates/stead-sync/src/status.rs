@@ -15,6 +15,10 @@ const WIDTH: usize = 80;
 /// How many seconds the clock of a host may be ahead of the one here.
 const AHEAD: u64 = 60;
 
+/// A report that is older than this many seconds is not of now. A watch renews the file of its
+/// report in a directory every 30 s.
+const NOW: u64 = 40;
+
 /// The longest name that the table shows whole.
 const NAME: usize = 32;
 
@@ -45,6 +49,10 @@ struct Row<'a> {
     /// whether the clock of the host is ahead, so that the age is not known
     #[serde(skip)]
     is_ahead: bool,
+    /// whether the hub itself knows how old the report is, and it is older than one of a watch that
+    /// runs
+    #[serde(skip)]
+    is_late: bool,
     #[serde(skip)]
     is_carrier: bool,
     /// whether the last report of its watch says that the watch ends
@@ -69,6 +77,7 @@ impl<'a> Status<'a> {
             watched: host.report.watched,
             age: host.age.unwrap_or(now.saturating_sub(host.report.time)),
             is_ahead: host.age.is_none() && host.report.time > now + AHEAD,
+            is_late: host.age.is_some_and(|age| age > NOW),
             is_carrier: host.report.is_carrier(),
             is_ended: host.report.ended,
             version: &host.report.version,
@@ -182,7 +191,7 @@ fn counted(what: &str, rows: &[&Row]) -> String {
 
 /// Says when a host was heard of: `now`, or how long ago.
 fn seen(row: &Row) -> String {
-    if row.alive {
+    if row.alive && !row.is_late {
         return "now".to_owned();
     }
     if row.is_ahead {
@@ -301,6 +310,16 @@ mod tests {
         assert!(wrong(99_000, None).contains("unknown"));
         assert!(wrong(99_000, Some(70)).contains("70 s ago"));
         assert!(wrong(9030, None).contains("0 s ago"));
+        // a watch in a directory counts as alive for 90 s, and its last report is shown as it is
+        let mut hosts = [host("web6", 7, true, None)];
+        for (age, seen) in [(40, "      now  "), (41, "41 s ago  ")] {
+            hosts[0].age = Some(age);
+            let table = Status::of("d", Some(&head), &hosts, 9000).table(Some(&head));
+            assert!(
+                table.contains(seen) && table.contains("1 current"),
+                "{table}"
+            );
+        }
         // a carrier is waited for, and is no host that follows
         let hosts = [
             host("web1", 7, true, None),

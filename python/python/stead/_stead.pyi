@@ -242,6 +242,7 @@ class Map:
         where it lived then; "least" builds the fleet of the old epoch on the newest one, which
         moves as little as possible. Without it the epoch just before the newest one comes back
         exactly, and an older one raises InvalidError, which says what both would move.
+        Nodes keep the attributes that they have now if data has moved since the old epoch.
 
         allow: as in publish; "take-back" is never needed here.
 

@@ -141,8 +141,9 @@ Goes back to an old epoch in a new epoch. C<back> says how: C<exact> publishes t
 epoch again, so that every key lives where it lived then; C<least> builds the fleet of the old epoch
 on the newest one, which moves as little as possible. Without it the epoch just before the newest
 one comes back exactly, and an older one is refused, with a message that says what both would move.
-Restore the fleet as well, or a guard refuses it the next time. C<allow> is as for C<publish>;
-C<take-back> is never needed here.
+Nodes keep the attributes that they have now if data has moved since the old epoch. Restore the
+fleet as well, or a guard refuses it the next time. C<allow> is as for C<publish>; C<take-back> is
+never needed here.
 
 =head1 QUESTIONS ABOUT A FILE
 
