@@ -263,6 +263,37 @@ def test_files_are_copied_from_a_disk_that_is_read_only(programs, place):
             unmount(carry.roots / "a")
 
 
+def test_a_dry_run_says_what_is_left_to_do(programs, place):
+    left = {
+        "old": None,
+        "both_old_first": None,
+        "both_new_first": "compares it again, and removes the old copies\n",
+        "new": "a run copies nothing in this state, and removes what was counted at the old",
+    }
+    back = "being reversed: a run copies nothing from here on, and removes what was copied"
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60], limits="deleted = 17")
+        carry.fill()
+        carry.begin("a", "b", "c", "d")
+        for state, words in left.items():
+            assert carry.run("--until", state).returncode == 0
+            dry = carry.run("--dry-run").stdout
+            assert ("a run " in dry) == bool(words) and (words or "") in dry, dry
+        # who has only the map learns which file it was
+        told = site.run("stead", "carry", carry.anna.map).stdout
+        assert f"the file of the carry is {carry.file}" in " ".join(told.split()), told
+        assert carry.run().returncode == 0
+        told = site.run("stead", "history", carry.anna.map).stdout
+        by = f"carried by {carry.file}, limits.deleted = 17"
+        assert " ".join(told.split()).count(by) == 1, told
+        carry.begin("a", "b", "c", "d", "e")
+        assert carry.run("--until", "both_new_first").returncode == 0
+        assert site.sync("carry", "reverse", carry.file).returncode == 0
+        dry = carry.run("--dry-run").stdout
+        assert back in dry, dry
+        assert carry.run().returncode == 0
+
+
 def test_a_dry_run_says_which_copies_are_only_removed(programs, place):
     drops_copies = ("--allow", "drop-copies,take-back")
     with local(programs, place) as site:

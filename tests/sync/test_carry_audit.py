@@ -220,6 +220,76 @@ def test_nothing_is_lost_or_missed_while_audits_are_killed(
     )
 
 
+def test_copies_that_are_missing_are_found_and_filled_if_that_is_asked_for(
+    programs, place, record_property
+):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS, more="replicas = 2", limits=ANY)
+        carry.fill()
+        still = carry.ledger.still
+        both = carry.copies()
+        # of each of these, one of both copies goes; of one key both
+        lacks = {key: carry.homes(key)[n % 2] for n, key in enumerate(still[1:])}
+        for key, node in lacks.items():
+            carry.path(node, key).unlink()
+        for node in carry.homes(still[0]):
+            carry.path(node, still[0]).unlink()
+        both.pop(still[0])
+        code, found = audit(carry)
+        assert (code, found["misplaced"], found["lacking"]) == (1, 0, len(lacks))
+        by_node = {row["node"]: row["lacking"] for row in found["nodes"]}
+        nodes = list(lacks.values())
+        assert by_node == {node: nodes.count(node) for node in ("a", "b", "c")}
+        named = {(s["item"][3:], *s["homes"]) for s in found["lacking_items"]}
+        assert named == set(lacks.items())
+        assert {s["what"] for s in found["lacking_items"]} == {"lacking"}
+        told = site.sync("carry", "audit", carry.file).stdout
+        assert f"  a: lacks {by_node['a']} copies that it should have\n" in told, told
+        # nothing is brought unless it is asked for: what was deleted would come back
+        code, found = audit(carry, "--bring")
+        assert (code, found["brought"], found["lacking"]) == (1, 0, len(lacks))
+        carry.write_file(limits="overlooked = 2")
+        code, found = audit(carry, "--bring", "--fill")
+        assert code == 69 and "of the" in found["problem"], found
+        assert "raise limits.overlooked" in found["problem"], found
+        # while applications write and delete other keys
+        carry.write_file(limits=ANY)
+        carry.start()
+        code, found = audit(carry, "--bring", "--fill")
+        carry.stop()
+        assert (code, found["brought"]) == (0, len(lacks)), found
+        carry.ledger.values[still[0]] = None
+        carry.judge()
+        assert all(carry.copies()[key] == both[key] for key in lacks)
+        code, found = audit(carry)
+        assert (code, found["lacking"], found["misplaced"]) == (0, 0, 0), found
+    record_property("filled:", f"{len(lacks)} copies; {carry.told()}")
+
+
+def test_what_is_brought_home_and_what_is_filled_are_two_things(programs, place):
+    with local(programs, place) as site:
+        carry = Carry(site, KEYS[:60], more="replicas = 2", limits=ANY)
+        carry.fill()
+        # one key has lost a copy, and of another one that copy is at a wrong place
+        lost, moved = KEYS[:2]
+        carry.path(carry.homes(lost)[0], lost).unlink()
+        here = carry.path(carry.homes(moved)[1], moved)
+        there = carry.path(wrong_place(carry, moved), moved)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        here.rename(there)
+        code, found = audit(carry)
+        assert (code, found["same"], found["lacking"]) == (1, 1, 2), found
+        code, found = audit(carry, "--bring")
+        assert (code, found["brought"]) == (0, 1), found
+        (note,) = found["notes"]
+        assert "before this, 2 copies were missing" in note, note
+        code, found = audit(carry)
+        assert (code, found["lacking"]) == (1, 1), found
+        code, found = audit(carry, "--bring", "--fill")
+        assert (code, found["brought"]) == (0, 1), found
+        carry.judge()
+
+
 def test_a_writer_who_does_not_follow_the_map_is_told(programs, place):
     with local(programs, place) as site:
         carry = Carry(site, KEYS[:20])

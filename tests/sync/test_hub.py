@@ -296,6 +296,28 @@ def test_a_map_that_a_host_cannot_read_is_refused_with_its_name(site):
     assert anna.push().returncode == 0
 
 
+def test_a_pull_that_is_refused_registers_no_host(site):
+    anna, ben = site.operator("anna"), site.operator("ben")
+    anna.apply("a", "b")
+    assert anna.push().returncode == 0
+    assert site.pull(ben.map).returncode == 0
+    for operator, nodes in (anna, "abc"), (ben, "abd"):
+        operator.apply(*nodes)
+    assert anna.push().returncode == 0
+    before = ben.bytes()
+    pull = ("pull", "--host", "ben", site.url, ben.map)
+    assert site.sync(*pull, who="ben").returncode == 69
+    assert ben.bytes() == before and site.status() == {}
+    # a host that was known before stays so, and one that has taken the map is
+    assert site.sync(*pull, "--allow", "fork", who="ben").returncode == 0
+    assert set(site.status()) == {"ben"}
+    ben.apply(*"abce")
+    anna.apply(*"abcf")
+    assert anna.push().returncode == 0
+    assert site.sync(*pull, who="ben").returncode == 69
+    assert set(site.status()) == {"ben"}
+
+
 def test_two_machines_of_one_name_are_told(site):
     anna = site.operator()
     anna.apply("a")

@@ -10,7 +10,7 @@ use stead::format::hex;
 use stead::plan::{dropped, Amounts};
 use stead::Map;
 
-use crate::exit::{Failure, Result, NO_INPUT};
+use crate::exit::{note, Failure, Result, NO_INPUT};
 
 /// The option of the verbs that make a change.
 #[derive(Args)]
@@ -54,6 +54,20 @@ impl Begin {
             true => Ok(carry::begin(old, &new)?.unwrap_or(new)),
             false => Ok(new),
         }
+    }
+}
+
+/// Says on standard error that a carry is open, where the answers are those of the new map alone
+/// and hosts still read the old places. `more` says what to do.
+pub fn note_early(map: &Map, file: &Path, more: &str) {
+    let is_early = |carry: &Carry| carry.state != State::New;
+    if let Some(carry) = map.carry().filter(is_early) {
+        note(format_args!(
+            "{}: a carry is open, in the state {}: what lives at the new places may not be there \
+             yet; {more}",
+            file.display(),
+            carry.state.word()
+        ));
     }
 }
 

@@ -167,6 +167,12 @@ pub struct Epoch {
     /// the copies that no node has any more, if there are any
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Amount>,
+    /// whether a carry brought the data, if any moved and the epoch before is kept
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carried: Option<bool>,
+    /// whether that is told: a site that never carries need not read it
+    #[serde(skip)]
+    pub lacks_carry: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -201,7 +207,8 @@ impl Epoch {
             let moved = text::by_hand(moved, by_hand.pinned_keys, self.copies);
             format!("by hand: {moved}")
         });
-        let more: Vec<String> = dropped.into_iter().chain(by_hand).collect();
+        let no_carry = self.lacks_carry.then(|| "no carry".to_owned());
+        let more: Vec<String> = dropped.into_iter().chain(by_hand).chain(no_carry).collect();
         Some(match more.is_empty() {
             true => change.clone(),
             false => format!("{change} ({})", more.join("; ")),
@@ -273,6 +280,11 @@ pub fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failur
     if !listed(&list) {
         list.push(epoch(before.as_ref(), current, true, &log)?);
     }
+    // where some changes are carried, those that were not are to be seen
+    let carries = list.iter().any(|entry| entry.carried == Some(true));
+    for entry in &mut list {
+        entry.lacks_carry = carries && entry.carried == Some(false);
+    }
     Ok((list, failure))
 }
 
@@ -303,6 +315,10 @@ fn epoch(
         _ => before.map_or(0, Map::replicas),
     };
     let copies = other.max(map.replicas());
+    // the epoch after the last state of a carry that was reversed moves what that had moved
+    let carried = before
+        .filter(|_| points > Some(0))
+        .map(|before| map.carry().is_some() || before.carry().is_some());
     Ok(Epoch {
         time: told.map(|told| told.time.clone()),
         who: told.map(|told| visible(&told.who)),
@@ -320,6 +336,8 @@ fn epoch(
             pinned_keys: keys,
         }),
         dropped: (lost > 0).then(|| Amount::of_copies(lost, copies)),
+        carried,
+        lacks_carry: false,
         error: None,
     })
 }
@@ -340,6 +358,8 @@ fn damaged(epoch: u64, error: &Error) -> Epoch {
         moved: None,
         by_hand: None,
         dropped: None,
+        carried: None,
+        lacks_carry: false,
         error,
     }
 }

@@ -2,7 +2,7 @@
 //! by hand.
 //!
 //! Only words of its lines are looked for, behind their checksums: `begin MAP-ID FROM-DIGEST` names
-//! the carry, and `passed PASS EPOCH` says that a pass is done. A journal that is not whole says
+//! the carry, `file PATH` its file, and `passed PASS EPOCH` says that a pass is done. A journal that is not whole says
 //! less, so the step is refused rather than taken.
 
 use std::collections::BTreeSet;
@@ -55,6 +55,11 @@ pub fn refuse_unfinished(map: &Map, file: &Path) -> Result {
     ))
 }
 
+/// Returns the file of the carry that a journal belongs to, if it says so.
+pub fn file_of(journal: &Path) -> Option<String> {
+    Story::read(journal).ok()??.file
+}
+
 /// Returns the pass without which the next step would lose data or leave copies behind, if a state
 /// has one.
 fn work(map: &Map, carry: &Carry, store: &Store) -> Option<&'static str> {
@@ -73,6 +78,8 @@ fn work(map: &Map, carry: &Carry, store: &Store) -> Option<&'static str> {
 struct Story {
     /// the carry that it is about
     carry: String,
+    /// the file of the carry
+    file: Option<String>,
     /// the passes that are done, with the epochs that they were done in
     passed: BTreeSet<String>,
 }
@@ -91,6 +98,7 @@ impl Story {
             let line = String::from_utf8_lossy(line.get(9..).unwrap_or_default());
             match line.split_once(' ') {
                 Some(("begin", carry)) => story.carry = carry.to_owned(),
+                Some(("file", file)) => story.file = Some(unescaped(file)),
                 Some(("passed", pass)) => _ = story.passed.insert(pass.to_owned()),
                 None if line == "again" => story.passed.clear(),
                 _ => {}
@@ -98,4 +106,19 @@ impl Story {
         }
         Ok(Some(story))
     }
+}
+
+/// Returns a word of a journal as it was: `%` and two digits stand for another byte.
+fn unescaped(word: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = word.as_bytes();
+    while let [first, more @ ..] = rest {
+        let digits = more.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        (rest, _) = match byte.filter(|_| *first == b'%') {
+            Some(byte) => (&more[2..], bytes.push(byte)),
+            None => (more, bytes.push(*first)),
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -437,9 +437,9 @@ pub struct CarryAhead {
 /// Find the items at nodes where the map does not place them
 ///
 /// It looks at all nodes of the map while no carry is open, and says how many items
-/// are elsewhere, and what their right places have. With --bring, it copies them
-/// there, and removes them where they were. The newer value stays; where nobody
-/// knows which one that is, both stay.
+/// are elsewhere, what their right places have, and which copies are missing. With
+/// --bring, it copies items to their right places, and removes them where they
+/// were. The newer value stays; where nobody knows which one that is, both stay.
 #[derive(Args)]
 #[command(after_help = "\
 Example: after a change that was applied without --carry
@@ -447,14 +447,14 @@ Example: after a change that was applied without --carry
   stead-sync carry audit --epoch 7 --bring carry.toml
 
 Exit codes:
-  0   all items are where the map places them
+  0   all items are where the map places them, in all copies
   1   some are not, or could not be brought: the report says which
   64  wrong usage
   65  a map is damaged
   66  a file is missing, or a node cannot be used
   68  the hub cannot be reached
-  69  a carry is open, or so many items are elsewhere that the pattern or the
-      map may be wrong
+  69  a carry is open, or so many items are elsewhere or missing that the
+      pattern, the map or a disk may be wrong
   74  reading or writing failed
   75  hosts have not confirmed the map, the map is another one than the hub's,
       or another process carries
@@ -465,6 +465,10 @@ pub struct CarryAudit {
     /// Bring the items to where they belong
     #[arg(long)]
     pub bring: bool,
+    /// Then also copy items to those of their places that lack them. What was
+    /// deleted while one of its nodes was down comes back
+    #[arg(long, requires = "bring")]
+    pub fill: bool,
     /// Look also at nodes that only this epoch has
     #[arg(long, value_name = "N")]
     pub epoch: Option<u64>,

@@ -161,7 +161,12 @@ fn run_pull(task: &Pull) -> Result {
     let pulled = match pull(&*hub, &store, KEEP, accept) {
         Err(failure) => {
             if let (Some(report), Some(to)) = (registered, hub.shared()) {
-                tell_lacking(to, report, &store, &failure);
+                let digest = |map: stead::Result<Option<stead::Map>>| Some(map.ok()??.digest());
+                match digest(before) == digest(store.current()) {
+                    // nobody knew this host, and it has taken nothing: it need not be waited for
+                    true if is_new => _ = to.forget(&report.host),
+                    _ => tell_lacking(to, report, &store, &failure),
+                }
             }
             return Err(failure);
         }
@@ -425,7 +430,7 @@ fn run_carry(task: &CarryTask) -> Result {
                 true => Some(hub(&settings.url, &task.access)?),
                 false => None,
             };
-            let (found, end) = audit(&settings, task.epoch, hub.as_deref())?;
+            let (found, end) = audit(&settings, task.epoch, hub.as_deref(), task.fill)?;
             print_report(task.json, &found, || found.text())?;
             end?;
             match found.left() {

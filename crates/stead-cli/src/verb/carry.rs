@@ -11,7 +11,7 @@ use stead::{Error, Map, Store};
 use super::apply::Why;
 use crate::carrying::{in_words, meaning, state, CarryJson};
 use crate::change::understood;
-use crate::epochs::note_untold;
+use crate::epochs::{note_untold, visible};
 use crate::exit::{Failure, Result, REFUSED, USAGE};
 use crate::journaled;
 use crate::output::Out;
@@ -211,10 +211,15 @@ impl Carry {
         }
         let journal = journaled::path(&self.map);
         if journal.exists() {
+            let by = journaled::file_of(&journal);
             told.push(format!(
                 "{} is the journal of `stead-sync carry`: leave the steps to its run, which \
-                 knows what is copied",
-                journal.display()
+                 knows what is copied{}",
+                journal.display(),
+                by.map_or(String::new(), |file| format!(
+                    "; the file of the carry is {}",
+                    visible(&file)
+                ))
             ));
         }
         let lines = told.iter().flat_map(|text| wrapped(text, "  ", "  "));

@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use stead::carry::{Carry, State};
+use stead::carry::State;
 use stead::map::Node;
 use stead::path::Fold;
 use stead::policy::{NodeId, PolicyId};
 use stead::store::KEEP;
 use stead::{Map, Pair, Point, Status, Store};
 
+use crate::carrying::note_early;
 use crate::epochs::note_older;
-use crate::exit::{note, Failure, Result, DATA, USAGE};
+use crate::exit::{Failure, Result, DATA, USAGE};
 use crate::explain::Explanation;
 use crate::following::{Following, Source};
 use crate::input::{self, KeyJson};
@@ -272,15 +273,10 @@ impl Locate {
 
     /// Says that a carry is open, where the answers are those of the new map alone.
     fn tell(&self, map: &Map) {
-        let is_early = |carry: &Carry| carry.state != State::New;
         // --explain says so itself
-        if let Some(carry) = map.carry().filter(is_early).filter(|_| !self.explain) {
-            note(format_args!(
-                "{}: a carry is open, in the state {}: what lives at the new places may not be \
-                 there yet; --carry prints where to read and where to write",
-                self.map.display(),
-                carry.state.word()
-            ));
+        if !self.explain {
+            let more = "--carry prints where to read and where to write";
+            note_early(map, &self.map, more);
         }
     }
 

@@ -8,6 +8,7 @@ use stead::outage::Outage;
 use stead::policy::NodeId;
 use stead::Map;
 
+use crate::carrying::note_early;
 use crate::down;
 use crate::exit::Result;
 use crate::loss::Loss;
@@ -61,6 +62,7 @@ struct Shown<'a> {
 impl WhatIf {
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_uncached(&self.map)?;
+        note_early(&map, &self.map, "this counts what they are to have");
         let mut nodes: Vec<NodeId> = Vec::new();
         for word in &self.down {
             nodes.extend(down::nodes(&map, word)?);

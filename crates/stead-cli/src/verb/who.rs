@@ -11,6 +11,7 @@ use stead::report::{Amount, HolderReport, Report};
 use stead::Map;
 
 use crate::band::density;
+use crate::carrying::note_early;
 use crate::down;
 use crate::exit::{Failure, Result, INTERNAL};
 use crate::input::{self, KeyJson};
@@ -117,6 +118,7 @@ struct ShownPartner<'a> {
 impl Who {
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_uncached(&self.map)?;
+        note_early(&map, &self.map, "this counts what they are to have");
         let node = down::node(&map, &self.node, "this shows one node at a time")?;
         let profile = Profile::of(&map, node.id);
         let outage = Outage::of(&map, &[node.id]);

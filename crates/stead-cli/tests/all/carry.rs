@@ -301,7 +301,78 @@ fn a_step_by_hand_beside_a_run_of_stead_sync_is_told() {
     ] {
         let said = place.good(words);
         assert!(said.contains(told), "{said}");
+        assert!(!said.contains("the file of the carry"), "{said}");
     }
+    // whoever has only the map learns where the file is
+    let line = "00000000 file /home/o%20p/100%25%0acarry.toml\n";
+    place.write("m.map.carry", line);
+    let said = place.good(&["carry", "m.map"]).replace("\n  ", " ");
+    let told = "the file of the carry is /home/o p/100%?carry.toml";
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn who_and_what_if_say_that_a_carry_is_open() {
+    let place = opened();
+    for state in ["old", "both_old_first", "both_new_first", "new"] {
+        for words in [
+            &["who", "m.map", "c"][..],
+            &["what-if", "m.map", "--down", "c"],
+        ] {
+            let said = place.run(words).err;
+            let told = format!("in the state {state}: what lives at the new places may not be");
+            assert_eq!(said.contains(&told), state != "new", "{said}");
+        }
+        if state != "new" {
+            step(&place, "next");
+        }
+    }
+}
+
+#[test]
+fn where_changes_are_carried_the_history_names_those_that_were_not() {
+    let place = opened();
+    for word in ["next", "next", "next", "close"] {
+        step(&place, word);
+    }
+    let rows = |place: &Place| -> Vec<String> {
+        let said = place.good(&["history", "m.map"]);
+        said.lines().skip(2).map(str::to_owned).collect()
+    };
+    assert!(rows(&place).iter().all(|row| !row.contains("no carry")));
+    let back = ["rollback", "m.map", "1", "--exact", "--allow", "leave-data"];
+    place.good(&back);
+    let all = rows(&place);
+    let (last, others) = all.split_last().unwrap();
+    assert!(
+        last.ends_with("(no carry)") && !others.concat().contains("no carry"),
+        "{all:?}"
+    );
+    let json = place.json(&["history", "m.map", "--json"]);
+    let carried = |at: usize| json["epochs"][at]["carried"].clone();
+    assert_eq!(
+        [carried(1), carried(2), carried(6)],
+        [true.into(), serde_json::Value::Null, false.into()]
+    );
+    // a carry that was reversed has moved nothing that is left
+    place.good(&[
+        "rollback",
+        "m.map",
+        "6",
+        "--exact",
+        "--carry",
+        "--allow",
+        "leave-data",
+    ]);
+    place.good(&["carry", "m.map", "reverse"]);
+    step(&place, "close");
+    assert_eq!(
+        rows(&place)
+            .iter()
+            .filter(|row| row.contains("no carry"))
+            .count(),
+        1
+    );
 }
 
 #[test]

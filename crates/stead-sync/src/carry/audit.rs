@@ -10,6 +10,9 @@
 //! a server may forget it    it is removed
 //! ```
 //!
+//! After that, copies that are missing at some homes are brought there, if that was asked for
+//! (`missing.rs`).
+//!
 //! Hosts read and write the homes meanwhile. Something is added only where nothing is. An older
 //! value is exchanged for the newer one in one step, and only if it is still that version. What was
 //! at the wrong place is removed last, when the homes have their value durably, and only if it is
@@ -24,6 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use stead::carry::Carry;
@@ -52,12 +56,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Goes through all nodes of the map, and of the map of an earlier epoch if one is given. With
-/// `hub`, it brings what it finds to where it belongs. Returns what was found, and why it ended
-/// before its end.
+/// `hub`, it brings what it finds to where it belongs, and with `fills` also copies that are
+/// missing. Returns what was found, and why it ended before its end.
 pub fn audit(
     settings: &Settings,
     epoch: Option<u64>,
     hub: Option<&dyn Hub>,
+    fills: bool,
 ) -> Result<(Found, Result)> {
     let map = Map::open_uncached(&settings.map)?;
     if let Some(carry) = map.carry() {
@@ -111,14 +116,17 @@ pub fn audit(
     };
     let tally = Tally::default();
     let end = go(Task::Audit { brings: false }, &tally, &mut || true).map(drop);
+    let seen = Instant::now();
     let (Some(hub), true) = (hub, end.is_ok()) else {
         return Ok((report(&tally, false, &end), end));
     };
-    if tally.audited.sum().misplaced == 0 {
+    let sum = tally.audited.sum();
+    let fills = fills && sum.lacking > 0;
+    if sum.misplaced == 0 && !fills {
         return Ok((report(&tally, true, &end), end));
     }
-    let begun =
-        refuse_blind(&tally, settings).and_then(|()| confirmed(settings, hub, number, digest));
+    let begun = refuse_blind(&tally, settings, fills)
+        .and_then(|()| confirmed(settings, hub, number, digest));
     if let Err(failure) = begun {
         let end = Err(failure);
         return Ok((report(&tally, false, &end), end));
@@ -132,7 +140,7 @@ pub fn audit(
         })
     };
     clear(false)?;
-    let tally = Tally::default();
+    let tally = Tally::of_audit(tally.audited.followed());
     let mut looked = Instant::now();
     let mut is_current = || {
         if looked.elapsed() < LOOK {
@@ -144,7 +152,11 @@ pub fn audit(
         let head = hub.head().ok().flatten();
         is_here && head.is_none_or(|head| head.epoch <= number)
     };
-    let end = go(Task::Audit { brings: true }, &tally, &mut is_current);
+    let mut end = go(Task::Audit { brings: true }, &tally, &mut is_current);
+    if fills && matches!(end, Ok(End::Done | End::Failed)) {
+        thread::sleep(settings.grace().saturating_sub(seen.elapsed()));
+        end = go(Task::Fill, &tally, &mut is_current);
+    }
     let end = end.and_then(|end| match end {
         End::Stopped => Err(Failure::new(
             CONFLICT,
@@ -153,7 +165,15 @@ pub fn audit(
         )),
         _ => clear(true),
     });
-    Ok((report(&tally, true, &end), end))
+    let mut found = report(&tally, true, &end);
+    if sum.lacking > 0 && !fills {
+        found.notes.push(format!(
+            "before this, {} copies were missing at nodes that should have them; run the audit \
+             again to see which still are, and with --bring --fill to copy them there",
+            sum.lacking
+        ));
+    }
+    Ok((found, end))
 }
 
 fn open(settings: &Settings, map: &Map, carry: &Carry) -> Failure {
@@ -201,9 +221,23 @@ impl Drop for Lock {
 }
 
 /// Refuses to move so many items that the file of the carry, or the map, is likely to be wrong.
-fn refuse_blind(tally: &Tally, settings: &Settings) -> Result {
+fn refuse_blind(tally: &Tally, settings: &Settings, fills: bool) -> Result {
     let sum = tally.audited.sum();
     let percent = settings.limits.overlooked;
+    for (node, of) in tally.audited.of_nodes() {
+        let all = of.items - of.misplaced + of.lacking;
+        if fills && of.lacking * 100 > all * percent {
+            return Err(Failure::new(
+                REFUSED,
+                format_args!(
+                    "node {node} lacks {} of the {all} items that it should have, more than \
+                     {percent} %: nothing was changed; if its disk is there and was emptied, raise \
+                     limits.overlooked (percent)",
+                    of.lacking
+                ),
+            ));
+        }
+    }
     if sum.misplaced * 100 <= sum.items * percent {
         return Ok(());
     }

@@ -1,12 +1,13 @@
 //! What an audit has found: items that are at nodes where the map does not place them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::str;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use serde::Serialize;
+use twox_hash::XxHash3_64;
 
 use super::kind::{told_place, Item, Node};
 
@@ -29,6 +30,8 @@ pub enum What {
     Different,
     /// Something that a server may forget: what is at the wrong place is of no use.
     Forgettable,
+    /// Not its copy: the item itself is at a right place, and another one lacks it.
+    Lacking,
 }
 
 /// What was done with an item at a wrong place.
@@ -47,7 +50,7 @@ pub enum Fate {
     Failed,
 }
 
-/// An item at a node where the map does not place it.
+/// An item at a node where the map does not place it, or that another node lacks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stray {
     /// The name, if it is text.
@@ -58,7 +61,7 @@ pub struct Stray {
     pub item_base64: Option<String>,
     /// The node where it is.
     pub node: String,
-    /// The nodes where it belongs.
+    /// The nodes where it belongs; of one that is lacking, the node that lacks it.
     pub homes: Vec<String>,
     /// What these have.
     pub what: What,
@@ -81,8 +84,12 @@ impl Stray {
             item_base64: text.is_none().then(|| STANDARD.encode(&item.name)),
             node: node.name.clone(),
             told: format!(
-                "{}, which belongs at {}",
+                "{}{} {}",
                 told_place(item, &node.name),
+                match what {
+                    What::Lacking => ", and not at",
+                    _ => ", which belongs at",
+                },
                 homes.join(", ")
             ),
             homes,
@@ -112,6 +119,8 @@ pub struct Counted {
     pub different: u64,
     /// Those that a server may forget.
     pub forgettable: u64,
+    /// Copies that this node should have and lacks.
+    pub lacking: u64,
     /// Those that were copied to where they belong.
     pub brought: u64,
     /// Those that have taken the place of an older value.
@@ -124,7 +133,7 @@ pub struct Counted {
 
 impl Counted {
     fn add(&mut self, stray: &Stray) {
-        self.misplaced += 1;
+        self.misplaced += u64::from(stray.what != What::Lacking);
         *match stray.what {
             What::OnlyThere => &mut self.only_there,
             What::Same => &mut self.same,
@@ -132,6 +141,7 @@ impl Counted {
             What::Newer => &mut self.newer,
             What::Different => &mut self.different,
             What::Forgettable => &mut self.forgettable,
+            What::Lacking => &mut self.lacking,
         } += 1;
         match stray.done {
             Fate::Left => {}
@@ -163,13 +173,47 @@ impl Counted {
     }
 }
 
+/// How many missing copies are remembered.
+const REMEMBERED: usize = 1 << 22;
+
+/// Copies that are missing, by a hash of the item and of the node that lacks it.
+pub type Missing = HashSet<u64>;
+
 /// Collects what is found.
 #[derive(Default)]
-pub struct Audited(Mutex<(BTreeMap<String, Counted>, Vec<Stray>)>);
+pub struct Audited {
+    found: Mutex<(BTreeMap<String, Counted>, Vec<Stray>)>,
+    missing: Mutex<Missing>,
+}
 
 impl Audited {
     fn lock(&self) -> MutexGuard<'_, (BTreeMap<String, Counted>, Vec<Stray>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn missing(&self) -> MutexGuard<'_, Missing> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers that a node lacks an item, unless there are too many of them.
+    pub fn miss(&self, item: &Item, home: &Node) {
+        let mut missing = self.missing();
+        if missing.len() < REMEMBERED {
+            missing.insert(hash_of(item, home));
+        }
+    }
+
+    /// Whether a node was seen to lack an item before.
+    pub fn has_missed(&self, item: &Item, home: &Node) -> bool {
+        self.missing().contains(&hash_of(item, home))
+    }
+
+    /// Makes an audit that goes on from this one: it knows which copies are missing.
+    pub fn followed(&self) -> Audited {
+        Audited {
+            missing: Mutex::new(std::mem::take(&mut *self.missing())),
+            ..Audited::default()
+        }
     }
 
     /// Counts an item that was listed at a node.
@@ -190,7 +234,11 @@ impl Audited {
     /// Counts an item that is where the map does not place it.
     pub fn add(&self, stray: Stray) {
         let mut found = self.lock();
-        let counted = found.0.entry(stray.node.clone()).or_default();
+        let of = match (stray.what, stray.homes.first()) {
+            (What::Lacking, Some(home)) => home,
+            _ => &stray.node,
+        };
+        let counted = found.0.entry(of.clone()).or_default();
         counted.add(&stray);
         // those that need somebody are named first
         let is_open = |stray: &Stray| matches!(stray.done, Fate::Left | Fate::Failed);
@@ -201,6 +249,11 @@ impl Audited {
                 found.1[place] = stray;
             }
         }
+    }
+
+    /// Returns the counts of each node, by its name.
+    pub fn of_nodes(&self) -> BTreeMap<String, Counted> {
+        self.lock().0.clone()
     }
 
     /// Returns the counts of all nodes together.
@@ -217,6 +270,7 @@ impl Audited {
                 newer: sum.newer + one.newer,
                 different: sum.different + one.different,
                 forgettable: sum.forgettable + one.forgettable,
+                lacking: sum.lacking + one.lacking,
                 brought: sum.brought + one.brought,
                 replaced: sum.replaced + one.replaced,
                 removed: sum.removed + one.removed,
@@ -225,6 +279,10 @@ impl Audited {
         }
         sum
     }
+}
+
+fn hash_of(item: &Item, home: &Node) -> u64 {
+    XxHash3_64::oneshot_with_seed(home.number as u64, &item.name)
 }
 
 /// What an audit prints.
@@ -239,6 +297,8 @@ pub struct Found {
     pub nodes: Vec<OfNode>,
     /// At most 1,000 of the items, those first that are left or have failed.
     pub misplaced_items: Vec<Stray>,
+    /// The same of copies that are missing.
+    pub lacking_items: Vec<Stray>,
     /// What the kinds have noticed.
     pub notes: Vec<String>,
     /// Why it has ended before its end.
@@ -267,21 +327,26 @@ impl Found {
         };
         let mut items = found.1.clone();
         items.sort_by_key(|stray| !matches!(stray.done, Fate::Left | Fate::Failed));
+        let is_lacking = |stray: &Stray| stray.what == What::Lacking;
+        let (lacking_items, items) = items.into_iter().partition(is_lacking);
         Found {
             epoch,
             sum,
             nodes: nodes.iter().map(of_node).collect(),
             misplaced_items: items,
+            lacking_items,
             notes: Vec::new(),
             problem: None,
             brings,
         }
     }
 
-    /// Returns how many items are still where they do not belong.
+    /// Returns how many items are still where they do not belong, and copies still missing.
     pub fn left(&self) -> u64 {
-        let Counted { misplaced, .. } = self.sum;
-        misplaced - self.sum.brought - self.sum.replaced - self.sum.removed
+        self.sum.misplaced + self.sum.lacking
+            - self.sum.brought
+            - self.sum.replaced
+            - self.sum.removed
     }
 
     /// Returns it as text.
@@ -302,9 +367,16 @@ impl Found {
                 let told = counted.told();
                 text += &format!("  {node}: {misplaced} of {items} items: {told}\n");
             }
+            match counted.lacking {
+                0 => {}
+                1 => text += &format!("  {node}: lacks 1 copy that it should have\n"),
+                lacking => {
+                    text += &format!("  {node}: lacks {lacking} copies that it should have\n")
+                }
+            }
         }
         let mut named: BTreeMap<What, &Stray> = BTreeMap::new();
-        for stray in &self.misplaced_items {
+        for stray in self.misplaced_items.iter().chain(&self.lacking_items) {
             named.entry(stray.what).or_insert(stray);
         }
         for (what, stray) in named {
@@ -315,6 +387,7 @@ impl Found {
                 What::Newer => "newer",
                 What::Different => "with another value",
                 What::Forgettable => "that a server may forget",
+                What::Lacking => "lacking",
             };
             text += &format!("{what}, such as {}\n", stray.told);
         }
@@ -330,7 +403,7 @@ impl Found {
                 sum.failed
             );
         }
-        let open = self.misplaced_items.iter();
+        let open = self.misplaced_items.iter().chain(&self.lacking_items);
         let mut whys: BTreeMap<&str, (&Stray, u64)> = BTreeMap::new();
         for (stray, why) in open.filter_map(|stray| Some((stray, stray.why.as_deref()?))) {
             let why = why.strip_prefix(&*stray.told).unwrap_or(why);

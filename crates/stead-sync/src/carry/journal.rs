@@ -10,6 +10,7 @@
 //! c0ffee00 failed a NAME WHY
 //! 1ab2c3d4 end a                        node a is done
 //! aa00bb11 passed copy 7
+//! 4c3b2a19 file PATH                    the file of the carry, for those who have only the map
 //! 4d5e6f70 about FORM PART VALUE        what the carry is about: any number of parts
 //! 0a1b2c3d again                        the passes begin again; what is in flight stays so
 //! 6c7d8e9f new b PART MARK        what a new place holds as a whole: any number of parts
@@ -35,21 +36,19 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{flock, FlockOperation};
 use stead::carry::Carry;
-use twox_hash::XxHash3_64;
 
 use super::about::{begins_again, About};
+use super::framed::{framed, read};
 use super::kind::{Holding, Item, Moment, OF_PROCESS};
 use super::owner::{closed, who};
 use super::remembered::Remembered;
 use super::story::{
-    about_line, doubt_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side, Story,
-    COMPARING,
+    about_line, doubt_line, file_line, holding_line, hosts_line, written, Hosts, Lost, Mark, Side,
+    Story, COMPARING,
 };
 use super::word::escaped;
-use crate::exit::{Failure, Result, CONFLICT, DATA, USAGE};
+use crate::exit::{Failure, Result, CONFLICT, USAGE};
 
-/// The bytes of a line around its words: 8 digits, a space and a newline.
-const FRAME: usize = 10;
 /// From this size on the file is written anew.
 const LARGE: u64 = 32 << 20;
 /// How long [`Journal::open`] waits for the lock, which [`Journal::is_open`] takes for a moment.
@@ -165,6 +164,15 @@ impl Journal {
     /// Returns what it knows.
     pub fn story(&self) -> Story {
         self.lock().story.clone()
+    }
+
+    /// Notes which file the carry is run by.
+    pub fn note_file(&self, file: &str) -> Result {
+        let is_known = self.lock().story.file.as_deref() == Some(file);
+        match is_known {
+            true => Ok(()),
+            false => self.write(&[file_line(file)], false),
+        }
     }
 
     /// Returns what the carry is about.
@@ -445,72 +453,9 @@ fn refuse_odd(file: &File, path: &Path) -> Result {
     }
 }
 
-/// Reads a journal. Returns what it knows, and how many bytes are whole lines.
-fn read(bytes: &[u8], path: &Path) -> Result<(Story, usize)> {
-    let (mut story, mut good) = (Story::default(), 0);
-    let mut bad = None;
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        match (unframed(line), bad) {
-            (Some(line), None) => {
-                // its checksum is right, so no crash has cut it: another program wrote it
-                story.take(line).ok_or_else(|| unknown(line, path))?;
-                good += line.len() + FRAME;
-            }
-            // what a crash leaves was not synced
-            (Some(line), Some(at)) if is_after_sync(line, at) => {
-                return Err(Failure::new(
-                    DATA,
-                    format_args!(
-                        "{}: the journal is damaged at byte {at}; remove it, and the carry does \
-                         its present pass again",
-                        path.display()
-                    ),
-                ))
-            }
-            (Some(_), Some(_)) => {}
-            (None, _) => bad = bad.or(Some(good)),
-        }
-    }
-    Ok((story, good))
-}
-
-/// Whether a line says that the byte at this place was synced.
-fn is_after_sync(line: &str, at: usize) -> bool {
-    let synced = line.strip_prefix("synced ").and_then(|n| n.parse().ok());
-    synced.is_some_and(|synced: usize| synced > at)
-}
-
-fn unknown(line: &str, path: &Path) -> Failure {
-    let word = line.split(' ').next().unwrap_or_default();
-    Failure::new(
-        DATA,
-        format_args!(
-            "{}: this stead-sync does not know lines with {:?} in a journal; use the newer one that \
-             wrote it",
-            path.display(),
-            word
-        ),
-    )
-}
-
-fn framed(line: &str) -> String {
-    format!(
-        "{:08x} {line}\n",
-        XxHash3_64::oneshot(line.as_bytes()) as u32
-    )
-}
-
-fn unframed(line: &[u8]) -> Option<&str> {
-    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
-    let (sum, rest) = line.split_at_checked(8)?;
-    let rest = rest.strip_prefix(' ')?;
-    let is_whole =
-        u32::from_str_radix(sum, 16).ok()? == XxHash3_64::oneshot(rest.as_bytes()) as u32;
-    is_whole.then_some(rest)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::framed::unframed;
     use super::*;
 
     fn item(name: &str, key: &str) -> Item {
@@ -643,12 +588,14 @@ mod tests {
         assert_eq!((story.pass, story.failed.len()), (None, 0));
         assert_eq!(story.about, Some(other));
         assert_eq!(story.hosts, Some(hosts()));
+        assert_eq!(story.file.as_deref(), Some("/home/a b/carry.toml"));
         let noted = story.holdings.into_iter();
         let noted: Holdings = noted.map(|((_, node), held)| (node, held)).collect();
         assert_eq!(noted, holdings());
     }
 
     fn fill(journal: &Journal) {
+        journal.note_file("/home/a b/carry.toml").unwrap();
         journal.note(&about(), false).unwrap();
         journal.note_hosts(&hosts()).unwrap();
         journal

@@ -167,7 +167,9 @@ impl<'a> Machine<'a> {
             }
             if journal.is_none() {
                 let name = name_of(&map, &carry);
-                journal = Some(Journal::open(&self.settings.journal(), &name)?);
+                let opened = Journal::open(&self.settings.journal(), &name)?;
+                opened.note_file(&self.settings.file.to_string_lossy())?;
+                journal = Some(opened);
                 // before anything is pushed; what is no error is said where this run registers
                 refuse_beside(self.shared, &self.settings.url, &self.host())?;
             }
@@ -267,7 +269,12 @@ impl<'a> Machine<'a> {
     /// Takes a step from the map that the hosts have confirmed. Another process may have taken one
     /// just now: then this does nothing.
     fn step(&mut self, map: &Map, step: Step) -> Result {
-        match self.store.carry(map, step) {
+        let store = match step {
+            // whoever looks for wrong places later needs the file
+            Step::Close => self.told_by(),
+            _ => self.store.clone(),
+        };
+        match store.carry(map, step) {
             Ok(map) => {
                 self.has_stepped = true;
                 self.report.at(&map);
@@ -284,6 +291,17 @@ impl<'a> Machine<'a> {
             Err(error) if error.status() == stead::Status::Conflict => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns the store that notes the file of this carry in the history; without the note if the
+    /// log cannot have such a name.
+    fn told_by(&self) -> Store {
+        let mut note = format!("carried by {}", self.settings.file.display());
+        for limit in self.settings.limits.raised() {
+            note += &format!(", {limit}");
+        }
+        let noted = self.store.clone().with_note(&note);
+        noted.unwrap_or(self.store.clone())
     }
 
     fn clear(&self, node: &Node, last: bool) -> Result {

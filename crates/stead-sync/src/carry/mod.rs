@@ -29,6 +29,7 @@ mod counting;
 mod fake;
 pub mod files;
 mod found;
+mod framed;
 mod ground;
 pub mod journal;
 pub mod kind;
@@ -36,6 +37,7 @@ mod known_hosts;
 pub mod machine;
 pub mod memcached;
 mod mending;
+mod missing;
 #[cfg(test)]
 mod model;
 pub mod name_pattern;

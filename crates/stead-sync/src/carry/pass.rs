@@ -10,7 +10,8 @@
 //! look     those that are left   is looked for at the places that keep it; nothing is changed
 //! ahead    targets               is compared; what is ahead of its old place is listed
 //! remove   those that are left   is compared once more, and removed
-//! audit    all                   is looked for at its places if it is at none of them
+//! audit    all                   is looked for at its places, all but this one
+//! fill     all                   is copied to those of its places that lack it
 //! ```
 //!
 //! Several nodes are listed at once. The items of a node come in batches, and several workers share
@@ -71,6 +72,8 @@ pub enum Task {
         /// Whether it is brought to where it belongs.
         brings: bool,
     },
+    /// Copies items to those of their places that lack them.
+    Fill,
     /// Removes the copies that are not needed any more; in reverse those at the new places.
     Remove {
         /// Whether the carry is being reversed.
@@ -89,6 +92,7 @@ impl Task {
             Task::Look { .. } => "look",
             Task::Ahead => "ahead",
             Task::Audit { .. } => "audit",
+            Task::Fill => "fill",
             Task::Remove { .. } => "remove",
         }
     }
@@ -105,6 +109,7 @@ impl Task {
             Task::Ahead => "comparing",
             Task::Audit { brings: false } => "looking where items are",
             Task::Audit { brings: true } => "bringing items to where they belong",
+            Task::Fill => "bringing copies that are missing",
             Task::Remove { .. } => "removing",
         }
     }
@@ -187,7 +192,7 @@ pub(super) enum Job {
     Stray { from: usize, to: usize },
     /// It will be removed at a node that nothing is copied from; do the others have it?
     Keep { node: usize, keepers: Vec<usize> },
-    /// It is at a node where the map does not place it; it belongs at the others.
+    /// It belongs at these nodes, of which this one may be one.
     Home { homes: Vec<usize> },
     /// It is removed at a node; the others keep it.
     Drop { node: usize, keepers: Vec<usize> },
@@ -270,7 +275,7 @@ impl Pass<'_> {
                 nodes
             }
             Task::Copy => self.routes.ends().0,
-            Task::Audit { .. } => self.routes.present().into_iter().collect(),
+            Task::Audit { .. } | Task::Fill => self.routes.present().into_iter().collect(),
             Task::Ahead | Task::Look { reverse: true } => self.routes.ends().1,
             Task::Check => {
                 let (from, leaving) = (self.routes.ends().0, self.routes.leaving(false));
@@ -287,11 +292,19 @@ impl Pass<'_> {
 
     /// Returns what is to be done with an item that is at a node.
     pub(super) fn job(&self, node: usize, item: &Item) -> Option<Job> {
-        if let Task::Audit { .. } = self.task {
-            self.tally.audited.list(&self.routes.nodes[node].name);
+        if matches!(self.task, Task::Audit { .. } | Task::Fill) {
             let homes = self.routes.homes(&item.key);
-            let is_stray = !homes.is_empty() && !homes.contains(&node);
-            return is_stray.then_some(Job::Home { homes });
+            let is_stray = !homes.contains(&node);
+            if self.task != Task::Fill {
+                self.tally.audited.list(&self.routes.nodes[node].name);
+            }
+            // what is brought home from another place may be the copy that is missing
+            let is_asked = match self.task {
+                Task::Audit { brings } => is_stray || !brings,
+                _ => !is_stray,
+            };
+            let is_asked = is_asked && homes.iter().any(|home| *home != node);
+            return is_asked.then_some(Job::Home { homes });
         }
         if let Task::Remove { reverse } = self.task {
             let keepers = self.routes.keepers(&item.key, node, reverse)?;
@@ -502,7 +515,7 @@ impl Pass<'_> {
         // what differs is looked at again after pauses, together
         let least = match self.task {
             Task::Verify | Task::Check | Task::Ahead | Task::Look { .. } => COMPARED,
-            Task::Audit { .. } => BATCH / 4,
+            Task::Audit { .. } | Task::Fill => BATCH / 4,
             _ => 1,
         };
         let mut units: Vec<Vec<usize>> = Vec::new();
@@ -565,7 +578,10 @@ impl Pass<'_> {
     /// Does items for which the same is to be done, and notes those that fail.
     pub(super) fn unit(&self, node: &Node, items: &[&Item], job: &Job) -> Result {
         if let Job::Home { homes } = job {
-            return self.audit(node, items, homes);
+            return match homes.contains(&node.number) {
+                true => self.find_missing(node, items, homes),
+                false => self.audit(node, items, homes),
+            };
         }
         let done = self.carry(node, items, job)?;
         for (item, done) in items.iter().zip(done) {

@@ -46,6 +46,9 @@ pub struct Settings {
     pub postgresql: Option<SqlOptions>,
     /// Rows of MariaDB.
     pub mariadb: Option<SqlOptions>,
+    /// The file itself, from the root.
+    #[serde(skip)]
+    pub file: PathBuf,
     /// The directory of the file.
     #[serde(skip)]
     directory: PathBuf,
@@ -110,6 +113,26 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Returns the limits by which a run accepts something else than usual, as the file says them.
+    pub fn raised(&self) -> Vec<String> {
+        let usual = Limits::default();
+        let all = [
+            ("absent", Some(self.absent), Some(usual.absent)),
+            ("different", self.different, usual.different),
+            ("only_new", Some(self.only_new), Some(usual.only_new)),
+            ("deleted", self.deleted, usual.deleted),
+            ("empty", Some(self.empty), Some(usual.empty)),
+            ("full", Some(self.full), Some(usual.full)),
+            ("overlooked", Some(self.overlooked), Some(usual.overlooked)),
+        ];
+        let changed = all.into_iter().filter(|(_, now, usual)| now != usual);
+        let told =
+            changed.filter_map(|(name, now, _)| now.map(|now| format!("limits.{name} = {now}")));
+        told.collect()
+    }
+}
+
 impl Settings {
     /// Reads the file. Relative paths in it begin at its directory.
     ///
@@ -127,6 +150,7 @@ impl Settings {
         settings.map = directory.join(&settings.map);
         settings.journal = settings.journal.map(|journal| directory.join(journal));
         settings.directory = directory.to_owned();
+        settings.file = std::path::absolute(file).unwrap_or(file.to_owned());
         Ok(settings)
     }
 
@@ -393,6 +417,8 @@ mod tests {
         fs::write(&file, format!("{GOOD}{FILES}[limits]\nworkers = 9\n")).unwrap();
         let settings = Settings::read(&file).unwrap();
         assert_eq!(settings.map, directory.path().join("m.map"));
+        assert_eq!(settings.file, file);
+        assert!(settings.limits.raised().is_empty());
         assert_eq!(settings.journal(), directory.path().join("m.map.carry"));
         assert_eq!((settings.limits.workers, settings.limits.tries), (9, 6));
         assert!(settings.kind(&[]).is_ok());

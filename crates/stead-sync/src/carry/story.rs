@@ -43,6 +43,8 @@ pub const COMPARING: [&str; 3] = ["verify", "check", "look"];
 pub struct Story {
     /// Which carry it is: the id of the map and the digest of the map where the data was.
     pub carry: String,
+    /// The file of the carry, for those who have only the map.
+    pub file: Option<String>,
     /// What it is about. Older journals do not say it.
     pub about: Option<About>,
     /// The hosts that had confirmed the carry's newest state that was confirmed. Older journals do
@@ -94,6 +96,7 @@ impl Story {
         };
         match what {
             "begin" => self.carry = rest.join(" "),
+            "file" => self.file = Some(text(0)?),
             "about" => {
                 self.about = Some(About {
                     parts: pairs()?,
@@ -193,6 +196,7 @@ impl Story {
     pub fn lines(&self) -> Vec<String> {
         let node = |name: &str| escaped(name.as_bytes());
         let mut lines = vec![format!("begin {}", self.carry)];
+        lines.extend(self.file.iter().map(|file| file_line(file)));
         lines.extend(self.about.iter().map(about_line));
         lines.extend(self.hosts.iter().map(hosts_line));
         let holdings = self.holdings.iter();
@@ -238,6 +242,11 @@ impl Story {
         }
         lines
     }
+}
+
+/// Returns the line that says which file a carry is run by.
+pub fn file_line(file: &str) -> String {
+    format!("file {}", escaped(file.as_bytes()))
 }
 
 /// Returns the line that says what a carry is about.

@@ -202,7 +202,8 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
     report
         .work
         .push(Work::of(Task::Count, &tally, &routes, began.elapsed()));
-    report.notes = kind.notes();
+    report.notes = left_to_do(&carry).map(str::to_owned).into_iter().collect();
+    report.notes.extend(kind.notes());
     report.notes.extend(routes.told_lost());
     report.notes.extend(unlike_others(&*kind, &nodes));
     report.notes.extend(noted(Task::Count, &tally, true, ""));
@@ -213,6 +214,24 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
         Err(failure) => report.problem = Some(failure.line.clone()),
     }
     Ok((report, end.map(drop)))
+}
+
+/// Says what a run does from here on, where it does not copy what was counted.
+fn left_to_do(carry: &Carry) -> Option<&'static str> {
+    match (carry.reverse, carry.state) {
+        (true, _) => Some(
+            "the carry is being reversed: a run copies nothing from here on, and removes what was \
+             copied to the new places",
+        ),
+        (false, State::New) => Some(
+            "a run copies nothing in this state, and removes what was counted at the old places",
+        ),
+        (false, State::BothNewFirst) => Some(
+            "what was counted is at its new places: a run compares it again, and removes the old \
+             copies",
+        ),
+        (false, State::Old | State::BothOldFirst) => None,
+    }
 }
 
 impl Pass<'_> {

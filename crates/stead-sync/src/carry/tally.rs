@@ -150,6 +150,14 @@ pub struct Counts {
 }
 
 impl Tally {
+    /// Makes the tally of an audit that goes on from an earlier one.
+    pub fn of_audit(audited: Audited) -> Tally {
+        Tally {
+            audited,
+            ..Tally::default()
+        }
+    }
+
     /// Counts an item.
     pub fn count(&self, outcome: Outcome) {
         let mut counts = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,3 +30,23 @@ pub(crate) fn peek(bytes: &[u8]) -> Result<Peeked> {
     let Header { epoch, digest, .. } = Header::read(bytes, 0);
     Ok(Peeked { epoch, digest })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_within_the_header_is_no_map() {
+        let mut bytes = MAGIC.to_vec();
+        bytes.resize(PEEK, 0);
+        assert!(peek(&bytes).is_ok());
+        // what follows the header is not looked at
+        bytes.push(1);
+        assert!(peek(&bytes).is_ok());
+        for length in [0, MAGIC.len(), PEEK - 1] {
+            assert!(peek(&bytes[..length]).is_err(), "{length}");
+        }
+        bytes[0] ^= 1;
+        assert!(peek(&bytes).is_err());
+    }
+}

@@ -416,7 +416,7 @@ impl Check<'_> {
     /// If the entries never decrease, they cut the slices into one run for each bucket. If in
     /// addition each slice is in the run of its bucket, then exactly the slices of the buckets
     /// before lie in front of a run, and their number is the entry.
-    fn index_is_right(&self, points: Section<u64>, bits: u32) -> bool {
+    pub(super) fn index_is_right(&self, points: Section<u64>, bits: u32) -> bool {
         let index = self.bytes_of(INDEX);
         let after = index.get(size_of::<u32>()..).unwrap_or(&[]);
         let pairs = index

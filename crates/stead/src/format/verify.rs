@@ -468,30 +468,85 @@ fn tolerance(check: &Check) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::{index_bits, Stored, INDEX};
     use super::*;
     use crate::{build, Fleet};
 
-    /// tests/memory.rs compares the bound with what is used; this finds a part that is missing.
-    #[test]
-    fn what_a_first_takes_comes_on_top() {
-        let text = "name = 'm'\nreplicas = 2\nfirst = [{key = 'k', node = 'a'}]\n\
-             node = [{name = 'a'}, {name = 'b'}, {name = 'c'}]";
-        let map = build(&Fleet::parse(text, "fleet").unwrap(), None).unwrap();
-        let bytes = map.bytes();
+    fn map(text: &str) -> crate::Map {
+        build(&Fleet::parse(text, "fleet").unwrap(), None).unwrap()
+    }
+
+    /// Looks at the records of a file whose header and sections are sound.
+    fn looked<T>(bytes: &[u8], look: impl FnOnce(&Check) -> T) -> T {
         let header = header(bytes, bytes.len() as u64).unwrap();
         let layout = sections(bytes, &header).unwrap();
         let (hash, key_rule) = hash(bytes, &header, &layout).unwrap();
         let cells = Cells::from_stored(header.cells);
-        let check = Check {
+        look(&Check {
             bytes,
             header,
             layout,
             hash: &hash,
             key_rule,
             cells,
-        };
-        let lists = 150 * (check.count(BASE_POINTS) + 2);
-        let policies = 120 * check.count(POLICIES) + 8 * check.count(MEMBERS);
-        assert!(need(&check) >= (lists + policies) as u64);
+        })
+    }
+
+    /// tests/memory.rs compares the bound with what is used; this finds a part that is missing.
+    #[test]
+    fn what_pins_and_firsts_take_comes_on_top() {
+        for (more, by_hand, firsts) in [
+            ("", 0, 0),
+            ("pin = [{key = 'k', nodes = ['a', 'b']}]", 1, 0),
+            ("first = [{key = 'k', node = 'a'}]", 1, 1),
+        ] {
+            let map = map(&format!(
+                "name = 'm'\nreplicas = 2\n{more}\n\
+                 node = [{{name = 'a'}}, {{name = 'b'}}, {{name = 'c'}}]"
+            ));
+            looked(map.bytes(), |check| {
+                let (policies, members) = (check.count(POLICIES), check.count(MEMBERS));
+                let noted = 5 * 3 + policies + 24 * members + 40 * by_hand;
+                let lists = by_hand * 150 * (check.count(BASE_POINTS) + 2);
+                let unnamed = firsts * (120 * policies + 8 * members);
+                assert_eq!(need(check), (noted + lists + unnamed) as u64, "{more}");
+            });
+        }
+    }
+
+    /// The quick way must say yes to a right index, or every map is checked the slow way.
+    #[test]
+    fn an_index_is_right_the_quick_way_exactly_if_each_entry_is() {
+        let nodes: String = (0..40).map(|n| format!("{{name = 'n{n}'}},")).collect();
+        let map = map(&format!("name = 'm'\nnode = [{nodes}]"));
+        let (mut bytes, place, bits) = looked(map.bytes(), |check| {
+            let bits = index_bits(check.count(BASE_POINTS));
+            assert!(bits > 3 && check.index_is_right(BASE_POINTS, bits));
+            (check.bytes.to_vec(), check.at(INDEX, 0), bits)
+        });
+        for entry in (0..=1 << bits).map(|entry| place + 4 * entry) {
+            let is = u32::read(&bytes, entry);
+            for wrong in [is.wrapping_sub(1), is + 1] {
+                bytes[entry..entry + 4].copy_from_slice(&wrong.to_le_bytes());
+                let found = looked(&bytes, |check| check.index_is_right(BASE_POINTS, bits));
+                assert!(!found, "{wrong} for {is}");
+            }
+            bytes[entry..entry + 4].copy_from_slice(&is.to_le_bytes());
+        }
+    }
+
+    #[test]
+    fn a_newer_format_needs_a_newer_stead_and_format_0_is_none() {
+        let map = map("name = 'm'\nnode = [{name = 'a'}]");
+        let version = offset_of!(Header, version);
+        for (number, status) in [
+            (VERSION + 1, crate::Status::Version),
+            (0, crate::Status::Format),
+        ] {
+            let mut bytes = map.bytes().to_vec();
+            bytes[version..version + 4].copy_from_slice(&number.to_le_bytes());
+            let error = super::header(&bytes, bytes.len() as u64).err().unwrap();
+            assert_eq!(error.status(), status, "{error}");
+        }
     }
 }

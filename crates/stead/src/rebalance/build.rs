@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::format::Parts;
 use crate::hash::{Hash, KeyRule};
-use crate::map::{Map, Permits};
+use crate::map::{Map, Node, Permits};
 use crate::memory;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
@@ -114,9 +114,40 @@ fn in_carry(previous: &Map, next: Map) -> Result<Map> {
     }
     let renewed = previous.followed_with_attributes(&next)?;
     if previous.same(&next) || !renewed.same(&next) {
-        previous.no_carry()?;
+        previous.no_carry().map_err(|error| match error {
+            Error::Carrying { file, problem } => Error::Carrying {
+                file,
+                problem: format!("{problem}{}", differing(previous, &next)),
+            },
+            error => error,
+        })?;
     }
     Ok(renewed.with_permits(next.permits()))
+}
+
+/// Says what a fleet would change, besides attributes, in the map of a carry: `; this fleet would
+/// change +c, -d and 2 more`. At most two of them are named.
+fn differing(previous: &Map, next: &Map) -> String {
+    let is_other = |node: &Node, then: &Node| {
+        node.weight() != then.weight() || !node.labels().eq(then.labels())
+    };
+    let of_next = next
+        .nodes()
+        .filter_map(|node| match previous.node_named(node.name()) {
+            None => Some(format!("+{}", node.name())),
+            Some(then) => is_other(&node, &then).then(|| node.name().to_owned()),
+        });
+    let is_gone = |node: &Node| next.node_named(node.name()).is_none();
+    let gone = previous.nodes().filter(is_gone);
+    let all: Vec<String> = of_next
+        .chain(gone.map(|node| format!("-{}", node.name())))
+        .collect();
+    let names = all.get(..2).unwrap_or(&all).join(", ");
+    match all.len() {
+        0 => String::new(),
+        1 | 2 => format!("; this fleet would change {names}"),
+        more => format!("; this fleet would change {names} and {} more", more - 2),
+    }
 }
 
 /// Step 1: computes what each holder is to get.

@@ -247,9 +247,16 @@ fn while_a_carry_is_open_attributes_may_change_and_nothing_beside_them() {
             let heavier = THREE.replace("{name = 'b'}", "{name = 'b', weight = 2}");
             let labelled = THREE.replace("{name = 'b'}", "{name = 'b', labels = {zone = 'x'}}");
             let renamed = THREE.replace("{name = 'b'}", "{name = 'd', formerly = 'b'}");
-            for other in [TWO, &heavier, &labelled, &renamed] {
+            for (other, differs) in [
+                (TWO, "-c"),
+                (&heavier, "b"),
+                (&labelled, "b"),
+                (&renamed, "+d, -b"),
+            ] {
                 let error = store.apply(&at_address(other, 99), None).unwrap_err();
                 assert_eq!(error.status(), Status::Guarded, "{error}");
+                let told = format!("; this fleet would change {differs}");
+                assert!(error.to_string().ends_with(&told), "{error}");
                 let part = "only attributes of nodes can change, and nothing was changed";
                 assert!(error.to_string().contains(part), "{error}");
             }
