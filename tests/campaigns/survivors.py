@@ -31,6 +31,136 @@ SURVIVORS = {
         "flags & (Used::BY_BASE | Used::BY_TARGET | Used::BY_HAND ^ Used::BY_FIRST) == 0",
     ): "equivalent: each user is a bit of its own",
     (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(TWICE, policies.enumerate().any(repeats))",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(FIRST, !parts.firsts.is_empty())",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(CARRYING, parts.carry.is_some())",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in features",
+        "^ set(TOLERANT, parts.tolerance.is_some())",
+    ): "equivalent: each feature is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in hash_number",
+        "parts.hash.number() ^ parts.key_rule.stored()",
+    ): "equivalent: the number of a hash is below the bits of the key rule",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in File::policies",
+        "^ flag(PolicyRecord::WEIGHTED, policy.weight.is_some()),",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        FORMAT + "encode.rs",
+        "replace | with ^ in File::pins",
+        "flags: flag(PinRecord::BY_KEY, pin.key.is_some()) ^ flag(PinRecord::SHORT, pin.short),",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        FORMAT + "node_rules.rs",
+        "replace | with ^ in Check<'_>::policies",
+        "let known = PolicyRecord::NAMED ^ PolicyRecord::WEIGHTED;",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace | with ^ in Check<'_>::pins",
+        "let known = PinRecord::BY_KEY ^ PinRecord::SHORT;",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace + with * in Check<'_>::final_slices",
+        "let most = self.count(BASE_POINTS) * 2 * turned.len();",
+    ): "only memory: the room of a list, which grows where it has to",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace * with + in Check<'_>::final_slices",
+        "let most = self.count(BASE_POINTS) + 2 + turned.len();",
+    ): "only memory: the room of a list, which grows where it has to",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace + with * in Check<'_>::final_slices",
+        "let list = memory::empty(bases.len() * 2 * pins.len())?;",
+    ): "only memory: the room of a list, which grows where it has to",
+    (
+        FORMAT + "slice_rules.rs",
+        "replace * with + in Check<'_>::final_slices",
+        "let list = memory::empty(bases.len() + 2 + pins.len())?;",
+    ): "only memory: the room of a list, which grows where it has to",
+    (
+        FORMAT + "records.rs",
+        "replace >> with << in <impl Stored for [u8; N]>::read",
+        "let at = at & (usize::MAX << 1);",
+    ): "equivalent: records and their fields lie at even offsets",
+    (
+        FORMAT + "records.rs",
+        "replace <impl Stored for u8>::read -> u8 with 0",
+        "0",
+    ): "never called: bytes are read as slices, and the trait asks for both",
+    (
+        FORMAT + "records.rs",
+        "replace <impl Stored for u8>::read -> u8 with 1",
+        "1",
+    ): "never called: bytes are read as slices, and the trait asks for both",
+    (
+        FORMAT + "records.rs",
+        "replace <impl Clone for Section<R>>::clone -> Section<R> with Section::new(Default::default())",
+        "Section::new(Default::default())",
+    ): "never called: what is Copy must be Clone",
+    (
+        FORMAT + "node_rules.rs",
+        "replace + with - in Check<'_>::strings_nodes_policies",
+        "strings.next(refs.prefix, place - offset_of!(AffixRefs, prefix))?;",
+    ): "never seen: reading the hash has refused these strings before",
+    (
+        FORMAT + "node_rules.rs",
+        "replace + with - in Check<'_>::strings_nodes_policies",
+        "strings.next(refs.suffix, place - offset_of!(AffixRefs, suffix))?;",
+    ): "never seen: reading the hash has refused these strings before",
+    (
+        FORMAT + "node_rules.rs",
+        "replace + with * in Check<'_>::strings_nodes_policies",
+        "strings.next(refs.prefix, place * offset_of!(AffixRefs, prefix))?;",
+    ): "never seen: reading the hash has refused these strings before",
+    (
+        FORMAT + "node_rules.rs",
+        "replace + with * in Check<'_>::strings_nodes_policies",
+        "strings.next(refs.suffix, place * offset_of!(AffixRefs, suffix))?;",
+    ): "never seen: reading the hash has refused these strings before",
+    (
+        FORMAT + "verify.rs",
+        "replace < with <= in header",
+        "let what = if file_length <= length {",
+    ): "equivalent: here the two are not the same",
+    (
+        FORMAT + "verify.rs",
+        "replace > with >= in hash",
+        "if stored >= Hash::SIPHASH && !Hash::is_known(number) {",
+    ): "equivalent: this hash is known",
+    (
+        FORMAT + "verify.rs",
+        "replace > with >= in affixes",
+        "if offset != used || length > AFFIX_MAX || used + length >= layout.count(STRINGS) {",
+    ): "equivalent: the name of the map comes after them",
+    (
         REBALANCE + "gradual.rs",
         "replace < with <= in advance",
         "if step.spent || (took <= step.worth() && !step.exchange()) {",

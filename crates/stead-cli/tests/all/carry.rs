@@ -319,7 +319,7 @@ fn who_and_what_if_say_that_a_carry_is_open() {
             &["who", "m.map", "c"][..],
             &["what-if", "m.map", "--down", "c"],
         ] {
-            let said = place.run(words).err;
+            let said = place.run(words).error;
             let told = format!("in the state {state}: what lives at the new places may not be");
             assert_eq!(said.contains(&told), state != "new", "{said}");
         }

@@ -468,7 +468,11 @@ fn tolerance(check: &Check) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::records::{index_bits, Stored, INDEX};
+    use std::cmp::Ordering;
+
+    use super::super::records::{
+        index_bits, FirstRecord, Section, FINAL_POINTS, FINAL_POLICIES, INDEX,
+    };
     use super::*;
     use crate::{build, Fleet};
 
@@ -532,6 +536,129 @@ mod tests {
                 assert!(!found, "{wrong} for {is}");
             }
             bytes[entry..entry + 4].copy_from_slice(&is.to_le_bytes());
+        }
+    }
+
+    /// What is said of a file whose header and sections are sound.
+    fn refused(bytes: &[u8]) -> String {
+        looked(bytes, |check| records(check).unwrap_err().to_string())
+    }
+
+    #[test]
+    fn a_first_by_key_has_both_bounds_of_its_cell() {
+        let map = map(
+            "name = 'm'\nreplicas = 2\nfirst = [{key = 'k', node = 'a'}]\n\
+             node = [{name = 'a'}, {name = 'b'}, {name = 'c'}]",
+        );
+        let place = looked(map.bytes(), |check| check.at(FIRSTS, 0));
+        for (field, by) in [
+            (offset_of!(FirstRecord, first), u64::MAX),
+            (offset_of!(FirstRecord, last), 1),
+        ] {
+            let mut bytes = map.bytes().to_vec();
+            let at = place + field;
+            let other = u64::read(&bytes, at).wrapping_add(by);
+            bytes[at..at + 8].copy_from_slice(&other.to_le_bytes());
+            let said = refused(&bytes);
+            let wanted = format!("byte {place}: a first by key must cover exactly");
+            assert!(said.starts_with(&wanted), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_first_with_wrong_flags_is_named_by_them() {
+        let map = map(
+            "name = 'm'\nreplicas = 2\nfirst = [{key = 'k', node = 'a'}]\n\
+             node = [{name = 'a'}, {name = 'b'}, {name = 'c'}]",
+        );
+        let place = looked(map.bytes(), |check| check.at(FIRSTS, 0));
+        let place = place + offset_of!(FirstRecord, flags);
+        let mut bytes = map.bytes().to_vec();
+        bytes[place] |= 2;
+        let said = refused(&bytes);
+        assert!(
+            said.starts_with(&format!("byte {place}: the flags of a first")),
+            "{said}"
+        );
+    }
+
+    /// Adds a record of zeros to an empty section of a map.
+    fn with_record<R>(bytes: &[u8], section: Section<R>) -> Vec<u8> {
+        let place = looked(bytes, |check| check.at(section, 0));
+        let this = section.of(&SECTIONS);
+        let size = (this.record_size as usize).next_multiple_of(8);
+        let mut longer = [&bytes[..place], &vec![0; size], &bytes[place..]].concat();
+        let mut add = |at: usize, more: usize| {
+            let sum = u64::read(&longer, at) + more as u64;
+            longer[at..at + 8].copy_from_slice(&sum.to_le_bytes());
+        };
+        add(offset_of!(Header, file_length), size);
+        let header = header(bytes, bytes.len() as u64).unwrap();
+        for number in 0..header.section_count as usize {
+            let entry = size_of::<Header>() + number * size_of::<SectionEntry>();
+            match SectionEntry::read(bytes, entry).number.cmp(&this.number) {
+                Ordering::Less => {}
+                Ordering::Equal => add(entry + offset_of!(SectionEntry, count), 1),
+                Ordering::Greater => add(entry + offset_of!(SectionEntry, offset), size),
+            }
+        }
+        longer
+    }
+
+    #[test]
+    fn without_pins_there_is_no_final_slice_nor_the_policy_of_one() {
+        let map = map("name = 'm'\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c'}]");
+        let said = [
+            refused(&with_record(map.bytes(), FINAL_POINTS)),
+            refused(&with_record(map.bytes(), FINAL_POLICIES)),
+        ];
+        for said in said {
+            let told = "without pins and firsts there must be no final slices";
+            assert!(said.contains(told), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_affixes_of_a_hash_are_the_first_strings_of_at_most_255_bytes() {
+        let affixed = |prefix: usize, suffix: usize| {
+            let affixes = Affixes {
+                prefix: vec![b'p'; prefix],
+                suffix: vec![b's'; suffix],
+            };
+            let parts = crate::format::Parts {
+                hash: Hash::of(crate::hash::Function::Md5, false, affixes),
+                ..map("name = 'm'\nnode = [{name = 'a'}]").to_parts()
+            };
+            super::super::encode::encode(&parts)
+        };
+        for (prefix, suffix) in [(255, 0), (0, 255), (255, 255)] {
+            verify(&affixed(prefix, suffix)).unwrap();
+        }
+        let refs = offset_of!(Header, secret);
+        let of_prefix = refs + offset_of!(AffixRefs, prefix);
+        let of_suffix = refs + offset_of!(AffixRefs, suffix);
+        let (offset, length) = (offset_of!(StringRef, offset), offset_of!(StringRef, length));
+        let cases = [
+            // too long, although the strings are longer
+            (of_prefix + length, 256, of_prefix),
+            (of_suffix + length, 256, of_suffix),
+            // elsewhere
+            (of_prefix + offset, 1, of_prefix),
+            (of_suffix + offset, 254, of_suffix),
+            // beyond the strings
+            (of_suffix + length, 250, of_suffix),
+        ];
+        for (number, (at, value, place)) in cases.into_iter().enumerate() {
+            let mut bytes = match number {
+                4 => affixed(200, 1),
+                _ => affixed(255, 255),
+            };
+            bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+            let header = header(&bytes, bytes.len() as u64).unwrap();
+            let layout = sections(&bytes, &header).unwrap();
+            let said = hash(&bytes, &header, &layout).unwrap_err().to_string();
+            let told = format!("byte {place}: the prefix and suffix of keys must be the first");
+            assert!(said.starts_with(&told), "{number}: {said}");
         }
     }
 
