@@ -363,3 +363,18 @@ impl Books {
             .is_some_and(|second| second.base <= floor + 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_reads_a_record_whose_client_waits_for_a_sync() {
+        let mut books = Books::new(Positions::default());
+        (books.newest, books.written) = (5, 7);
+        for (awaited, readable) in [(0, 7), (4, 7), (5, 7), (6, 5), (7, 5)] {
+            books.awaited = awaited;
+            assert_eq!(books.readable(), readable, "{awaited}");
+        }
+    }
+}

@@ -166,7 +166,35 @@ mod tests {
         log.take_positions(&positions).unwrap();
         // what is not there yet cannot be confirmed
         assert_eq!((log.confirmed("a"), log.confirmed("b")), (1000, 1100));
+        let taken = BTreeMap::from([("a".to_owned(), 1000), ("b".to_owned(), 1100)]);
+        assert_eq!(log.positions(), taken);
         assert!(log.extent().oldest > 901 && log.extent().oldest <= 1001);
+    }
+
+    #[tokio::test]
+    async fn positions_that_were_taken_over_are_there_when_the_log_is_opened_again() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("log");
+        filled(&dir, 1..=20).await;
+        // first other backends, and then the same ones further on
+        for position in [3, 12] {
+            let log = Durable::open(&dir, SIZE).unwrap();
+            let told = BTreeMap::from([("a".to_owned(), position)]);
+            log.take_positions(&told).unwrap();
+            drop(log);
+            assert_eq!(Durable::open(&dir, SIZE).unwrap().positions(), told);
+        }
+    }
+
+    #[test]
+    fn a_log_does_not_begin_in_the_place_of_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("log");
+        fs::write(&dir, "not mine").unwrap();
+        let error = Durable::begin(&dir, SIZE, 1).unwrap_err().to_string();
+        assert!(error.contains("cannot remove"), "{error}");
+        assert_eq!(fs::read_to_string(&dir).unwrap(), "not mine");
+        assert!(!place.path().join("log.new").exists());
     }
 
     #[test]
@@ -185,7 +213,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_cut_removes_exactly_the_end_wherever_it_lies() {
-        for through in [0, 1, 2, 63, 64, 65, 150, 299, 300, 400] {
+        let place = tempfile::tempdir().unwrap();
+        filled(place.path(), 1..=300).await;
+        let files = fs::read_dir(place.path()).unwrap();
+        let base = |file: &Path| file.file_stem()?.to_str()?.parse().ok();
+        let bases = files.filter_map(|file| base(&file.unwrap().path()));
+        let bases: Vec<u64> = bases.collect();
+        assert!(bases.len() > 1);
+        let others = [0, 2, 63, 64, 65, 150, 299, 300, 400];
+        for through in others.into_iter().chain(bases) {
             let place = tempfile::tempdir().unwrap();
             let dir = place.path().join("log");
             filled(&dir, 1..=300).await;
@@ -195,6 +231,17 @@ mod tests {
             filled(&dir, kept + 1..=kept + 100).await;
             assert_eq!(numbers(&dir, 0), (1..=kept + 100).collect::<Vec<_>>());
         }
+    }
+
+    #[tokio::test]
+    async fn a_log_that_begins_late_can_be_cut_to_its_beginning() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("log");
+        Durable::begin(&dir, SIZE, 901).unwrap();
+        filled(&dir, 901..=910).await;
+        assert_eq!(Durable::cut(&dir, SIZE, 900).unwrap(), 10);
+        filled(&dir, 901..=905).await;
+        assert_eq!(numbers(&dir, 0), (901..=905).collect::<Vec<_>>());
     }
 
     #[tokio::test]

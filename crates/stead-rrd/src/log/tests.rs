@@ -729,3 +729,30 @@ fn a_log_that_is_told_much_grows_as_soon_as_there_is_room() {
     });
     assert!(grown, "{}", put(&log, &[7; 1000]).unwrap_err());
 }
+
+#[test]
+fn a_segment_goes_when_its_last_record_is_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    let first = last_segment(dir.path());
+    while last_segment(dir.path()) == first {
+        put(&log, &[7; 1000]).unwrap();
+    }
+    let second = last_segment(dir.path());
+    let base: u64 = second
+        .file_stem()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    log.confirm("a", base - 2).unwrap();
+    log.confirm("a", base - 1).unwrap();
+    // by a thread of the log
+    let is_gone = |_| {
+        thread::sleep(Duration::from_millis(10));
+        log.extent().oldest == base
+    };
+    assert!((0..1000).any(is_gone));
+}
