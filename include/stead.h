@@ -573,7 +573,8 @@ int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, 
 // back: This text says how: "exact" publishes the slices of the old epoch again, so that every key
 // lives where it lived then; "least" builds the fleet of the old epoch on the newest one, which
 // moves as little as possible. NULL means "exact" for the epoch just before the newest one. An
-// older epoch with NULL is refused, and the message says what both would move.
+// older epoch with NULL is refused, and the message says what both would move. Either way, nodes
+// keep the attributes that they have now if data has moved since the old epoch.
 // allow: These words lift guards, as in stead_map_apply. "take-back" is never needed here.
 // map: The function writes a handle here, of the map that is at `path` afterwards. Free it with
 // stead_map_free.
