@@ -270,7 +270,9 @@ def test_a_dry_run_says_what_is_left_to_do(programs, place):
         "both_new_first": "compares it again, and removes the old copies\n",
         "new": "a run copies nothing in this state, and removes what was counted at the old",
     }
-    back = "being reversed: a run copies nothing from here on, and removes what was copied"
+    back = (
+        "being reversed: a run copies nothing from here on, and removes what was copied"
+    )
     with local(programs, place) as site:
         carry = Carry(site, KEYS[:60], limits="deleted = 17")
         carry.fill()
