@@ -2,8 +2,8 @@
 //! by hand.
 //!
 //! Only words of its lines are looked for, behind their checksums: `begin MAP-ID FROM-DIGEST` names
-//! the carry, `file PATH` its file, and `passed PASS EPOCH` says that a pass is done. A journal that is not whole says
-//! less, so the step is refused rather than taken.
+//! the carry, `file PATH` its file, and `passed PASS EPOCH` says that a pass is done. A journal
+//! that is not whole says less, so the step is refused rather than taken.
 
 use std::collections::BTreeSet;
 use std::fs::File;
