@@ -226,6 +226,46 @@ SURVIVORS = {
     ): "only speed: the bytes of every record are read again",
     (
         LOG + "reader.rs",
+        "replace > with >= in Cursor::bytes",
+        "if self.offset + count as u64 >= self.start + self.bytes.len() as u64 {",
+    ): "only speed: some bytes are read again",
+    (
+        LOG + "reader.rs",
+        "replace && with || in <impl Iterator for Records<'_>>::next",
+        "if self.next > self.limit || !self.ended {",
+    ): "only speed: the place of the next record is searched again",
+    (
+        LOG + "reader.rs",
+        "replace > with >= in <impl Iterator for Records<'_>>::next",
+        "if self.next >= self.limit && !self.ended {",
+    ): "only speed, as above",
+    (
+        LOG + "segment.rs",
+        "replace Segment::mark with ()",
+        "()",
+    ): "only speed: records are searched from the start of the segment",
+    (
+        LOG + "segment.rs",
+        "replace >= with < in Segment::mark",
+        "if marks.last().is_none_or(|(_, last)| offset < last + MARK) {",
+    ): "only speed: fewer marks",
+    (
+        LOG + "segment.rs",
+        "replace + with * in Segment::mark",
+        "if marks.last().is_none_or(|(_, last)| offset >= last * MARK) {",
+    ): "only speed: fewer marks",
+    (
+        LOG + "segment.rs",
+        "replace <= with > in Segment::near",
+        "let behind = marks.partition_point(|(n, _)| *n > number);",
+    ): "only speed: the first mark, which is before all records",
+    (
+        LOG + "opening.rs",
+        "replace sync_dir -> io::Result<()> with Ok(())",
+        "Ok(())",
+    ): "only a power cut shows it, and the disk of the tests has the directory already",
+    (
+        LOG + "reader.rs",
         "replace <= with > in <impl Iterator for Records<'_>>::next",
         "if let Some(mut cursor) = self.cursor.take().filter(|_| self.next > self.limit) {",
     ): "only speed: the place of the next record is searched again",

@@ -56,7 +56,7 @@ pub const NOT_CARRIED: &str =
 pub const TO_BE_CARRIED_BACK: &str =
     "a map moves no data: a cache refills itself; to carry back, rollback --carry";
 pub const NOT_CARRIED_BACK: &str =
-    "readers look in that epoch's places: copy data back, or see rollback --carry";
+    "readers look in that epoch's places: for data elsewhere see wrong-places.md";
 
 /// What is said in place of these where stead-rrd routes the data: before a change, and after it.
 const RRD_TO_BE_MOVED: &str =

@@ -162,10 +162,12 @@ fn run_pull(task: &Pull) -> Result {
         Err(failure) => {
             if let (Some(report), Some(to)) = (registered, hub.shared()) {
                 let digest = |map: stead::Result<Option<stead::Map>>| Some(map.ok()??.digest());
-                match digest(before) == digest(store.current()) {
-                    // nobody knew this host, and it has taken nothing: it need not be waited for
-                    true if is_new => _ = to.forget(&report.host),
-                    _ => tell_lacking(to, report, &store, &failure),
+                let took_none = digest(before) == digest(store.current());
+                let host = report.host.clone();
+                let is_told = tell_lacking(to, report, &store, &failure);
+                // nobody knew this host, and it has taken nothing: it need not be waited for
+                if is_new && took_none && !is_told {
+                    let _ = to.forget(&host);
                 }
             }
             return Err(failure);
@@ -206,12 +208,12 @@ fn run_pull(task: &Pull) -> Result {
 
 /// Reports a pull that failed on a host whose programs cannot read by the map here, since the
 /// history lacks the map where the data of an open carry was. Otherwise the hub would show it as
-/// current.
-fn tell_lacking(to: &dyn Shared, report: Report, store: &Store, failure: &Failure) {
+/// current. Returns whether it is such a host.
+fn tell_lacking(to: &dyn Shared, report: Report, store: &Store, failure: &Failure) -> bool {
     let here = store.current().ok().flatten();
     let is_lacking = here.is_some_and(|map| origin::lacking(store, &map).is_some());
     if !is_lacking || failure.is_contact() || failure.code == CONFLICT {
-        return;
+        return false;
     }
     let report = Report {
         epoch: 0,
@@ -222,6 +224,7 @@ fn tell_lacking(to: &dyn Shared, report: Report, store: &Store, failure: &Failur
     };
     // the pull has failed anyway, and says why
     let _ = to.report(&report, false);
+    true
 }
 
 fn run_watch(task: Watch) -> Result {

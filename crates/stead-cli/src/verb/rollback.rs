@@ -142,12 +142,13 @@ impl Rollback {
             then.is_some_and(|then| !then.attributes().eq(node.attributes()))
         });
         let names: Vec<&str> = others.map(|node| node.name()).collect();
-        let Some((first, rest)) = names.split_first() else {
-            return Ok(None);
-        };
-        let who = match rest.len() {
-            0 => format!("node {first} keeps"),
-            more => format!("node {first} and {more} more keep"),
+        let who = match names[..] {
+            [] => return Ok(None),
+            [one] => format!("node {one} keeps"),
+            [one, other] => format!("nodes {one} and {other} keep"),
+            [one, other, ref more @ ..] => {
+                format!("nodes {one}, {other} and {} more keep", more.len())
+            }
         };
         Ok(Some(format!(
             "{who} the attributes of now, such as an address: data has moved since epoch {}, so \

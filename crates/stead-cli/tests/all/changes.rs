@@ -334,7 +334,7 @@ fn a_change_that_moves_data_without_a_carry_is_told_however_it_is_made() {
     let said = place.good(&["rollback", "m.map", "1", "--exact", "--dry-run"]);
     assert!(said.contains("\na map moves no data: "));
     let said = place.good(&["rollback", "m.map", "1", "--exact"]);
-    let line = "copy data back, or see rollback --carry\n";
+    let line = "for data elsewhere see wrong-places.md\n";
     assert!(said.ends_with(line), "{said}");
     let words = [
         "apply",

@@ -160,4 +160,33 @@ mod tests {
         log.follow(&["b"]).unwrap();
         assert_eq!(log.read(0).count(), 0);
     }
+
+    #[test]
+    fn it_knows_its_newest_and_oldest_record_and_its_bytes() {
+        let log = Memory::default();
+        log.follow(&["a"]).unwrap();
+        assert_eq!((log.extent().bytes, log.extent().oldest), (0, 1));
+        for text in ["one", "two", "three"] {
+            log.append(text.as_bytes(), Durability::Power).unwrap();
+        }
+        assert_eq!((log.extent().bytes, log.extent().oldest), (11, 1));
+        assert_eq!((log.newest(), log.reached(Durability::Crash)), (3, 3));
+        log.confirm("a", 3).unwrap();
+        assert_eq!((log.extent().bytes, log.extent().oldest), (0, 4));
+    }
+
+    #[tokio::test]
+    async fn what_is_durable_when_a_log_breaks_is_no_error() {
+        use super::super::promise::durable;
+        let log = Memory::default();
+        log.frontier.send_replace(Frontier {
+            written: 6,
+            newest: 5,
+            broken: Some("no disk".into()),
+            unsure: None,
+        });
+        durable(&log, 5).await.unwrap();
+        let error = durable(&log, 6).await.unwrap_err();
+        assert_eq!(error.to_string(), "no disk");
+    }
 }

@@ -243,3 +243,86 @@ fn missing(dir: &Path, problem: &str) -> io::Error {
         format!("{}: {problem}; {todo}", dir.display()),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Real;
+    use super::super::promise::{Durability, Log};
+    use super::super::Durable;
+    use super::*;
+
+    const SIZE: Size = Size {
+        segment: 4096,
+        bound: 1 << 20,
+        sync_every: std::time::Duration::from_millis(100),
+    };
+
+    /// Fills three segments of a log, and returns the number of the first record of each.
+    fn three_segments(dir: &Path) -> Vec<u64> {
+        let log = Durable::open(dir, SIZE).unwrap();
+        let bases = || {
+            let names = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+            let base = |path: &Path| path.file_stem()?.to_str()?.parse().ok();
+            let mut bases: Vec<u64> = names.filter_map(|path| base(&path)).collect();
+            bases.sort_unstable();
+            bases
+        };
+        while bases().len() < 3 {
+            log.append(&[7; 1000], Durability::Crash).unwrap();
+        }
+        drop(log);
+        bases()
+    }
+
+    fn store(dir: &Path, change: impl FnOnce(&mut Positions)) {
+        let mut positions = Positions::load(dir).unwrap().unwrap();
+        change(&mut positions);
+        assert!(positions.store(dir, &Real).is_ok());
+    }
+
+    #[test]
+    fn what_all_have_confirmed_and_a_crash_has_kept_is_removed() {
+        for before_second in [0, 1] {
+            let place = tempfile::tempdir().unwrap();
+            let bases = three_segments(place.path());
+            let confirmed = bases[1] - 1 - before_second;
+            store(place.path(), |positions| {
+                positions.backends.insert("a".to_owned(), confirmed);
+            });
+            let opened = open(place.path(), SIZE, &Real).unwrap();
+            let first = opened.books.segments.front().unwrap().base;
+            assert_eq!(first, bases[before_second as usize ^ 1]);
+        }
+    }
+
+    #[test]
+    fn records_that_are_missing_are_named() {
+        let place = tempfile::tempdir().unwrap();
+        let bases = three_segments(place.path());
+        store(place.path(), |positions| {
+            positions.backends.insert("a".to_owned(), 1);
+        });
+        fs::remove_file(Segment::path_of(place.path(), bases[0])).unwrap();
+        let error = open(place.path(), SIZE, &Real).err().unwrap().to_string();
+        let told = format!("records 2 to {} are missing", bases[1] - 1);
+        assert!(error.contains(&told), "{error}");
+    }
+
+    #[test]
+    fn files_of_others_stay_and_a_log_needs_the_directory_above_it() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("log");
+        drop(Durable::open(&dir, SIZE).unwrap());
+        let others = ["notes.tmp", "spare-parts.txt"].map(|name| dir.join(name));
+        let ours = [positions::NEW, "spare-99.tmp"].map(|name| dir.join(name));
+        for file in others.iter().chain(&ours) {
+            fs::write(file, "").unwrap();
+        }
+        drop(Durable::open(&dir, SIZE).unwrap());
+        assert!(others.iter().all(|file| file.exists()));
+        assert!(!ours.iter().any(|file| file.exists()));
+        let nowhere = place.path().join("no").join("log");
+        let error = Durable::open(&nowhere, SIZE).err().unwrap().to_string();
+        assert!(error.contains("cannot create"), "{error}");
+    }
+}

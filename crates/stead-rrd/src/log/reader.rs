@@ -156,3 +156,53 @@ impl Iterator for Records<'_> {
         Some(record)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::promise::{survives, Durability, Log};
+    use super::super::{Durable, Size};
+    use super::*;
+
+    async fn read(size: Size, records: u64, length: usize) -> Vec<(u64, usize)> {
+        let place = tempfile::tempdir().unwrap();
+        let log = Durable::open(place.path(), size).unwrap();
+        for number in 1..=records {
+            let record = vec![number as u8; length];
+            log.append(&record, Durability::Crash).unwrap();
+        }
+        survives(&log, records, Durability::Crash).await.unwrap();
+        let found = log.read(0).map(|record| {
+            let (number, data) = record.unwrap();
+            assert!(data.iter().all(|byte| *byte == number as u8));
+            (number, data.len())
+        });
+        found.collect()
+    }
+
+    #[tokio::test]
+    async fn a_segment_is_read_in_chunks_and_to_its_last_byte() {
+        let sync_every = std::time::Duration::from_millis(100);
+        let large = Size {
+            segment: 16 * CHUNK as u64,
+            bound: 64 * CHUNK as u64,
+            sync_every,
+        };
+        let records = 20 * CHUNK as u64 / 1000;
+        let all: Vec<_> = (1..=records).map(|number| (number, 1000)).collect();
+        assert_eq!(read(large, records, 1000).await, all);
+        // one record fills a segment
+        let small = Size {
+            segment: 4096,
+            bound: 1 << 20,
+            sync_every,
+        };
+        let room = 4096 - frame::HEADER;
+        let length = (1..room)
+            .filter(|length| frame::size(*length) <= room)
+            .max();
+        let length = length.unwrap();
+        assert_eq!(frame::size(length), room);
+        let all: Vec<_> = (1..=5).map(|number| (number, length)).collect();
+        assert_eq!(read(small, 5, length).await, all);
+    }
+}

@@ -2,25 +2,28 @@
 //! what was in flight while copies were removed, and with what was set aside.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 use super::journal::Journal;
 use super::kind::Item;
 use super::pass::{Load, Pass, Task, BATCH};
 use super::protocol::Outcome;
-use super::tally::Show;
 use crate::exit::Result;
 
 impl Pass<'_> {
-    /// Goes on with what an earlier run of this pass has left.
-    pub(super) fn resume(&self, show: &mut Show) -> Result {
+    /// Goes on with what an earlier run of this pass has left. Where the pass is stopped meanwhile,
+    /// what is not done stays in flight.
+    pub(super) fn resume(&self) -> Result {
         let Some(journal) = self.journal else {
             return Ok(());
         };
         match self.task {
-            Task::Copy | Task::Verify => self.settle_flights(journal, show)?,
+            Task::Copy | Task::Verify => self.settle_flights(journal)?,
             Task::Remove { .. } => {
                 for (number, (name, items)) in journal.story().flights {
-                    self.do_again(&name, &items, show)?;
+                    if !self.do_again(&name, &items)? {
+                        return Ok(());
+                    }
                     journal.land(Some(number), &name, None, 0)?;
                 }
             }
@@ -45,7 +48,9 @@ impl Pass<'_> {
                 for item in items {
                     journal.mend(&name, item)?;
                 }
-                self.do_again(&name, items, show)?;
+                if !self.do_again(&name, items)? {
+                    return Ok(());
+                }
                 journal.land(Some(flight), &name, None, 0)?;
             }
         }
@@ -62,16 +67,16 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Does items of a node once more, if the node and they still belong to the pass.
-    fn do_again(&self, name: &str, items: &[Item], show: &mut Show) -> Result {
+    /// Does items of a node once more, if the node and they still belong to the pass. Returns
+    /// whether all were done.
+    fn do_again(&self, name: &str, items: &[Item]) -> Result<bool> {
         if let Some(node) = self.routes.nodes.iter().find(|node| node.name == name) {
             let job = |item: &Item| Some((item.clone(), self.job(node.number, item)?));
             let loads: Vec<Load> = items.iter().filter_map(job).collect();
             self.share(node, &loads)?;
             self.flush(&loads)?;
-            show.show(self.tally);
         }
-        Ok(())
+        Ok(!self.stop.load(Ordering::Relaxed))
     }
 
     /// Before copies are removed, looks again at what an earlier run has set aside: it may be at
@@ -93,6 +98,8 @@ impl Pass<'_> {
                     Ok(Outcome::Absent) => {
                         lacking.entry(name.clone()).or_insert((item.clone(), 0)).1 += 1;
                     }
+                    // it is looked at by the next run
+                    _ if self.stop.load(Ordering::Relaxed) => return Ok(()),
                     done => {
                         journal.mend(&name, &item)?;
                         self.note(node, &item, &job, done)?;
@@ -115,18 +122,18 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::super::fake::Memory;
-    use super::super::route::routes;
+    use super::super::pass::End;
+    use super::super::route::{routes, Routes};
     use super::super::settings::Limits;
-    use super::super::tally::Tally;
+    use super::super::tally::{Show, Tally};
     use super::super::throttle::Throttle;
     use super::*;
 
     /// How many items are in flight.
     const FLYING: usize = 200;
 
-    #[test]
-    fn what_was_in_flight_is_done_again_together() {
-        let routes = routes(1, &["a", "b"], &["a", "b", "c"], &[]);
+    /// Items of a that go to c, of which half are there already, or all if copies are removed.
+    fn flying(routes: &Routes, task: Task) -> (Memory, Vec<Item>, usize) {
         let of_a = |item: &Item| routes.trip(&item.key).filter(|trip| trip.from == 0);
         let items: Vec<Item> = (0..4000)
             .map(|n| Item::of_key(format!("key{n}")))
@@ -136,18 +143,78 @@ mod tests {
         let [new] = of_a(&items[0]).unwrap().to[..] else {
             panic!("one new place")
         };
+        let removes = matches!(task, Task::Remove { .. });
+        let (kind, _) = Memory::new(routes.nodes.len());
+        for (n, item) in items.iter().enumerate() {
+            kind.put(0, item, 1);
+            (removes || n % 2 == 0).then(|| kind.put(new, item, 1));
+        }
+        (kind, items, new)
+    }
+
+    /// A node that is away may be at another address: nobody waits for it to the end.
+    #[test]
+    fn what_is_in_flight_stays_so_if_the_map_is_another_one_meanwhile() {
+        let routes = routes(1, &["a", "b"], &["a", "b", "c"], &[]);
+        for task in [Task::Copy, Task::Verify, Task::Remove { reverse: false }] {
+            let (kind, items, new) = flying(&routes, task);
+            let directory = tempfile::tempdir().unwrap();
+            let journal = Journal::open(&directory.path().join("j"), "id").unwrap();
+            journal.begin_pass(task.word(), 3).unwrap();
+            let all: Vec<&Item> = items.iter().collect();
+            journal.take_off(&routes.nodes[0].name, &all).unwrap();
+            let before = [0, new].map(|node| kind.names(node));
+            let tally = Tally::default();
+            let pass = Pass {
+                task,
+                kind: &kind,
+                routes: &routes,
+                journal: Some(&journal),
+                limits: Limits {
+                    // for a quarter of an hour
+                    tries: 100,
+                    ..Limits::default()
+                },
+                throttle: &Throttle::new(0, 0),
+                stop: &AtomicBool::new(false),
+                tally: &tally,
+                tell: None,
+                without_step_3: false,
+            };
+            let mut show = Show::new(task.told(), None, 0);
+            kind.is_away(true);
+            let end = pass.run(&mut show, &mut || false).unwrap();
+            assert!(matches!(end, End::Stopped), "{task:?}");
+            assert_eq!([0, new].map(|node| kind.names(node)), before, "{task:?}");
+            let story = journal.story();
+            assert_eq!(
+                (story.flights.len(), story.failed.len()),
+                (1, 0),
+                "{task:?}"
+            );
+            kind.is_away(false);
+            let end = pass.run(&mut show, &mut || true).unwrap();
+            assert!(matches!(end, End::Done), "{task:?}");
+            assert!(journal.story().flights.is_empty(), "{task:?}");
+            let left = [0, new].map(|node| kind.names(node).len());
+            let expected = match task {
+                Task::Remove { .. } => [0, FLYING],
+                _ => [FLYING, FLYING],
+            };
+            assert_eq!(left, expected, "{task:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_in_flight_is_done_again_together() {
+        let routes = routes(1, &["a", "b"], &["a", "b", "c"], &[]);
         for task in [
             Task::Copy,
             Task::Verify,
             Task::Remove { reverse: false },
             Task::Remove { reverse: true },
         ] {
-            let removes = matches!(task, Task::Remove { .. });
-            let (kind, _) = Memory::new(routes.nodes.len());
-            for (n, item) in items.iter().enumerate() {
-                kind.put(0, item, 1);
-                (removes || n % 2 == 0).then(|| kind.put(new, item, 1));
-            }
+            let (kind, items, new) = flying(&routes, task);
             let directory = tempfile::tempdir().unwrap();
             let journal = Journal::open(&directory.path().join("j"), "id").unwrap();
             journal.begin_pass(task.word(), 3).unwrap();
@@ -170,7 +237,7 @@ mod tests {
                 tell: None,
                 without_step_3: false,
             };
-            pass.resume(&mut Show::new(task.told(), None, 0)).unwrap();
+            pass.resume().unwrap();
             assert!(journal.story().flights.is_empty(), "{task:?}");
             let left = [0, new].map(|node| kind.names(node).len());
             let expected = match task {

@@ -8,6 +8,7 @@
 //! homes have an older one   it takes the place of that; it is removed
 //! nobody knows, or homes have several values    it is left
 //! a server may forget it    it is removed
+//! a home had it at first    it is left: it was deleted there meanwhile
 //! ```
 //!
 //! After that, copies that are missing at some homes are brought there, if that was asked for
@@ -34,7 +35,7 @@ use stead::carry::Carry;
 use stead::store::KEEP;
 use stead::{Map, Store};
 
-use super::audited::{Fate, Found, Stray, What};
+use super::audited::{Fate, Found, Seen, Stray, What};
 use super::found::refuse_overlooked;
 use super::journal::Journal;
 use super::kind::{Done, Fault, Item, Node, Version};
@@ -75,7 +76,11 @@ pub fn audit(
     };
     let (number, digest) = (map.epoch(), map.digest());
     let kind = settings.kind(&map.map_id())?;
-    let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost)?;
+    let routes = Routes::new(Arc::new(old), Arc::new(map), &settings.lost);
+    let routes = routes.map_err(|failure| Failure {
+        line: format!("{}: {}", settings.file.display(), failure.line),
+        ..failure
+    })?;
     let nodes: Vec<&Node> = routes.present().iter().map(|n| &routes.nodes[*n]).collect();
     let stop = AtomicBool::new(false);
     let protocol = Protocol {
@@ -322,6 +327,8 @@ fn places_of(looks: &[Look], is_meant: impl Fn(&Look) -> bool) -> Vec<usize> {
 }
 
 const CHANGES: &str = "it is being written or deleted; run the audit again";
+const DELETED: &str =
+    "its right place had it a moment ago, so it was deleted there; remove it here";
 const UNKNOWN: &str = "nobody knows which value is the newer one; look at both, and remove one";
 
 impl Pass<'_> {
@@ -331,6 +338,17 @@ impl Pass<'_> {
         let brings = self.task == (Task::Audit { brings: true });
         let mut looks = self.looks(node, items, &homes);
         self.judge(node, &homes, &mut looks);
+        for look in &mut looks {
+            let audited = &self.tally.audited;
+            match (look.what, brings) {
+                (What::OnlyThere, false) | (What::Forgettable, _) => {}
+                (_, false) => audited.see(Seen::Elsewhere, look.item, node),
+                (What::OnlyThere, true) if audited.has_seen(Seen::Elsewhere, look.item, node) => {
+                    look.leave(DELETED);
+                }
+                (_, true) => {}
+            }
+        }
         if brings {
             self.refuse_ties(node, items)?;
             self.bring(node, &homes, &mut looks);
@@ -590,5 +608,55 @@ impl Pass<'_> {
         let ends = [node.number, homes[0].number];
         self.throttle
             .done(ends, looks.len() as u64, bytes, self.stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Memory;
+    use super::super::route::routes;
+    use super::super::settings::Limits;
+    use super::*;
+
+    #[test]
+    fn what_was_deleted_at_its_place_since_the_first_look_does_not_come_back() {
+        let routes = routes(1, &["a", "b"], &["a", "b"], &[]);
+        let of_b = |item: &Item| routes.homes(&item.key) == [1];
+        let all = (0..100).map(|n| Item::of_key(format!("key{n}")));
+        let items: Vec<Item> = all.filter(of_b).take(3).collect();
+        let (kind, _) = Memory::new(2);
+        items.iter().for_each(|item| kind.put(0, item, 1));
+        let [deleted, never, both] = &items[..] else {
+            panic!("three items of b")
+        };
+        kind.put(1, deleted, 1);
+        kind.put(1, both, 1);
+        let go = |brings: bool, tally: &Tally| {
+            let pass = Pass {
+                task: Task::Audit { brings },
+                kind: &kind,
+                routes: &routes,
+                journal: None,
+                limits: Limits::default(),
+                throttle: &Throttle::new(0, 0),
+                stop: &AtomicBool::new(false),
+                tally,
+                tell: None,
+                without_step_3: false,
+            };
+            let end = pass.run(&mut Show::new("", None, 0), &mut || true);
+            assert!(matches!(end, Ok(End::Done)));
+        };
+        let first = Tally::default();
+        go(false, &first);
+        kind.delete(1, deleted);
+        let second = Tally::of_audit(first.audited.followed());
+        go(true, &second);
+        let sum = second.audited.sum();
+        assert_eq!((sum.misplaced, sum.brought, sum.removed), (3, 1, 1));
+        assert_eq!(kind.names(0), [deleted.name.clone()]);
+        let mut there = vec![never.name.clone(), both.name.clone()];
+        there.sort();
+        assert_eq!(kind.names(1), there);
     }
 }

@@ -173,17 +173,24 @@ impl Counted {
     }
 }
 
-/// How many missing copies are remembered.
+/// How many items are remembered of the first look.
 const REMEMBERED: usize = 1 << 22;
 
-/// Copies that are missing, by a hash of the item and of the node that lacks it.
-pub type Missing = HashSet<u64>;
+/// What the first look has seen of an item and a node.
+#[derive(Clone, Copy)]
+pub enum Seen {
+    /// The node lacks its copy.
+    Missing,
+    /// It is at this node, where the map does not place it, and at a right place, too.
+    Elsewhere,
+}
 
 /// Collects what is found.
 #[derive(Default)]
 pub struct Audited {
     found: Mutex<(BTreeMap<String, Counted>, Vec<Stray>)>,
-    missing: Mutex<Missing>,
+    /// by a hash of the item, the node and which of both it is
+    seen: Mutex<HashSet<u64>>,
 }
 
 impl Audited {
@@ -191,27 +198,27 @@ impl Audited {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn missing(&self) -> MutexGuard<'_, Missing> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers that a node lacks an item, unless there are too many of them.
-    pub fn miss(&self, item: &Item, home: &Node) {
-        let mut missing = self.missing();
-        if missing.len() < REMEMBERED {
-            missing.insert(hash_of(item, home));
+    /// Remembers what is seen, unless there is too much of it.
+    pub fn see(&self, seen: Seen, item: &Item, node: &Node) {
+        let mut all = self.seen();
+        if all.len() < REMEMBERED {
+            all.insert(hash_of(seen, item, node));
         }
     }
 
-    /// Whether a node was seen to lack an item before.
-    pub fn has_missed(&self, item: &Item, home: &Node) -> bool {
-        self.missing().contains(&hash_of(item, home))
+    /// Whether this was seen.
+    pub fn has_seen(&self, seen: Seen, item: &Item, node: &Node) -> bool {
+        self.seen().contains(&hash_of(seen, item, node))
     }
 
-    /// Makes an audit that goes on from this one: it knows which copies are missing.
+    /// Makes an audit that goes on from this one: it knows what was seen.
     pub fn followed(&self) -> Audited {
         Audited {
-            missing: Mutex::new(std::mem::take(&mut *self.missing())),
+            seen: Mutex::new(std::mem::take(&mut *self.seen())),
             ..Audited::default()
         }
     }
@@ -281,8 +288,8 @@ impl Audited {
     }
 }
 
-fn hash_of(item: &Item, home: &Node) -> u64 {
-    XxHash3_64::oneshot_with_seed(home.number as u64, &item.name)
+fn hash_of(seen: Seen, item: &Item, node: &Node) -> u64 {
+    XxHash3_64::oneshot_with_seed(2 * node.number as u64 + seen as u64, &item.name)
 }
 
 /// What an audit prints.

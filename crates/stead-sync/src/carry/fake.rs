@@ -2,7 +2,7 @@
 //! fail, or to let somebody else write at the wrong moment.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 
 use super::kind::{About, Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
@@ -18,6 +18,7 @@ pub struct Memory {
     nodes: Mutex<Vec<Items>>,
     calls: Mutex<BTreeMap<&'static str, Vec<usize>>>,
     failing: Mutex<BTreeSet<(&'static str, Vec<u8>)>>,
+    away: AtomicBool,
     hooks: Mutex<BTreeMap<&'static str, Hook>>,
     written: Mutex<BTreeMap<(usize, Vec<u8>), Moment>>,
     distorted: Mutex<BTreeSet<(usize, Vec<u8>)>>,
@@ -69,6 +70,11 @@ impl Memory {
         failing.insert((what, item.name.clone()));
     }
 
+    /// Lets every method fail, for a reason that passes, until this is taken back.
+    pub fn is_away(&self, is: bool) {
+        self.away.store(is, Ordering::Relaxed);
+    }
+
     /// Does something before a method is called for the first time.
     pub fn before(
         &self,
@@ -97,7 +103,8 @@ impl Memory {
         }
         let mut failing = self.failing.lock().unwrap();
         let each = items.iter().enumerate().map(|(place, item)| {
-            match failing.remove(&(what, item.name.clone())) {
+            let is_away = self.away.load(Ordering::Relaxed);
+            match failing.remove(&(what, item.name.clone())) || is_away {
                 true => Err(Fault::passing("away for a moment")),
                 false => Ok(work(&mut nodes, place)),
             }

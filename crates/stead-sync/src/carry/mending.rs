@@ -2,13 +2,13 @@
 //! what only its new place has, and what was written there later.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 use super::journal::Journal;
 use super::kind::{Done, Item, Node};
 use super::pass::{Job, Pass, Task, COMPARED};
 use super::protocol::Outcome;
 use super::refusals::{only_new, only_new_in_reverse, written_later};
-use super::tally::Show;
 use crate::exit::{Failure, Result, IO};
 
 impl Pass<'_> {
@@ -154,7 +154,7 @@ impl Pass<'_> {
     }
 
     /// Settles what was in flight when an earlier process was killed.
-    pub(super) fn settle_flights(&self, journal: &Journal, show: &mut Show) -> Result {
+    pub(super) fn settle_flights(&self, journal: &Journal) -> Result {
         for (number, (name, items)) in journal.story().flights {
             let mut ways: BTreeMap<(usize, usize), Vec<&Item>> = BTreeMap::new();
             for item in &items {
@@ -170,17 +170,17 @@ impl Pass<'_> {
                 let (both, only_second) = self.sides(source, target, &items);
                 let most = both.first().map_or(1, |item| self.kind.at_once(item));
                 let units: Vec<&[&Item]> = both.chunks(most.max(COMPARED)).collect();
-                // shown between them
-                for units in units.chunks(self.limits.workers as usize) {
-                    self.in_parallel(units, &|items| self.settle(source, target, items))?;
-                    show.show(self.tally);
-                }
+                self.in_parallel(&units, &|items| self.settle(source, target, items))?;
                 // the listing of the target may be past them
                 if self.task == Task::Verify && !only_second.is_empty() {
                     self.unit(target, &only_second, &Job::Stray { from, to })?;
                 }
                 let flushed = self.kind.flush(target);
                 flushed.map_err(|fault| Failure::new(IO, fault.line))?;
+            }
+            // the map is another one: they are settled by its attributes
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(());
             }
             journal.land(Some(number), &name, None, 0)?;
         }

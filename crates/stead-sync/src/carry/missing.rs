@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::audited::{Fate, Stray, What};
+use super::audited::{Fate, Seen, Stray, What};
 use super::kind::{Fault, Item, Node};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
@@ -64,10 +64,10 @@ impl Pass<'_> {
         for (item, judged) in items.iter().zip(protocol.judge_all(node, home, items)) {
             match judged {
                 Ok(Outcome::Absent) if self.task != Task::Fill => {
-                    self.tally.audited.miss(item, home);
+                    self.tally.audited.see(Seen::Missing, item, home);
                     self.lack(item, node, home, Ok(Fate::Left))?;
                 }
-                Ok(Outcome::Absent) if self.tally.audited.has_missed(item, home) => {
+                Ok(Outcome::Absent) if self.tally.audited.has_seen(Seen::Missing, item, home) => {
                     lacks.push(item);
                 }
                 // missing since a moment ago, or too many to be remembered

@@ -173,7 +173,7 @@ pub struct Pass<'a> {
     pub without_step_3: bool,
 }
 
-/// A thread that lists nodes. At its end it wakes the one that looks after them.
+/// A thread that works. At its end it wakes the one that looks after them.
 struct Listing<'a>(&'a AtomicUsize, &'a thread::Thread);
 
 impl Drop for Listing<'_> {
@@ -209,44 +209,32 @@ impl Pass<'_> {
             .into_iter()
             .map(|n| &self.routes.nodes[n])
             .collect();
-        if let Err(failure) = self.resume(show) {
-            self.stop.store(false, Ordering::Relaxed);
-            return Err(failure);
-        }
         let next = AtomicUsize::new(0);
         let failure: Mutex<Option<Failure>> = Mutex::default();
-        let mut is_stopped = false;
-        let threads = (self.limits.nodes as usize).min(nodes.len());
-        let running = AtomicUsize::new(threads);
-        let looking = thread::current();
-        thread::scope(|scope| {
-            let listing = || {
-                let _listing = Listing(&running, &looking);
-                while !self.stop.load(Ordering::Relaxed) {
-                    let Some(node) = nodes.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                        break;
-                    };
-                    if let Err(found) = self.node(node) {
-                        lock(&failure).get_or_insert(found);
-                        // a node that cannot be listed does not keep the others from being done
-                        if self.journal.is_none() || self.is_over() {
-                            self.stop.store(true, Ordering::Relaxed);
-                        }
+        let resume = || {
+            if let Err(found) = self.resume() {
+                lock(&failure).get_or_insert(found);
+            }
+        };
+        let list = || {
+            while !self.stop.load(Ordering::Relaxed) {
+                let Some(node) = nodes.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
+                if let Err(found) = self.node(node) {
+                    lock(&failure).get_or_insert(found);
+                    // a node that cannot be listed does not keep the others from being done
+                    if self.journal.is_none() || self.is_over() {
+                        self.stop.store(true, Ordering::Relaxed);
                     }
                 }
-            };
-            (0..threads).for_each(|_| {
-                scope.spawn(listing);
-            });
-            while running.load(Ordering::Acquire) > 0 {
-                thread::park_timeout(LOOK);
-                show.show(self.tally);
-                if !is_stopped && !is_current() {
-                    is_stopped = true;
-                    self.stop.store(true, Ordering::Relaxed);
-                }
             }
-        });
+        };
+        let threads = (self.limits.nodes as usize).min(nodes.len());
+        let mut is_stopped = self.watched(1, &resume, show, is_current);
+        if !is_stopped && lock(&failure).is_none() {
+            is_stopped = self.watched(threads, &list, show, is_current);
+        }
         show.end();
         self.stop.store(false, Ordering::Relaxed);
         if is_stopped {
@@ -262,6 +250,37 @@ impl Pass<'_> {
             true => Ok(End::Done),
             false => Ok(End::Failed),
         }
+    }
+
+    /// Works in threads, shows how far that is, and stops it when the map is another one. Returns
+    /// whether it is.
+    fn watched(
+        &self,
+        threads: usize,
+        work: &(dyn Fn() + Sync),
+        show: &mut Show,
+        is_current: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let running = AtomicUsize::new(threads);
+        let looking = thread::current();
+        let mut is_stopped = false;
+        thread::scope(|scope| {
+            (0..threads).for_each(|_| {
+                scope.spawn(|| {
+                    let _listing = Listing(&running, &looking);
+                    work();
+                });
+            });
+            while running.load(Ordering::Acquire) > 0 {
+                thread::park_timeout(LOOK);
+                show.show(self.tally);
+                if !is_stopped && !is_current() {
+                    is_stopped = true;
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        is_stopped
     }
 
     fn nodes(&self) -> BTreeSet<usize> {

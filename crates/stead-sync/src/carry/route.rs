@@ -72,7 +72,8 @@ impl Routes {
                 USAGE,
                 format_args!(
                     "lost: neither map has a node {unknown:?}; write the name of a node, or \
-                     LABEL=VALUE for all nodes of a domain"
+                     LABEL=VALUE for all nodes of a domain; delete the line if it is that of an \
+                     earlier carry"
                 ),
             ));
         }

@@ -58,7 +58,11 @@ pub fn checked_routes(
 ) -> Result<Routes> {
     let epoch = new.epoch();
     let last = store.last_move(&old)?;
-    let mut routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost)?;
+    let routes = Routes::new(Arc::new(old), Arc::new(new), &settings.lost);
+    let mut routes = routes.map_err(|failure| Failure {
+        line: format!("{}: {}", settings.file.display(), failure.line),
+        ..failure
+    })?;
     routes.uncarried = last.filter(|last| !last.is_carried);
     if !carry.reverse && carry.state != State::New {
         routes.refuse_lost_targets(epoch)?;

@@ -88,7 +88,10 @@ impl Store {
     /// Whether a later epoch places data elsewhere than `old`. An epoch that the history lacks, or
     /// that is of another map, may have done so.
     fn has_moved_since(&self, old: &Map, newest: &Map) -> bool {
-        let is_there = |map: &Map| matches!(Amounts::between(old, map), Ok(by) if by.moved.0 == 0);
+        let is_there = |map: &Map| {
+            let amounts = Amounts::between(old, map);
+            amounts.is_ok_and(|by| (by.moved, by.by_hand) == (Share(0), Share(0)))
+        };
         let mut between = old.epoch().saturating_add(1)..newest.epoch();
         let stayed = |epoch| self.open_epoch(epoch).is_ok_and(|map| is_there(&map));
         !is_there(newest) || !between.all(stayed)

@@ -80,7 +80,7 @@ fn of_carry(old: &Map, new: &Map) -> Option<String> {
 fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {
     let same = same_nodes(old, new)?;
     let (mut gone, mut renamed, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut labels, mut attributes) = (0, 0);
+    let (mut labels, mut attributes) = (Vec::new(), Vec::new());
     let mut known = vec![false; new.nodes().len()];
     for (before, after) in old.nodes().zip(same) {
         let was_leaving = before.leaving();
@@ -105,8 +105,8 @@ fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {
         if before.weight() != after.weight() {
             weights.push((after.name().to_owned(), before.weight(), after.weight()));
         }
-        labels += usize::from(!before.labels().eq(after.labels()));
-        attributes += usize::from(!before.attributes().eq(after.attributes()));
+        labels.extend((!before.labels().eq(after.labels())).then(|| after.name()));
+        attributes.extend((!before.attributes().eq(after.attributes())).then(|| after.name()));
     }
     let is_new = |node: &Node| !known.get(node.id.index()).copied().unwrap_or(false);
     let came: Vec<String> = new
@@ -121,9 +121,13 @@ fn of_nodes(old: &Map, new: &Map) -> Result<Vec<String>> {
         more => words.push(format!("{more} nodes renamed")),
     }
     words.extend(of_weights(&weights));
-    words.extend((labels > 0).then(|| format!("labels of {}", counted(labels, "node"))));
-    words
-        .extend((attributes > 0).then(|| format!("attributes of {}", counted(attributes, "node"))));
+    let of = |what: &str, names: &[&str]| match names.len() {
+        0 => None,
+        1..=NAMED => Some(format!("{what} of {}", names.join(" and "))),
+        more => Some(format!("{what} of {}", counted(more, "node"))),
+    };
+    words.extend(of("labels", &labels));
+    words.extend(of("attributes", &attributes));
     Ok(words)
 }
 
@@ -246,11 +250,11 @@ mod tests {
             ),
             (
                 nodes("{name = 'e', formerly = 'a'}, {name = 'b', labels = {zone = 'z'}}, {name = 'c'}"),
-                "a is now e, labels of 1 node",
+                "a is now e, labels of b",
             ),
             (
                 nodes("{name = 'a', attributes = {at = 'x'}}, {name = 'b', attributes = {at = 'y'}}, {name = 'c'}"),
-                "attributes of 2 nodes",
+                "attributes of a and b",
             ),
             (format!("replicas = 2\n{abc}"), "R 1 -> 2"),
             (

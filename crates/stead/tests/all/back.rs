@@ -78,6 +78,24 @@ fn where_only_attributes_have_changed_they_come_back() {
 }
 
 #[test]
+fn a_pin_moves_data_too() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path().join("m.map"), 32);
+    let nodes = |address| [at("a", address), at("b", "9")].join(",");
+    applied(&store, &nodes("1"));
+    let pinned = format!(
+        "name = 'm'\nnode = [{}]\npin = [{{key = 'k', nodes = ['a']}}, {{key = 'l', nodes = ['b']}}]",
+        nodes("2")
+    );
+    let newest = store
+        .apply(&Fleet::parse(&pinned, "f").unwrap(), None)
+        .unwrap();
+    assert_eq!(addresses(&newest)["a"], Some("2"));
+    let back = store.rollback(1, EXACT).unwrap();
+    assert_eq!((addresses(&back)["a"], back.pins().len()), (Some("2"), 0));
+}
+
+#[test]
 fn an_epoch_that_the_history_lacks_may_have_moved_data() {
     let dir = TempDir::new().unwrap();
     let store = Store::new(dir.path().join("m.map"), 32);

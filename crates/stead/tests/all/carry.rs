@@ -235,7 +235,7 @@ fn while_a_carry_is_open_attributes_may_change_and_nothing_beside_them() {
             assert_eq!((next.epoch(), next.carry()), (now.epoch() + 1, now.carry()));
             assert!(next.slices().eq(now.slices()));
             let told = store.log().pop().unwrap().change;
-            assert_eq!(told, "attributes of 1 node");
+            assert_eq!(told, "attributes of a");
             let pair = Pair::open(&path).unwrap();
             let told = format!("10.0.0.{address}");
             assert_eq!(pair.attribute(NodeId(0), "address"), Some(&told[..]));
