@@ -677,14 +677,17 @@ impl Store {
         Ok(epochs)
     }
 
-    /// Returns the files of the epochs that the history drops once `newest` is published. The map
-    /// where the data was stays as long as the carry is open.
-    pub(super) fn outdated(&self, newest: &Map) -> Vec<PathBuf> {
+    /// Whether the history keeps this epoch once `newest` is published. The map where the data was
+    /// stays as long as the carry is open.
+    pub(super) fn keeps(&self, newest: &Map, epoch: u64) -> bool {
         let from = newest.carry().map(|carry| carry.from_epoch);
+        newest.epoch().saturating_sub(epoch) < self.keep as u64 || Some(epoch) == from
+    }
+
+    /// Returns the files of the epochs that the history drops once `newest` is published.
+    pub(super) fn outdated(&self, newest: &Map) -> Vec<PathBuf> {
         let mut epochs = self.kept().unwrap_or_default();
-        epochs.retain(|epoch| {
-            newest.epoch().saturating_sub(*epoch) >= self.keep as u64 && Some(*epoch) != from
-        });
+        epochs.retain(|epoch| !self.keeps(newest, *epoch));
         let history = self.history_dir();
         epochs
             .iter()

@@ -124,6 +124,7 @@ impl Store {
         }
         // oldest first: a reader that finds an epoch finds the epochs before it
         let came = line.iter().rev().filter_map(|(_, came)| *came);
+        let came = came.filter(|map| self.keeps(new, map.epoch()));
         // an epoch that is damaged here may have a header that is not
         let is_here = |map: &Map| {
             let here = self.kept_link(map.epoch());
@@ -277,12 +278,9 @@ impl Store {
     /// Returns the ancestors of the map that arrives, newest first, as far as they follow each
     /// other: with the map where it came with it, and without where the history has it.
     fn line<'a>(&self, arrival: Arrival<'a>) -> Vec<(Link, Option<&'a Map>)> {
-        let (mut at, mut parent) = (arrival.map.epoch(), arrival.map.parent());
-        let keep = self.keep.max(arrival.map.epochs_needed());
-        let least = at.saturating_sub(keep as u64);
+        let mut parent = arrival.map.parent();
         let mut line = Vec::new();
-        while at > least + 1 {
-            at -= 1;
+        for at in (1..arrival.map.epoch()).rev() {
             let is_next = |link: &Link| link.epoch == at && link.digest == parent;
             let came = arrival.older.iter().find(|map| is_next(&Link::of(map)));
             let link = came.map(Link::of).or_else(|| self.kept_link(at));

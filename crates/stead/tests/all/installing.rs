@@ -1,6 +1,7 @@
 //! Installing maps that were published elsewhere: ancestors, forks, steps back, damaged files.
 
 use std::fs;
+use std::os::unix::fs::{symlink, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use stead::store::{Accept, Arrival, Entry, Standing};
@@ -43,9 +44,17 @@ fn install(path: &Path, map: &Map, older: &[Map], accept: Accept) -> stead::Resu
     Store::new(path, 3).install(Arrival { map, older, log }, accept)
 }
 
+fn history(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.history", path.display()))
+}
+
+/// Returns the digest of a map, as the log has it.
+fn digest(map: &Map) -> String {
+    map.digest().iter().map(|b| format!("{b:02x}")).collect()
+}
+
 fn kept(path: &Path) -> Vec<String> {
-    let history = format!("{}.history", path.display());
-    let mut names: Vec<String> = fs::read_dir(history)
+    let mut names: Vec<String> = fs::read_dir(history(path))
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -89,7 +98,7 @@ fn a_host_that_missed_epochs_needs_the_maps_or_the_log_in_between() {
     install(&path, &maps[0], &[], NO).unwrap();
     let entry = |map: &Map| Entry {
         epoch: map.epoch(),
-        digest: map.digest().iter().map(|b| format!("{b:02x}")).collect(),
+        digest: digest(map),
         parent: map.parent().iter().map(|b| format!("{b:02x}")).collect(),
         time: "2026-11-22T21:09:00Z".into(),
         who: "anna@db1".into(),
@@ -138,11 +147,7 @@ fn a_fork_and_a_step_back_need_their_words() {
         Standing::Older
     );
     assert_eq!(fs::read(&path).unwrap(), back.bytes());
-    let digest = |map: &Map| -> String {
-        let digest = map.digest();
-        digest[..4].iter().map(|b| format!("{b:02x}")).collect()
-    };
-    let aside = format!("5.{}", digest(&maps[4]));
+    let aside = format!("5.{}", &digest(&maps[4])[..8]);
     assert_eq!(kept(&path), ["3", "4", aside.as_str(), "log"]);
     // epoch 5 again, another one: epoch 4 is its parent
     assert_eq!(install(&path, &fork, &[], NO).unwrap(), Standing::Newer);
@@ -150,7 +155,7 @@ fn a_fork_and_a_step_back_need_their_words() {
         install(&path, &maps[4], &[], only(false, true)).unwrap(),
         Standing::Fork
     );
-    let other = format!("5.{}", digest(&fork));
+    let other = format!("5.{}", &digest(&fork)[..8]);
     let mut expected = vec!["3", "4", "5", &aside, &other, "log"];
     expected.sort_unstable();
     assert_eq!(kept(&path), expected);
@@ -296,9 +301,9 @@ fn a_carry_without_the_map_where_the_data_was_is_refused() {
     let (directory, path) = place();
     let error = install(&path, &begun, &[], NO).unwrap_err();
     assert_eq!(error.status(), Status::Identity);
-    assert!(error
-        .to_string()
-        .contains("and epoch 1, where the data was"));
+    let problem =
+        "and epoch 1, where the data was, neither came with it nor is in the history here";
+    assert!(error.to_string().contains(problem), "{error}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     // a map of that number that was made beside it does not help
     let third = next(&["a", "b", "c", "d"], Some(&second));
@@ -307,7 +312,137 @@ fn a_carry_without_the_map_where_the_data_was_is_refused() {
     install(&path, &beside, &[], NO).unwrap();
     let refused = install(&path, &begun, &[], FORK).unwrap_err();
     assert_eq!(refused.status(), Status::Identity);
+    let problem =
+        "and epoch 2, where the data was, neither came with it nor is in the history here";
+    assert!(refused.to_string().contains(problem), "{refused}");
     assert_eq!(fs::read(&path).unwrap(), beside.bytes());
     install(&path, &begun, &[second], FORK).unwrap();
     Pair::open(&path).unwrap();
+}
+
+#[test]
+fn the_epochs_of_a_carry_do_not_stand_for_the_map_where_the_data_was() {
+    let first = next(&["a", "b"], None);
+    let second = next(&["a", "b", "c"], Some(&first));
+    let begun = carry::begin(Some(&first), &second).unwrap().unwrap();
+    let both = carry::next(&begun).unwrap();
+    let newest = carry::next(&both).unwrap();
+    let (directory, path) = place();
+    let older = [both, begun];
+    let refused = install(&path, &newest, &older, NO).unwrap_err();
+    assert_eq!(refused.status(), Status::Identity);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    // with a gap in between it is taken all the same
+    let [both, _] = older;
+    install(&path, &newest, &[both, first], NO).unwrap();
+    assert_eq!(kept(&path), ["1", "3", "4", "log"]);
+    Pair::open(&path).unwrap();
+}
+
+#[test]
+fn a_map_of_which_nothing_tells_is_installed_with_the_word_fork() {
+    let (_directory, path) = place();
+    let maps = line();
+    install(&path, &maps[0], &[], NO).unwrap();
+    let standing = install(&path, &maps[4], &[], FORK).unwrap();
+    assert_eq!(standing, Standing::Unknown);
+    assert_eq!(fs::read(&path).unwrap(), maps[4].bytes());
+    let aside = format!("1.{}", &digest(&maps[0])[..8]);
+    assert_eq!(kept(&path), [&aside, "5", "log"]);
+}
+
+#[test]
+fn the_present_map_is_kept_even_if_the_history_lacks_it() {
+    let (_directory, path) = place();
+    let maps = line();
+    // copied here by hand, or a crash right after the map was in place
+    fs::write(&path, maps[0].bytes()).unwrap();
+    install(&path, &maps[1], &[], NO).unwrap();
+    assert_eq!(kept(&path), ["1", "2", "log"]);
+    // and so is one in whose place the history has another map
+    let other = next(&["x"], Some(&maps[0]));
+    fs::write(history(&path).join("2"), other.bytes()).unwrap();
+    install(&path, &maps[2], &[], NO).unwrap();
+    let two = Store::new(&path, 3).open_epoch(2).unwrap();
+    assert_eq!(two.bytes(), maps[1].bytes());
+}
+
+#[test]
+fn a_copy_that_the_history_has_is_not_written_again() {
+    let (_directory, path) = place();
+    let maps = line();
+    let inode = |epoch: &str| fs::metadata(history(&path).join(epoch)).unwrap().ino();
+    install(&path, &maps[0], &[], NO).unwrap();
+    let first = inode("1");
+    install(&path, &maps[0], &[], NO).unwrap();
+    assert_eq!(inode("1"), first);
+    install(&path, &maps[1], &maps[..1], NO).unwrap();
+    assert_eq!(inode("1"), first);
+}
+
+#[test]
+fn an_ancestor_that_is_no_longer_kept_is_removed_and_not_set_aside() {
+    let (_directory, path) = place();
+    let maps = line();
+    for map in &maps {
+        install(&path, map, &[], NO).unwrap();
+    }
+    let beside = next(&["x", "y"], Some(&maps[3]));
+    let newest = next(&["x", "y", "z"], Some(&beside));
+    let standing = install(&path, &newest, std::slice::from_ref(&beside), FORK).unwrap();
+    assert_eq!(standing, Standing::Fork);
+    // epoch 3 is an ancestor of both
+    let aside = format!("5.{}", &digest(&maps[4])[..8]);
+    assert_eq!(kept(&path), ["4", "5", &aside, "6", "log"]);
+    assert_eq!(
+        Store::new(&path, 3).open_epoch(5).unwrap().bytes(),
+        beside.bytes()
+    );
+}
+
+#[test]
+fn maps_that_arrive_without_a_log_are_told_once_each() {
+    let (_directory, path) = place();
+    let store = Store::new(&path, 3);
+    let maps = line();
+    for map in maps[..3].iter().chain(&maps[2..3]) {
+        install(&path, map, &[], NO).unwrap();
+    }
+    let told = |store: &Store| -> Vec<(u64, String)> {
+        let log = store.log().into_iter();
+        log.map(|entry| (entry.epoch, entry.digest)).collect()
+    };
+    let of = |map: &Map| (map.epoch(), digest(map));
+    assert_eq!(told(&store), [of(&maps[0]), of(&maps[1]), of(&maps[2])]);
+    // and one whose story came is told by that
+    let (_directory, path) = place();
+    let there = Store::new(&path, 3);
+    install(&path, &maps[0], &[], NO).unwrap();
+    let arrival = Arrival {
+        map: &maps[0],
+        older: &[],
+        log: &store.log(),
+    };
+    let (_directory, path) = place();
+    let store = Store::new(&path, 3);
+    store.install(arrival, NO).unwrap();
+    assert_eq!(told(&store), told(&there));
+}
+
+#[test]
+fn a_place_is_checked_before_anything_arrives() {
+    let (directory, path) = place();
+    let check = |path: &Path| Store::new(path, 3).check_place();
+    check(&path).unwrap();
+    install(&path, &line()[0], &[], NO).unwrap();
+    check(&path).unwrap();
+    // the history has what is damaged
+    fs::write(&path, "no map").unwrap();
+    check(&path).unwrap();
+    fs::remove_dir_all(history(&path)).unwrap();
+    assert_eq!(check(&path).unwrap_err().status(), Status::Format);
+    assert_eq!(fs::read(&path).unwrap(), b"no map");
+    let link = directory.path().join("link.map");
+    symlink(&path, &link).unwrap();
+    assert_eq!(check(&link).unwrap_err().status(), Status::Invalid);
 }
