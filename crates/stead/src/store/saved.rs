@@ -43,8 +43,8 @@ const CARRY: u32 = 4;
 const KNOWN: u32 = LIMITED | SAYS_CARRY | CARRY;
 const HEADER: usize = 32;
 const DIGEST: usize = 32;
-/// A larger file is refused before it is read: a map has at most 1 GiB.
-const MOST_BYTES: u64 = (1 << 30) + 64;
+/// No more bytes are read, whatever length a plan says: a map has at most half of them.
+const MOST_BYTES: u64 = 1 << 31;
 
 /// A change that was planned, and is to be made exactly like that: the map that it publishes.
 #[derive(Debug)]
@@ -112,9 +112,11 @@ impl SavedPlan {
             .open(path)
             .map_err(|e| Error::io("open", path, e))?;
         let mut bytes = Vec::new();
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| Error::io("read", path, e))?;
+        let read = |most: u64, bytes: &mut Vec<u8>| {
+            let read = (&file).take(most).read_to_end(bytes);
+            read.map_err(|e| Error::io("read", path, e))
+        };
+        read(HEADER as u64, &mut bytes)?;
         let wrong = |problem: String| Error::SavedPlan {
             file: path.to_owned(),
             problem,
@@ -148,8 +150,12 @@ impl SavedPlan {
                 "there is no saved plan of format {version} with flags {flags:#x}"
             )));
         }
-        let (read, wanted) = (rest.len() as u64, length.saturating_add(DIGEST as u64));
-        if read < wanted {
+        let wanted = length.saturating_add(DIGEST as u64);
+        // one byte more shows whether the file goes on after the plan
+        read(wanted.min(MOST_BYTES) + 1, &mut bytes)?;
+        let rest = bytes.get(HEADER..).unwrap_or_default();
+        let found = rest.len() as u64;
+        if found < wanted {
             return Err(wrong(cut(bytes.len())));
         }
         let digest = rest.len().saturating_sub(DIGEST);
@@ -158,7 +164,7 @@ impl SavedPlan {
         let is_whole = bytes
             .get(..hashed)
             .is_some_and(|bytes| Sha256::digest(bytes).as_slice() == digest);
-        if read != wanted || !is_whole {
+        if found != wanted || !is_whole {
             return Err(wrong(
                 "the digest does not match the bytes: the plan is damaged".to_owned(),
             ));
@@ -308,6 +314,7 @@ impl Store {
 mod tests {
     use super::super::Back;
     use super::*;
+    use crate::guard::{Allow, Guard};
     use crate::{build, Fleet};
 
     fn fleet(more: &str) -> Fleet {
@@ -481,5 +488,111 @@ mod tests {
             fs::remove_file(directory.path().join(format!("{at}.map.history/1"))).unwrap();
             assert!(matches!(store.planned(&plan), Ok(Planned::Done(_))));
         }
+    }
+
+    #[test]
+    fn a_plan_for_a_newer_stead_says_so_and_a_wrong_map_in_it_is_told() {
+        use crate::format::records::Header;
+        let (_directory, path) = place();
+        SavedPlan::write(&build(&fleet(""), None).unwrap(), &path).unwrap();
+        let whole = fs::read(&path).unwrap();
+        // the digest of the plan is right
+        let with = |at: usize, value: u8| {
+            let mut bytes = whole[..whole.len() - DIGEST].to_vec();
+            bytes[HEADER + at] = value;
+            let digest = Sha256::digest(&bytes);
+            [&bytes, digest.as_slice()].concat()
+        };
+        let (status, text) = refused(&path, &with(std::mem::offset_of!(Header, version), 99));
+        assert_eq!(status, Status::Version, "{text}");
+        let start = format!("{}: the map has format 99, but this stead", path.display());
+        assert!(text.starts_with(&start), "{text}");
+        let (status, text) = refused(&path, &with(0, 0));
+        assert_eq!(status, Status::Format, "{text}");
+        assert!(text.contains("the map in the plan is wrong: "), "{text}");
+    }
+
+    #[test]
+    fn a_plan_is_taken_back_by_the_same_fleet_or_by_the_same_places_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = |name: &str| {
+            let store = Store::new(directory.path().join(name), 9);
+            store.allowing(Allow::NONE.and(Guard::TakeBack))
+        };
+        let nodes = |list: &str| {
+            let list = format!("name = 'm'\nnode = [{list}]");
+            Fleet::parse(&list, "f").unwrap()
+        };
+        let plan_of = |map: Map| SavedPlan { new: map };
+        let moved = |old: &Map, new: &Map| Amounts::between(old, new).unwrap().moved;
+        let taken_back = |store: &Store, plan: &SavedPlan| {
+            let error = store.planned(plan).unwrap_err().to_string();
+            assert!(
+                error.contains("carried out as epoch 2, and taken back since"),
+                "{error}"
+            );
+        };
+        let few = "{name = 'a'}, {name = 'b'}, {name = 'c'}";
+        let more = format!("{few}, {{name = 'd'}}");
+
+        // the places alone: a node has got an address
+        let places = store("places");
+        let first = places.apply(&nodes(few), None).unwrap();
+        let plan = plan_of(places.apply(&nodes(&more), None).unwrap());
+        places.rollback(1, Some(Back::Exact)).unwrap();
+        let with = few.replace("'a'", "'a', attributes = {address = '1'}");
+        let newest = places.apply(&nodes(&with), None).unwrap();
+        assert_ne!(newest.fleet().to_toml(), first.fleet().to_toml());
+        assert_eq!(moved(&first, &newest), Share(0));
+        taken_back(&places, &plan);
+
+        // the fleet alone: its nodes are at other places than before
+        let wish = store("wish");
+        let weighted = |weights: [u32; 5]| {
+            let node = |(name, weight)| format!("{{name = 'n{name}', weight = {weight}}}");
+            let there = (0..).zip(weights).filter(|(_, weight)| *weight > 0);
+            let list: Vec<String> = there.map(node).collect();
+            let text = format!("name = 'm'\nreplicas = 2\nnode = [{}]", list.join(", "));
+            wish.apply(&Fleet::parse(&text, "f").unwrap(), None)
+                .unwrap()
+        };
+        let first = weighted([1, 1, 1, 0, 0]);
+        let plan = plan_of(weighted([1, 2, 1, 1, 0]));
+        weighted([3, 1, 0, 2, 1]);
+        weighted([1, 1, 0, 1, 3]);
+        let newest = weighted([1, 1, 1, 0, 0]);
+        assert_eq!(newest.fleet().to_toml(), first.fleet().to_toml());
+        assert_ne!(moved(&first, &newest), Share(0));
+        taken_back(&wish, &plan);
+
+        // a step of a gradual change has the fleet of the steps around it
+        let steps = store("steps");
+        let part = Some(crate::fleet::part("5%").unwrap());
+        steps.apply(&nodes(few), None).unwrap();
+        steps.apply(&nodes(&more), part).unwrap();
+        let plan = plan_of(steps.apply(&nodes(&more), part).unwrap());
+        steps.apply(&nodes(&more), part).unwrap();
+        assert!(matches!(steps.planned(&plan), Ok(Planned::Done(_))));
+    }
+
+    #[test]
+    fn a_plan_keeps_what_its_fleet_permits() {
+        let (_directory, path) = place();
+        let limit = Some(crate::fleet::part("20%").unwrap());
+        for move_limit in [None, limit] {
+            for carry in [None, Some(false), Some(true)] {
+                let permits = Permits { move_limit, carry };
+                let map = build(&fleet(""), None).unwrap().with_permits(permits);
+                SavedPlan::write(&map, &path).unwrap();
+                assert_eq!(SavedPlan::read(&path).unwrap().new.permits(), permits);
+            }
+        }
+        // that it is carried is said by nobody
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[12] = CARRY as u8;
+        let (status, text) = refused(&path, &bytes);
+        assert_eq!(status, Status::Format);
+        let problem = "there is no saved plan of format 1 with flags 0x4";
+        assert!(text.contains(problem), "{text}");
     }
 }
