@@ -76,7 +76,7 @@ AREAS = {
         "store": (
             "store::",
             "all",
-            ("store::", "installing::", "guards::", "carry::"),
+            ("store::", "access::", "back::", "installing::", "guards::", "carry::"),
             ("change.rs", "if newest.same(&next) =>", "newest.same(&next)", "false"),
         ),
         "verdict": (

@@ -5,6 +5,7 @@ explained again.
 
 FORMAT = "crates/stead/src/format/"
 REBALANCE = "crates/stead/src/rebalance/"
+STORE = "crates/stead/src/store/"
 VERDICT = "crates/stead/src/verdict/"
 LOG = "crates/stead-rrd/src/log/"
 
@@ -177,6 +178,72 @@ SURVIVORS = {
         "let price = if now <= cells && price > 0 {",
     ): "an estimate, which decides what is tried first: for a piece that is as long as before "
     "it is rounded down",
+    (
+        STORE + "install.rs",
+        "replace < with <= in Store::standing_to",
+        "if new.epoch() <= present.epoch() {",
+    ): "equivalent: of two maps of one number neither is an ancestor, whichever is asked",
+    (
+        STORE + "log.rs",
+        "replace | with ^ in append",
+        ".custom_flags(libc::O_NOFOLLOW ^ libc::O_NONBLOCK)",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "progress.rs",
+        "replace > with >= in Store::progress",
+        "while at >= 1 {",
+    ): "equivalent: no map has epoch 0",
+    (
+        STORE + "saved.rs",
+        "replace | with ^",
+        "const KNOWN: u32 = LIMITED ^ SAYS_CARRY | CARRY;",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "saved.rs",
+        "replace | with ^",
+        "const KNOWN: u32 = LIMITED | SAYS_CARRY ^ CARRY;",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "saved.rs",
+        "replace | with ^ in SavedPlan::write",
+        "Some(true) => SAYS_CARRY ^ CARRY,",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "saved.rs",
+        "replace | with ^ in SavedPlan::write",
+        "let flags = carry ^ if limit.is_some() { LIMITED } else { 0 };",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "saved.rs",
+        "replace | with ^ in SavedPlan::read",
+        "if version != VERSION || flags & (SAYS_CARRY ^ CARRY) == CARRY {",
+    ): "equivalent: each flag is a bit of its own",
+    (
+        STORE + "whole.rs",
+        "replace sync_directory -> io::Result<()> with Ok(())",
+        "Ok(())",
+    ): "no test here can cut the power: `make faults` does, and loses without this fsync what was "
+    "acknowledged",
+    (
+        STORE + "whole.rs",
+        "replace | with ^ in Access::directory_mode",
+        "0o700 ^ group | others",
+    ): "equivalent: owner, group and others have bits of their own",
+    (
+        STORE + "whole.rs",
+        "replace | with ^ in Access::directory_mode",
+        "0o700 | group ^ others",
+    ): "equivalent: owner, group and others have bits of their own",
+    (
+        STORE + "whole.rs",
+        "replace | with & in remove_abandoned",
+        ".custom_flags(libc::O_NOFOLLOW & libc::O_NONBLOCK)",
+    ): "no test wins this race: the directory said just before that this is a regular file",
+    (
+        STORE + "whole.rs",
+        "replace | with ^ in remove_abandoned",
+        ".custom_flags(libc::O_NOFOLLOW ^ libc::O_NONBLOCK)",
+    ): "equivalent: each flag is a bit of its own",
     (
         VERDICT + "answers.rs",
         "replace == with != in Answers::of_drained",

@@ -129,6 +129,16 @@ mod tests {
         // a map that is not the parent proves nothing
         let wrong = descent(newest, id(&maps[0]), |_| Some(Link::of(&fork)), &[]);
         assert_eq!(wrong, Descent::Unknown);
+        // nor does one of the same number that was made beside the parent
+        let beside = next(&["a", "x", "y"], Some(&fork));
+        let of_beside = |epoch| {
+            [&fork, &beside]
+                .map(Link::of)
+                .into_iter()
+                .find(|l| l.epoch == epoch)
+        };
+        let wrong = descent(newest, id(&fork), of_beside, &[]);
+        assert_eq!(wrong, Descent::Unknown);
         let log: Vec<Entry> = maps.iter().map(entry).collect();
         assert_eq!(asked(&maps[0], &log), Descent::Known);
         assert_eq!(asked(&fork, &log), Descent::Denied);

@@ -125,3 +125,34 @@ fn slices_to_come(map: &Map) -> usize {
         .filter(|(_, _, [now, then])| now != then)
         .count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fleet;
+
+    #[test]
+    fn whoever_changes_the_wish_begins_to_count_anew() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::new(place.path().join("m.map"), 32);
+        let step = |nodes: &str| {
+            let part = crate::fleet::part("10%").unwrap();
+            let fleet = Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "fleet").unwrap();
+            store.apply(&fleet, Some(part)).unwrap()
+        };
+        step("{name = 'a'}, {name = 'b'}");
+        let one = "{name = 'a'}, {name = 'b'}, {name = 'c'}";
+        for number in 1..=2 {
+            let progress = store.progress(&step(one)).unwrap();
+            assert_eq!(progress.step, Some(number));
+        }
+        let before = store.current().unwrap().unwrap();
+        let other = step("{name = 'a'}, {name = 'b'}, {name = 'c', weight = 4}");
+        let progress = store.progress(&other).unwrap();
+        assert_eq!(progress.step, Some(1));
+        let moved = Amounts::between(&before, &other).unwrap().moved;
+        assert_eq!(progress.moved, moved);
+        // the epochs of the old wish are counted as before
+        assert_eq!(store.progress(&before).unwrap().step, Some(2));
+    }
+}

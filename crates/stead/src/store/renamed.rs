@@ -117,4 +117,26 @@ mod tests {
         // epoch 2 says b2, and nobody says what became of it
         assert_eq!(store.renamed(&first, &newest).unwrap(), []);
     }
+
+    #[test]
+    fn a_name_that_both_maps_have_is_one_node_whatever_the_epochs_in_between_say() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::new(place.path().join("m.map"), KEEP);
+        let apply = |nodes: &str| {
+            let fleet = Fleet::parse(&format!("name = 'm'\nnode = [{nodes}]"), "fleet").unwrap();
+            store.apply(&fleet, None).unwrap()
+        };
+        let first = apply("{name = 'a'}, {name = 'b'}");
+        apply("{name = 'c', formerly = 'a'}, {name = 'b'}");
+        // the name is given to a new node
+        let newest = apply("{name = 'c'}, {name = 'b'}, {name = 'a', weight = 2}");
+        assert_eq!(store.renamed(&first, &newest).unwrap(), []);
+        let back = store.back_to(&newest, 1, Some(Back::Exact)).unwrap();
+        assert_eq!(back.node_named("a").unwrap().formerly(), None);
+        for key in 0..100 {
+            let key = format!("key {key}");
+            let name = |map: &Map| map.node(map.locate(key.as_bytes())).name().to_owned();
+            assert_eq!(name(&first), name(&back));
+        }
+    }
 }

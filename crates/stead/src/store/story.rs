@@ -227,7 +227,7 @@ fn counted(n: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{build, build_max_move, Fleet};
+    use crate::{build, build_max_move, carry, Fleet};
 
     fn map(text: &str, old: Option<&Map>) -> Map {
         let text = format!("name = 'm'\n{text}");
@@ -308,5 +308,28 @@ mod tests {
         assert_eq!(told(&old, &first), "-b");
         assert_eq!(told(&first, &second), "the next step");
         assert_eq!(told(&second, &last), "the last step");
+    }
+
+    #[test]
+    fn the_states_of_a_carry_are_told_and_whether_it_was_reversed() {
+        let old = map("node = [{name = 'a'}, {name = 'b'}]", None);
+        let new = "node = [{name = 'a'}, {name = 'b'}, {name = 'c'}]";
+        let new = map(new, Some(&old));
+        let begun = carry::begin(Some(&old), &new).unwrap().unwrap();
+        let both = carry::next(&begun).unwrap();
+        let reversed = carry::reverse(&both).unwrap();
+        let closed = carry::close(&reversed, Some(&old)).unwrap();
+        let told = |old: &Map, new: &Map| changes(Some(old), new).unwrap();
+        assert_eq!(told(&old, &begun), "+c, carry: old");
+        assert_eq!(told(&begun, &both), "carry: both_old_first");
+        assert_eq!(told(&both, &reversed), "carry: old (reversed)");
+        assert_eq!(told(&reversed, &closed), "-c, carry: closed (reversed)");
+        let third = carry::next(&both).unwrap();
+        let last = carry::next(&third).unwrap();
+        let closed = carry::close(&last, None).unwrap();
+        assert_eq!(told(&both, &third), "carry: both_new_first");
+        assert_eq!(told(&last, &closed), "carry: closed");
+        let reversed = carry::reverse(&third).unwrap();
+        assert_eq!(told(&third, &reversed), "carry: both_old_first (reversed)");
     }
 }

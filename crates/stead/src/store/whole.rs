@@ -378,4 +378,37 @@ mod tests {
         assert!(holds(&path, &[]).unwrap());
         assert!(!holds(&path, &bytes).unwrap());
     }
+
+    #[test]
+    fn who_may_read_a_map_may_list_its_history() {
+        for (of_map, of_history) in [
+            (0o600, 0o700),
+            (0o640, 0o770),
+            (0o604, 0o707),
+            (0o644, 0o777),
+            (0o666, 0o777),
+        ] {
+            assert_eq!(Access::of_first(of_map).directory_mode(), of_history);
+        }
+    }
+
+    #[test]
+    fn only_names_that_this_store_gives_are_those_of_temporary_files() {
+        let map = Path::new("d/m.map");
+        let ours = name(map, 7);
+        assert!(is_name(OsStr::from_bytes(&ours), map));
+        for (text, is_ours) in [
+            (".m.map.2.4711.0123456789abcdef.tmp", true),
+            ("m.map.2.4711.0123456789abcdef.tmp", false),
+            (".m.map.2.4711.0123456789abcdef", false),
+            (".n.map.2.4711.0123456789abcdef.tmp", false),
+            (".m.map.8.2.4711.0123456789abcdef.tmp", false),
+            (".m.map.two.4711.0123456789abcdef.tmp", false),
+            (".m.map.2.process.0123456789abcdef.tmp", false),
+            (".m.map.2.4711.0123456789abcde.tmp", false),
+            (".m.map.2.4711.0123456789abcdeg.tmp", false),
+        ] {
+            assert_eq!(is_name(OsStr::new(text), map), is_ours, "{text}");
+        }
+    }
 }

@@ -106,3 +106,38 @@ fn an_epoch_that_the_history_lacks_may_have_moved_data() {
     let back = store.rollback(1, EXACT).unwrap();
     assert_eq!((back.epoch(), addresses(&back)["a"]), (3, Some("3")));
 }
+
+/// Returns what the error says that names the movement of both ways.
+fn unsaid(store: &Store, epoch: u64) -> String {
+    store.rollback(epoch, None).unwrap_err().to_string()
+}
+
+#[test]
+fn what_moves_less_than_the_digits_show_is_not_told_as_nothing() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path().join("m.map"), 32);
+    for address in ["1", "3", "4"] {
+        applied(&store, &[at("a", address), at("b", "2")].join(","));
+    }
+    let text = unsaid(&store, 1);
+    let nothing = "exact (its slices again) moves 0.00 %, and least (its fleet, with the least \
+                   movement) moves 0.00 %";
+    assert!(text.ends_with(nothing), "{text}");
+    // one of two nodes gets a quarter of a hundred-thousandth of the points
+    let more = at("a", "4").replace("attributes", "weight = 1.00001, attributes");
+    assert_eq!(applied(&store, &[more, at("b", "2")].join(",")).epoch(), 4);
+    let text = unsaid(&store, 1);
+    let little = nothing.replace("0.00 %", "less than 0.01 %");
+    assert!(text.ends_with(&little), "{text}");
+}
+
+#[test]
+fn the_ways_to_go_back_have_names() {
+    assert_eq!(Back::named("exact").ok(), EXACT);
+    assert_eq!(Back::named("least").ok(), LEAST);
+    let refused = Back::named("Exact").unwrap_err().to_string();
+    assert!(
+        refused.contains("write \"exact\" or \"least\""),
+        "{refused}"
+    );
+}

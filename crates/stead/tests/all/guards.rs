@@ -578,3 +578,24 @@ fn a_first_map_is_never_refused_and_a_damaged_history_is_left_out() {
         ["takes back epoch 3: node c, added there; node d, added there"]
     );
 }
+
+#[test]
+fn what_a_change_does_is_told_in_the_order_of_the_guards() {
+    let copies = |rest: String| format!("replicas = 2\n{rest}");
+    let epochs = Epochs::of(&[&copies(nodes("a b c")), &copies(nodes("a b c d"))]);
+    let stale = fleet(&format!(
+        "[guard]\nmove = '1%'\ncarry = true\n{}",
+        nodes("a b c e")
+    ));
+    let newest = epochs.store.current().unwrap().unwrap();
+    let new = build(&stale, Some(&newest)).unwrap();
+    let found = epochs.store.findings(Some(&newest), &new).unwrap();
+    let words: Vec<&str> = found.iter().map(|finding| finding.guard.word()).collect();
+    assert_eq!(words, ["take-back", "drop-copies", "leave-data", "move"]);
+    let refused = epochs.store.apply(&stale, None).unwrap_err();
+    assert!(
+        matches!(&refused, Error::Guarded { allow, problem, .. }
+            if allow == &words.join(",") && problem.starts_with("the change takes back epoch 2")),
+        "{refused}"
+    );
+}

@@ -6,6 +6,7 @@ mod histories;
 mod judge;
 mod zipf;
 
+mod access;
 mod back;
 mod batches;
 mod carry;

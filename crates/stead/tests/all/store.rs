@@ -1,9 +1,8 @@
 //! The store, which publishes a new epoch whole or not at all, and the cache of open maps.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
@@ -640,76 +639,6 @@ fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     let link = path.parent().unwrap().join("link.map");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert_eq!(save(&map, &link).unwrap_err().status(), Status::Invalid);
-}
-
-/// Runs when the test below starts this program again, as another user.
-#[test]
-#[ignore = "started by another test, as a process of its own"]
-fn saves_as_another_user() {
-    let Some(path) = std::env::var_os("STEAD_TEST_SAVE") else {
-        return;
-    };
-    match save(&build(&fleet(2), None).unwrap(), Path::new(&path)) {
-        Ok(()) => println!("answer: saved"),
-        Err(error) => println!("answer: {error}"),
-    }
-}
-
-/// Whoever could read a map must be able to read the one that replaces it.
-#[test]
-fn a_map_that_cannot_be_given_to_its_readers_is_replaced_only_if_everybody_may_read_it() {
-    let (directory, _) = place();
-    let setpriv = Command::new("setpriv").arg("--version").output();
-    if fs::metadata(directory.path()).unwrap().uid() != 0 || setpriv.is_err() {
-        println!("skipped: needs root and setpriv (Debian's util-linux)");
-        return;
-    }
-    let program = directory.path().join("program");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
-    let open = directory.path().join("open");
-    fs::create_dir(&open).unwrap();
-    fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-    let path = open.join("m.map");
-    let first = build(&fleet(1), None).unwrap();
-    save(&first, &path).unwrap();
-    // no machine has a user of this number
-    let user = 64_003;
-    let answer = || {
-        let done = Command::new("setpriv")
-            .args([format!("--reuid={user}"), format!("--regid={user}")])
-            .arg("--clear-groups")
-            .arg(&program)
-            .args([
-                "--exact",
-                "store::saves_as_another_user",
-                "--ignored",
-                "--nocapture",
-            ])
-            .env("STEAD_TEST_SAVE", &path)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        let answer = text
-            .split("answer: ")
-            .nth(1)
-            .and_then(|rest| rest.lines().next());
-        answer.unwrap_or_else(|| panic!("{done:?}")).to_owned()
-    };
-    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-    let refused = answer();
-    assert!(refused.contains("set the owner of"), "{refused}");
-    let advice = "of the group root, and only root and members of root can give it to that group";
-    assert!(refused.contains(advice), "{refused}");
-    assert_eq!(fs::read(&path).unwrap(), first.bytes());
-    assert_eq!(
-        (fs::metadata(&path).unwrap().uid(), names(&open)),
-        (0, vec!["m.map".to_owned()])
-    );
-    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(answer(), "saved");
-    let meta = fs::metadata(&path).unwrap();
-    assert_eq!((meta.uid(), meta.mode() & 0o777), (user, 0o644));
 }
 
 /// Two maps of different lengths, and a check that a file holds one of them whole.
