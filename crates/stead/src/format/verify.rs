@@ -471,7 +471,7 @@ mod tests {
     use std::cmp::Ordering;
 
     use super::super::records::{
-        index_bits, FirstRecord, Section, FINAL_POINTS, FINAL_POLICIES, INDEX,
+        index_bits, FirstRecord, PinRecord, Section, FINAL_POINTS, FINAL_POLICIES, INDEX,
     };
     use super::*;
     use crate::{build, Fleet};
@@ -502,6 +502,11 @@ mod tests {
         for (more, by_hand, firsts) in [
             ("", 0, 0),
             ("pin = [{key = 'k', nodes = ['a', 'b']}]", 1, 0),
+            (
+                "pin = [{key = 'k', nodes = ['a', 'b']}, {key = 'l', nodes = ['a', 'b']}]",
+                2,
+                0,
+            ),
             ("first = [{key = 'k', node = 'a'}]", 1, 1),
         ] {
             let map = map(&format!(
@@ -511,7 +516,10 @@ mod tests {
             looked(map.bytes(), |check| {
                 let (policies, members) = (check.count(POLICIES), check.count(MEMBERS));
                 let noted = 5 * 3 + policies + 24 * members + 40 * by_hand;
-                let lists = by_hand * 150 * (check.count(BASE_POINTS) + 2);
+                let lists = match by_hand {
+                    0 => 0,
+                    _ => 150 * (check.count(BASE_POINTS) + 2 * by_hand),
+                };
                 let unnamed = firsts * (120 * policies + 8 * members);
                 assert_eq!(need(check), (noted + lists + unnamed) as u64, "{more}");
             });
@@ -580,6 +588,52 @@ mod tests {
             said.starts_with(&format!("byte {place}: the flags of a first")),
             "{said}"
         );
+    }
+
+    /// A map, with a field of 32 bits set to its value plus `by`.
+    fn patched(map: &crate::Map, place: usize, by: u32) -> Vec<u8> {
+        let mut bytes = map.bytes().to_vec();
+        let value = u32::read(&bytes, place).wrapping_add(by);
+        bytes[place..place + 4].copy_from_slice(&value.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_keys_of_pins_and_firsts_are_the_last_strings_and_named_where_they_are_not() {
+        let nodes = "node = [{name = 'a'}, {name = 'b'}]";
+        let (offset, length) = (offset_of!(StringRef, offset), offset_of!(StringRef, length));
+        let pin = map(&format!(
+            "name = 'm'\n{nodes}\npin = [{{key = 'k', nodes = ['a']}}]"
+        ));
+        let first = map(&format!(
+            "name = 'm'\nreplicas = 2\n{nodes}\nfirst = [{{key = 'k', node = 'a'}}]"
+        ));
+        let of_pin = looked(pin.bytes(), |check| check.at(PINS, 0)) + offset_of!(PinRecord, key);
+        let of_first =
+            looked(first.bytes(), |check| check.at(FIRSTS, 0)) + offset_of!(FirstRecord, key);
+        for (map, place) in [(&pin, of_pin), (&first, of_first)] {
+            let said = refused(&patched(map, place + offset, 1));
+            let told = format!("byte {place}: the string must lie at ");
+            assert!(said.starts_with(&told), "{said}");
+            let said = refused(&patched(map, place + length, 1));
+            let told = format!(
+                "byte {}: the string reaches beyond section 1",
+                place + length
+            );
+            assert!(said.starts_with(&told), "{said}");
+        }
+    }
+
+    #[test]
+    fn no_node_has_more_labels_than_there_are_left() {
+        let map = map("name = 'm'\nnode = [{name = 'a', labels = {zone = 'x'}}, \
+             {name = 'b', labels = {zone = 'y'}}]");
+        let place = looked(map.bytes(), |check| check.at(NODES, 1));
+        let count = offset_of!(crate::format::records::NodeRecord, labels)
+            + offset_of!(crate::format::records::Run, count);
+        let said = refused(&patched(&map, place + count, 1));
+        let told = format!("byte {}: the run reaches beyond its section", place + count);
+        assert!(said.starts_with(&told), "{said}");
     }
 
     /// Adds a record of zeros to an empty section of a map.
