@@ -250,7 +250,9 @@ def test_copies_that_are_missing_are_found_and_filled_if_that_is_asked_for(
         assert (code, found["brought"], found["lacking"]) == (1, 0, len(lacks))
         carry.write_file(limits="overlooked = 2")
         code, found = audit(carry, "--bring", "--fill")
-        assert code == 69 and "of the" in found["problem"], found
+        told = f"node a lacks {by_node['a']} of "
+        assert code == 69 and found["problem"].count(" lacks ") == 3, found
+        assert found["problem"].startswith(told), found
         assert "raise limits.overlooked" in found["problem"], found
         # while applications write and delete other keys
         carry.write_file(limits=ANY)

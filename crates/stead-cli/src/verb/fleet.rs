@@ -214,8 +214,8 @@ impl AddNode {
             self.nodes.join(", "),
             weight.unwrap_or("1")
         );
-        for (label, value) in &labels {
-            said += &format!(", {label}={value}");
+        for (name, value) in labels.iter().chain(&attributes) {
+            said += &format!(", {name}={value}");
         }
         file.write(&said, &self.print, out)
     }

@@ -229,19 +229,26 @@ impl Drop for Lock {
 fn refuse_blind(tally: &Tally, settings: &Settings, fills: bool) -> Result {
     let sum = tally.audited.sum();
     let percent = settings.limits.overlooked;
-    for (node, of) in tally.audited.of_nodes() {
+    let of_nodes = tally.audited.of_nodes();
+    let lack = of_nodes.iter().filter_map(|(node, of)| {
         let all = of.items - of.misplaced + of.lacking;
-        if fills && of.lacking * 100 > all * percent {
-            return Err(Failure::new(
-                REFUSED,
-                format_args!(
-                    "node {node} lacks {} of the {all} items that it should have, more than \
-                     {percent} %: nothing was changed; if its disk is there and was emptied, raise \
-                     limits.overlooked (percent)",
-                    of.lacking
-                ),
-            ));
-        }
+        let is_too_much = fills && of.lacking * 100 > all * percent;
+        is_too_much.then(|| format!("node {node} lacks {} of {all}", of.lacking))
+    });
+    let lack: Vec<String> = lack.collect();
+    if !lack.is_empty() {
+        let told = lack.get(..3).unwrap_or(&lack).join(", ");
+        let more = match lack.len().saturating_sub(3) {
+            0 => String::new(),
+            more => format!(" and {more} nodes more"),
+        };
+        return Err(Failure::new(
+            REFUSED,
+            format_args!(
+                "{told}{more}, and more than {percent} % are refused: nothing was changed; if the \
+                 disks are there, raise limits.overlooked (percent)"
+            ),
+        ));
     }
     if sum.misplaced * 100 <= sum.items * percent {
         return Ok(());
