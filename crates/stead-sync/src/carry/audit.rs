@@ -231,7 +231,7 @@ fn refuse_blind(tally: &Tally, settings: &Settings, fills: bool) -> Result {
     let percent = settings.limits.overlooked;
     let of_nodes = tally.audited.of_nodes();
     let lack = of_nodes.iter().filter_map(|(node, of)| {
-        let all = of.items - of.misplaced + of.lacking;
+        let all = of.items.saturating_sub(of.misplaced) + of.lacking;
         let is_too_much = fills && of.lacking * 100 > all * percent;
         is_too_much.then(|| format!("node {node} lacks {} of {all}", of.lacking))
     });
@@ -661,7 +661,7 @@ mod tests {
         go(true, &second);
         let sum = second.audited.sum();
         assert_eq!((sum.misplaced, sum.brought, sum.removed), (3, 1, 1));
-        assert_eq!(kind.names(0), [deleted.name.clone()]);
+        assert_eq!(kind.names(0), std::slice::from_ref(&deleted.name));
         let mut there = vec![never.name.clone(), both.name.clone()];
         there.sort();
         assert_eq!(kind.names(1), there);
