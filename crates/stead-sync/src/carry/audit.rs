@@ -58,7 +58,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Goes through all nodes of the map, and of the map of an earlier epoch if one is given. With
 /// `hub`, it brings what it finds to where it belongs, and with `fills` also copies that are
-/// missing. Returns what was found, and why it ended before its end.
+/// missing. Returns what was found, and an error if the audit stopped early.
 pub fn audit(
     settings: &Settings,
     epoch: Option<u64>,

@@ -176,7 +176,7 @@ impl Counted {
 /// How many items are remembered of the first look.
 const REMEMBERED: usize = 1 << 22;
 
-/// What the first look has seen of an item and a node.
+/// What the first look of an audit found out about an item at a node.
 #[derive(Clone, Copy)]
 pub enum Seen {
     /// The node lacks its copy.

@@ -173,7 +173,7 @@ pub struct Pass<'a> {
     pub without_step_3: bool,
 }
 
-/// A thread that works. At its end it wakes the one that looks after them.
+/// A running thread of a pass. When it ends, it wakes the thread that watches them.
 struct Listing<'a>(&'a AtomicUsize, &'a thread::Thread);
 
 impl Drop for Listing<'_> {

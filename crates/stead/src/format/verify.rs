@@ -590,7 +590,7 @@ mod tests {
         );
     }
 
-    /// A map, with a field of 32 bits set to its value plus `by`.
+    /// Returns the bytes of a map in which one field of 32 bits is larger by `by`.
     fn patched(map: &crate::Map, place: usize, by: u32) -> Vec<u8> {
         let mut bytes = map.bytes().to_vec();
         let value = u32::read(&bytes, place).wrapping_add(by);

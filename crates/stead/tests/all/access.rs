@@ -73,8 +73,8 @@ fn writes_as_another_user() {
     }
 }
 
-/// Starts this program again as another user, who saves or applies a map. Only root can, and with
-/// setpriv: `None` where this is not so.
+/// Starts this program again as another user, who saves or applies a map. This needs root and the
+/// program setpriv: without one of them, `new` returns `None`.
 struct Stranger {
     directory: TempDir,
 }

@@ -286,7 +286,8 @@ fn plans() {
     });
 }
 
-/// What is said of each damaged map, and where: a place that is wrong leads nobody to the damage.
+/// Compares the message about each damaged map with the stored one. The message names a byte, and a
+/// wrong one would lead nobody to the damage.
 /// `STEAD_BLESS=1 cargo test -p stead --test all damaged` writes the file of the messages anew.
 #[test]
 fn damaged_maps() {
