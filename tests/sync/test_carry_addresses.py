@@ -1,13 +1,15 @@
 """Nodes that come to another address while a run carries: it goes on there, and nowhere else."""
 
 import shutil
+import time
 
+import pytest
 from carry_site import PATTERN, Carry, local
 from carry_sql import ALL, SqlCarry, needed
 from sync_servers import wait_for
 
 KEYS = [f"key{n:03}" for n in range(120)]
-LIMITS = "items_per_second = 8\ntries = 30\n"
+LIMITS = "items_per_second = 8\ntries = 100\n"
 
 
 def ended(run):
@@ -43,7 +45,8 @@ def test_a_run_at_work_follows_a_root_that_moves(programs, place):
         assert len(files("d")) > len(KEYS) / 6
 
 
-def test_a_run_at_work_follows_a_server_that_moves(programs, place):
+@pytest.mark.parametrize("during", ["a pass", "the first look"])
+def test_a_run_at_work_follows_a_server_that_moves(programs, place, during):
     needed("postgresql")
     address = lambda node: carry.moved.get(node, f"{place}/nodes/{node}")
     dsn = lambda node: f"host={address(node)} user=owner dbname=postgres"
@@ -59,10 +62,15 @@ def test_a_run_at_work_follows_a_server_that_moves(programs, place):
         # the newest limits are at the end of the file
         carry.file_with([("members", "member")], connection="'{dsn}'")
         carry.file.write_text(carry.file.read_text() + LIMITS)
-        run = carry.start_run()
-        wait_for(lambda: any("c" in at for at in carry.copies().values()), "rows at c")
+        if during == "a pass":
+            run = carry.start_run()
+            wait_for(lambda: any("c" in at for at in carry.copies().values()), "rows at c")
         for node in ("c", "a"):
             carry.move_server(node)
+        if during == "the first look":
+            run = carry.start_run()
+            time.sleep(1)
+            assert run.poll() is None
         carry.anna.apply(*ALL, attributes=lines)
         ended(run)
         assert carry.state() is None

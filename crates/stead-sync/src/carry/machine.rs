@@ -17,6 +17,7 @@
 //! may end anywhere, and the next one goes on. While it works, it is a registered host itself:
 //! another carrier waits for it before each step, and it stops as soon as the map is another one.
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ use super::kind::{Done, Fault, Kind, Node};
 use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
-use super::protocol::Protocol;
+use super::protocol::{Protocol, Stop};
 use super::refusals::{only_new_before_reverse, way_out};
 use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
@@ -51,7 +52,7 @@ use crate::push::{push, push_in_turn, Allowed};
 use crate::report::Report as HostReport;
 use crate::watch::seconds;
 
-/// How often the map and the hub are looked at during a pass. In the tests of races each operator
+/// How often the map and the hub are looked at during a pass, and while nodes are waited for. In the tests of races each operator
 /// is one thread, which a second look beside its pass would make two on a busy machine.
 const LOOK: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 1 });
 
@@ -77,6 +78,11 @@ pub struct Machine<'a> {
     moved: Vec<String>,
     /// whether this run has taken a step
     has_stepped: bool,
+    /// the epoch and the digest of the map that this run works by
+    current: (u64, [u8; 32]),
+    /// when it was last looked whether that is still the map, and whether it is not
+    looked: Cell<Instant>,
+    is_over: Cell<bool>,
     /// sentences about what the passes over the items found; the report has them as its notes
     told: Vec<String>,
     /// what this process reports as, and how it waits for the other hosts
@@ -102,7 +108,8 @@ impl<'a> Machine<'a> {
         let limits = settings.limits;
         let store = Store::new(&settings.map, KEEP);
         store.refuse_symlink()?;
-        let map_id = Map::open_uncached(&settings.map)?.map_id();
+        let map = Map::open_uncached(&settings.map)?;
+        let map_id = map.map_id();
         let kinds = move || settings.kind(&map_id);
         Ok(Machine {
             shared: shared(hub, &settings.url)?,
@@ -119,6 +126,9 @@ impl<'a> Machine<'a> {
             until,
             moved: Vec::new(),
             has_stepped: false,
+            current: (map.epoch(), map.digest()),
+            looked: Cell::new(Instant::now()),
+            is_over: Cell::new(false),
             told: Vec::new(),
         })
     }
@@ -148,110 +158,127 @@ impl<'a> Machine<'a> {
         loop {
             let map = Map::open_uncached(&self.settings.map)?;
             self.report.at(&map);
-            let Some(carry) = map.carry() else {
-                return self.close(&map, journal);
+            self.current = (map.epoch(), map.digest());
+            self.is_over.set(false);
+            match self.turn(&map, &mut journal) {
+                // a node that is away may be at another address
+                Err(_) if self.is_over.get() => self.goes_on(&map)?,
+                Ok(false) => {}
+                end => return end.map(drop),
+            }
+        }
+    }
+
+    /// Goes on with the map that has taken the place of this one.
+    fn goes_on(&self, map: &Map) -> Result {
+        say("the map is another one now; I go on with that");
+        self.follow(map)
+    }
+
+    /// Does what is to be done by one map, with the step to the next one. Returns whether this
+    /// run has ended.
+    fn turn(&mut self, map: &Map, journal: &mut Option<Journal>) -> Result<bool> {
+        let Some(carry) = map.carry() else {
+            return self.close(map, journal.take());
+        };
+        if let Some(until) = self.until.filter(|until| is_past(&carry, *until)) {
+            return match journal {
+                // somebody else has taken steps
+                Some(_) => Ok(true),
+                None => Err(Failure::new(
+                    USAGE,
+                    format_args!(
+                        "the carry is in the state {} and past {}; nothing was done",
+                        told(&carry),
+                        until.word()
+                    ),
+                )),
             };
-            if let Some(until) = self.until.filter(|until| is_past(&carry, *until)) {
-                return match journal {
-                    // somebody else has taken steps
-                    Some(_) => Ok(()),
-                    None => Err(Failure::new(
-                        USAGE,
-                        format_args!(
-                            "the carry is in the state {} and past {}; nothing was done",
-                            told(&carry),
-                            until.word()
-                        ),
-                    )),
-                };
+        }
+        if journal.is_none() {
+            let name = name_of(map, &carry);
+            let opened = Journal::open(&self.settings.journal(), &name)?;
+            opened.note_file(&self.settings.file.to_string_lossy())?;
+            *journal = Some(opened);
+            // before anything is pushed; what is no error is said where this run registers
+            refuse_beside(self.shared, &self.settings.url, &self.host())?;
+        }
+        let Some(journal) = &*journal else {
+            return Ok(false);
+        };
+        // a mistake is told before anybody is waited for
+        let mut routes = self.routes(map, &carry)?;
+        self.know(&routes.nodes)?;
+        routes.doubt(&journal.doubted());
+        if let Some(told) = routes.told_lost().filter(|told| !self.told.contains(told)) {
+            say(&told);
+            self.told.push(told);
+        }
+        let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
+        let is_first = carry.state == State::Old && !carry.reverse;
+        if !self.store.is_untouched(map) {
+            let ready = self.retry(|| self.kind.ready(&nodes));
+            ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out(&carry)))?;
+            refuse_unknown(&self.moved, &routes.nodes)?;
+            let story = journal.story();
+            let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;
+            journal.note_grounds(&grounds)?;
+            // where all nodes are lost, no table was looked at, and nothing is done
+            let is_known = !nodes.is_empty();
+            if is_known && journal.note_about(&self.kind.about(), &carry)? && !is_first {
+                say("other data is to be carried than before, so its passes begin again");
             }
-            if journal.is_none() {
-                let name = name_of(&map, &carry);
-                let opened = Journal::open(&self.settings.journal(), &name)?;
-                opened.note_file(&self.settings.file.to_string_lossy())?;
-                journal = Some(opened);
-                // before anything is pushed; what is no error is said where this run registers
-                refuse_beside(self.shared, &self.settings.url, &self.host())?;
-            }
-            let Some(journal) = &journal else { continue };
-            // a mistake is told before anybody is waited for
-            let mut routes = self.routes(&map, &carry)?;
-            self.know(&routes.nodes)?;
-            routes.doubt(&journal.doubted());
-            if let Some(told) = routes.told_lost().filter(|told| !self.told.contains(told)) {
+        }
+        if is_first {
+            let odd = unlike_others(&*self.kind, &nodes);
+            if let Some(told) = odd.filter(|told| !self.told.contains(told)) {
                 say(&told);
                 self.told.push(told);
             }
-            let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-            let is_first = carry.state == State::Old && !carry.reverse;
-            if !self.store.is_untouched(&map) {
-                let ready = self.retry(|| self.kind.ready(&nodes));
-                ready
-                    .map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out(&carry)))?;
-                refuse_unknown(&self.moved, &routes.nodes)?;
-                let story = journal.story();
-                let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;
-                journal.note_grounds(&grounds)?;
-                // where all nodes are lost, no table was looked at, and nothing is done
-                let is_known = !nodes.is_empty();
-                if is_known && journal.note_about(&self.kind.about(), &carry)? && !is_first {
-                    say("other data is to be carried than before, so its passes begin again");
-                }
-            }
-            if is_first {
-                let odd = unlike_others(&*self.kind, &nodes);
-                if let Some(told) = odd.filter(|told| !self.told.contains(told)) {
-                    say(&told);
-                    self.told.push(told);
-                }
-                refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
-            }
-            if !self.push(&map)? {
-                continue;
-            }
-            self.confirm(&map)?;
-            self.wait(&map, &carry, journal)?;
-            match self.work(&map, &carry, &routes, journal)? {
-                End::Done => {}
-                End::Again => continue,
-                End::Stopped => {
-                    say("the map is another one now; I go on with that");
-                    self.follow(&map)?;
-                    continue;
-                }
-                End::Failed => {
-                    return Err(Failure::new(
-                        crate::exit::NOT_YET,
-                        format_args!(
-                            "some items failed, and the carry stays in the state \
-                             {}: mend what the report says, and run the carry again",
-                            carry.state.word()
-                        ),
-                    ))
-                }
-            }
-            if self.until == Some(carry.state) {
-                return Ok(());
-            }
-            let last = match carry.reverse {
-                true => carry.state == State::Old,
-                false => carry.state == State::New,
-            };
-            let step = match last {
-                true => Step::Close,
-                false => Step::Next,
-            };
-            let is_untouched = self.store.is_untouched(&map);
-            if last && is_untouched && !journal.story().holdings.is_empty() {
-                // a node that cannot be used keeps the mark that counting left there
-                nodes
-                    .iter()
-                    .for_each(|node| drop(self.kind.clear(node, true)));
-            } else if last && !is_untouched {
-                nodes.iter().try_for_each(|node| self.clear(node, true))?;
-            }
-            self.step(&map, step)?;
+            refuse_overlooked(self.retry(|| self.kind.overlooked(&nodes)))?;
         }
+        if !self.push(map)? {
+            return Ok(false);
+        }
+        self.confirm(map)?;
+        self.wait(map, &carry, journal)?;
+        match self.work(map, &carry, &routes, journal)? {
+            End::Done => {}
+            End::Again => return Ok(false),
+            End::Stopped => return self.goes_on(map).map(|()| false),
+            End::Failed => {
+                return Err(Failure::new(
+                    crate::exit::NOT_YET,
+                    format_args!(
+                        "some items failed, and the carry stays in the state \
+                         {}: mend what the report says, and run the carry again",
+                        carry.state.word()
+                    ),
+                ))
+            }
+        }
+        if self.until == Some(carry.state) {
+            return Ok(true);
+        }
+        let last = match carry.reverse {
+            true => carry.state == State::Old,
+            false => carry.state == State::New,
+        };
+        let step = match last {
+            true => Step::Close,
+            false => Step::Next,
+        };
+        let is_untouched = self.store.is_untouched(map);
+        if last && is_untouched && !journal.story().holdings.is_empty() {
+            // a node that cannot be used keeps the mark that counting left there
+            nodes
+                .iter()
+                .for_each(|node| drop(self.kind.clear(node, true)));
+        } else if last && !is_untouched {
+            nodes.iter().try_for_each(|node| self.clear(node, true))?;
+        }
+        self.step(map, step)?;
+        Ok(false)
     }
 
     /// Lets the kind forget what it keeps of nodes, if they are others than before or elsewhere.
@@ -309,16 +336,17 @@ impl<'a> Machine<'a> {
         cleared.map_err(|fault| Failure::new(NO_INPUT, fault.at(node).line))
     }
 
-    /// Tries something at a node again while it fails for a reason that may pass.
+    /// Tries something at a node again while it fails for a reason that may pass, and the map is the
+    /// same.
     fn retry<T>(&self, what: impl FnMut() -> Done<T>) -> Done<T> {
-        self.protocol(&AtomicBool::new(false)).retry(what)
+        self.protocol().retry(what)
     }
 
-    fn protocol<'b>(&'b self, stop: &'b AtomicBool) -> Protocol<'b> {
+    fn protocol(&self) -> Protocol<'_> {
         Protocol {
             kind: &*self.kind,
             tries: self.settings.limits.tries,
-            stop,
+            stop: self,
             #[cfg(test)]
             without_step_3: false,
         }
@@ -480,15 +508,14 @@ impl<'a> Machine<'a> {
     }
 
     fn refuse_emptied_sources(&self, routes: &Routes, journal: &Journal) -> Result {
-        let (stop, most) = (AtomicBool::new(false), self.settings.limits.empty);
-        refuse_emptied_sources(&self.protocol(&stop), routes, journal, most)
+        let most = self.settings.limits.empty;
+        refuse_emptied_sources(&self.protocol(), routes, journal, most)
     }
 
     /// Looks whether places that keep the data were emptied or replaced since the last look. Then
     /// all passes begin again.
     fn replaced(&mut self, routes: &Routes, reverse: bool, journal: &Journal) -> Result<bool> {
-        let stop = AtomicBool::new(false);
-        let lost = replaced(&self.protocol(&stop), routes, reverse, journal)?;
+        let lost = replaced(&self.protocol(), routes, reverse, journal)?;
         if lost.nodes.is_empty() {
             return Ok(false);
         }
@@ -536,15 +563,7 @@ impl<'a> Machine<'a> {
             without_step_3: false,
         };
         let began = Instant::now();
-        let mut looked = began;
-        let mut is_current = || {
-            if looked.elapsed() < LOOK {
-                return true;
-            }
-            looked = Instant::now();
-            self.is_current(map)
-        };
-        let end = pass.run(&mut show, &mut is_current);
+        let end = pass.run(&mut show, &mut || !self.stops());
         if task == Task::Count && matches!(end, Ok(End::Done)) {
             journal.count(tally.counts().items)?;
         }
@@ -573,24 +592,25 @@ impl<'a> Machine<'a> {
         end
     }
 
-    /// Whether the map is still the newest here and at the hub. A hub that is away says nothing.
-    fn is_current(&self, map: &Map) -> bool {
+    /// Whether this map is still the newest here and at the hub. A hub that is away says nothing.
+    fn is_newest(&self, (epoch, digest): (u64, [u8; 32])) -> bool {
         let here = Store::peek(&self.settings.map);
-        if here.is_ok_and(|here| here.digest != map.digest()) {
+        if here.is_ok_and(|here| here.digest != digest) {
             return false;
         }
         let head = self.hub.head().ok().flatten();
-        head.is_none_or(|head| head.epoch <= map.epoch())
+        head.is_none_or(|head| head.epoch <= epoch)
     }
 
-    /// Ends a carry: the hub has the last epoch, and nothing is left of the work.
-    fn close(&mut self, map: &Map, journal: Option<Journal>) -> Result {
+    /// Ends a carry: the hub has the last epoch, and nothing is left of the work. Returns whether
+    /// it is the last one.
+    fn close(&mut self, map: &Map, journal: Option<Journal>) -> Result<bool> {
         let path = self.settings.journal();
         if journal.is_none() && Journal::peek(&path)?.is_none() {
             return Err(none_open(&self.settings.map, map));
         }
         if !self.push(map)? {
-            return self.go();
+            return Ok(false);
         }
         let story = match &journal {
             Some(journal) => journal.story(),
@@ -603,7 +623,7 @@ impl<'a> Machine<'a> {
         drop(journal);
         Journal::remove(&path)?;
         self.report.at(map);
-        Ok(())
+        Ok(true)
     }
 
     /// Says that a carry was closed before this process, or one before it, had removed what nobody
@@ -622,6 +642,17 @@ impl<'a> Machine<'a> {
                 map.epoch()
             )
         })
+    }
+}
+
+impl Stop for Machine<'_> {
+    /// Whether the map is another one now.
+    fn stops(&self) -> bool {
+        if !self.is_over.get() && self.looked.get().elapsed() >= LOOK {
+            self.looked.set(Instant::now());
+            self.is_over.set(!self.is_newest(self.current));
+        }
+        self.is_over.get()
     }
 }
 

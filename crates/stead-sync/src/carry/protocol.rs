@@ -37,6 +37,18 @@ const DISTORTED: u32 = 3;
 /// How often two places that differ are looked at again: a write may be under way.
 const LOOKS: u32 = 6;
 
+/// What ends the pauses between tries: then nothing is tried again.
+pub trait Stop {
+    /// Whether the work is to end now.
+    fn stops(&self) -> bool;
+}
+
+impl Stop for AtomicBool {
+    fn stops(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
+
 /// How an item ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -120,7 +132,7 @@ pub struct Protocol<'a> {
     /// How often an operation is tried that fails for a reason that may pass.
     pub tries: u32,
     /// Ends pauses.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a dyn Stop,
     /// The control of a test: without step 3, deleted items come back.
     #[cfg(test)]
     pub without_step_3: bool,
@@ -540,7 +552,7 @@ impl Protocol<'_> {
     }
 
     fn stops(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.stops()
     }
 
     /// Pauses before another try.
