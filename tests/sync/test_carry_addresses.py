@@ -14,7 +14,10 @@ LIMITS = "items_per_second = 8\ntries = 100\n"
 
 def ended(run):
     """Waits for a run; it has to succeed."""
-    out, err = run.communicate(timeout=300)
+    try:
+        out, err = run.communicate(timeout=300)
+    finally:
+        run.kill()
     assert run.returncode == 0, (out, err)
     return err
 
