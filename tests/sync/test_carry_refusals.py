@@ -376,7 +376,7 @@ def test_lost_of_an_earlier_carry_is_refused(programs, place):
     [
         (
             "",
-            'needs the attribute "mount", which node d does not have; correct the file',
+            '{mount} stands for the attribute "mount", which node d does not have; correct',
         ),
         ("attributes = {{ mount = '{roots}/a' }}\n", "have the same root"),
     ],
@@ -395,7 +395,9 @@ def test_a_wrong_attribute_is_mended_as_the_line_says(programs, place, wrong, to
             done = carry.run(*options)
             assert (done.returncode, carry.state()) == (66, "old"), done
             assert told in done.stderr, done.stderr
-            way = "or an attribute is wrong, correct the fleet, apply it, and run again"
+            # the node is not away
+            assert "lost" not in done.stderr, done.stderr
+            way = "; after a change of the fleet, apply it, and run again"
             assert done.stderr.count(way) == 1, done.stderr
         carry.anna.apply(*carry.nodes, attributes=right.format)
         done = carry.run()

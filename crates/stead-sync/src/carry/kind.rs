@@ -55,6 +55,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 pub use super::about::About;
+use super::template::{pieces, Piece};
 
 /// A node, as the kinds see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,43 +69,28 @@ pub struct Node {
 }
 
 impl Node {
-    /// Fills a template: `{node}` becomes the name of the node, `{NAME}` its attribute NAME, and
-    /// `{{` and `}}` become braces.
+    /// Fills a [template](super::template).
     ///
     /// Errors: a node without the attribute, or a brace without its other one.
     pub fn fill(&self, template: &str) -> Result<String, Fault> {
         let mut text = String::new();
-        let mut rest = template;
-        while let Some(at) = rest.find(['{', '}']) {
-            text += &rest[..at];
-            let doubled = rest[at..].starts_with("{{") || rest[at..].starts_with("}}");
-            if doubled {
-                text += &rest[at..=at];
-                rest = &rest[at + 2..];
-                continue;
+        for piece in pieces(template).map_err(Fault::of_one_that_is_there)? {
+            match piece {
+                Piece::Text(part) => text += part,
+                Piece::Name("node") => text += &self.name,
+                Piece::Name(name) => match self.attributes.iter().find(|(key, _)| key == name) {
+                    Some((_, value)) => text += value,
+                    None => {
+                        return Err(Fault::of_one_that_is_there(format_args!(
+                            "{{{name}}} stands for the attribute {name:?}, which node {} does not \
+                             have; correct the file of the carry, or add the attribute to the fleet",
+                            self.name
+                        )))
+                    }
+                },
             }
-            let end = rest[at..].find('}').filter(|end| *end > 0);
-            let Some(end) = end else {
-                return Err(Fault::final_one(format_args!(
-                    "{template:?}: a brace without the other one; write {{{{ or }}}} for a brace"
-                )));
-            };
-            let name = &rest[at + 1..at + end];
-            let found = self.attributes.iter().find(|(key, _)| key == name);
-            match (name, found) {
-                ("node", _) => text += &self.name,
-                (_, Some((_, value))) => text += value,
-                (_, None) => {
-                    return Err(Fault::final_one(format_args!(
-                        "{template:?} needs the attribute {name:?}, which node {} does not have; \
-                         correct the file of the carry, or add the attribute to the fleet",
-                        self.name
-                    )))
-                }
-            }
-            rest = &rest[at + end + 1..];
         }
-        Ok(text + rest)
+        Ok(text)
     }
 }
 
@@ -212,22 +198,44 @@ pub struct Fault {
     pub line: String,
     /// Whether it may pass by itself, so that the engine tries again after a pause.
     pub passes: bool,
+    /// Whether the node is there and something else is wrong with it, so that what is to be done
+    /// about a node that is away would be of no use.
+    pub is_there: bool,
 }
 
 impl Fault {
-    /// A fault that may pass by itself, such as a server that is away.
-    pub fn passing(line: impl Display) -> Fault {
+    /// A fault of which it is known only whether it may pass.
+    pub fn new(line: impl Display, passes: bool) -> Fault {
         Fault {
             line: line.to_string(),
-            passes: true,
+            passes,
+            is_there: false,
         }
+    }
+
+    /// A fault that may pass by itself, such as a server that is away.
+    pub fn passing(line: impl Display) -> Fault {
+        Fault::new(line, true)
     }
 
     /// A fault that does not pass without somebody who mends it.
     pub fn final_one(line: impl Display) -> Fault {
+        Fault::new(line, false)
+    }
+
+    /// The same of a node that is there, but is not what it should be.
+    pub fn of_one_that_is_there(line: impl Display) -> Fault {
         Fault {
-            line: line.to_string(),
-            passes: false,
+            is_there: true,
+            ..Fault::final_one(line)
+        }
+    }
+
+    /// The line, with what to do if the node is away, or after it is mended.
+    pub fn or(self, way_out: &str) -> String {
+        match self.is_there {
+            true => self.line + "; after a change of the fleet, apply it, and run again",
+            false => self.line + way_out,
         }
     }
 
@@ -567,6 +575,9 @@ mod tests {
         ] {
             let fault = fill(text).unwrap_err();
             assert!(!fault.passes && fault.line.contains(part), "{fault:?}");
+            // the node is not away
+            let told = fault.or("; name it in lost");
+            assert!(told.ends_with("; after a change of the fleet, apply it, and run again"));
         }
     }
 }

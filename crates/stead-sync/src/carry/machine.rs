@@ -30,7 +30,7 @@ use super::beside::{self, refuse_beside};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
 use super::ground::{refuse_moved, refuse_unknown, unlike_others};
 use super::journal::Journal;
-use super::kind::{Done, Fault, Kind, Node};
+use super::kind::{Done, Kind, Node};
 use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
         let is_first = carry.state == State::Old && !carry.reverse;
         if !self.store.is_untouched(map) {
             let ready = self.retry(|| self.kind.ready(&nodes));
-            ready.map_err(|Fault { line, .. }| Failure::new(NO_INPUT, line + way_out(&carry)))?;
+            ready.map_err(|fault| Failure::new(NO_INPUT, fault.or(way_out(&carry))))?;
             refuse_unknown(&self.moved, &routes.nodes)?;
             let story = journal.story();
             let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;

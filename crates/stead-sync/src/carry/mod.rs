@@ -67,6 +67,7 @@ pub mod standing;
 pub mod story;
 pub mod survey;
 pub mod tally;
+mod template;
 pub mod throttle;
 mod walk;
 pub mod whole_file;

@@ -22,6 +22,7 @@ type Made = Result<Box<dyn Kind>>;
 #[serde(deny_unknown_fields)]
 pub struct MemcachedOptions {
     /// The address of a node: `HOST:PORT`, or the path of a socket.
+    #[serde(deserialize_with = "super::template::read")]
     pub server: String,
     /// Where in a name the key is, such as `shop:{key}`, or several patterns, of which the first
     /// one that fits decides; by default the name is the key.
@@ -33,6 +34,7 @@ pub struct MemcachedOptions {
 #[serde(deny_unknown_fields)]
 pub struct RedisOptions {
     /// The address of a node: `redis://HOST:PORT/DB`, `rediss://...`, or the path of a socket.
+    #[serde(deserialize_with = "super::template::read")]
     pub server: String,
     /// The user; by default Redis's own.
     pub user: Option<String>,
@@ -51,6 +53,7 @@ pub struct RedisOptions {
 #[serde(deny_unknown_fields)]
 pub struct SqlOptions {
     /// The connection string of a node.
+    #[serde(deserialize_with = "super::template::read")]
     pub connection: String,
     /// The user, if the connection string does not name it.
     pub user: Option<String>,

@@ -534,6 +534,22 @@ mod tests {
                 format!("{GOOD}[files]\npattern = '{{key}}'\nroot = 'x/{{node}}'\n"),
                 ":6: root is \"x/{node}\", which is not an absolute path; write it from / on",
             ),
+            (
+                format!("{GOOD}[files]\npattern = '{{key}}'\nroot = '/x/{{nod'\n"),
+                ":6: the brace at character 4 has no other one; write {{",
+            ),
+            (
+                format!("{GOOD}[memcached]\nserver = '10.0.0.1}}:11211'\n"),
+                ":5: the brace at character 9 has no other one",
+            ),
+            (
+                format!("{GOOD}[redis]\nserver = 'ü{{'\n"),
+                ":5: the brace at character 2 has no other one",
+            ),
+            (
+                format!("{GOOD}[postgresql]\nconnection = 'x password={{p{{'\ntables = []\n"),
+                ":5: the brace at character 12 has no other one",
+            ),
             (format!("{GOOD}{FILES}[limits]\nworkers = -1\n"), ":8: "),
             (
                 format!("{GOOD}{FILES}[limits]\nworkers = 0\n"),

@@ -145,7 +145,7 @@ fn refuse_unready(
 ) -> Result {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.line + way_out))?;
+    ready.map_err(|fault| Failure::new(NO_INPUT, fault.or(way_out)))?;
     refuse_moved(kind, &nodes, story, moved).map(drop)
 }
 

@@ -154,13 +154,11 @@ impl Far {
             Some(NO_PROGRAM) => "; install stead-sync there, or name it by `agent`",
             _ => "",
         };
-        Fault {
-            line: format!(
-                "node {}: {}: no agent answers: {said}{help}",
-                self.hello.node, self.host
-            ),
-            passes: ended && code != Some(NO_PROGRAM),
-        }
+        let (node, host) = (&self.hello.node, &self.host);
+        Fault::new(
+            format_args!("node {node}: {host}: no agent answers: {said}{help}"),
+            ended && code != Some(NO_PROGRAM),
+        )
     }
 
     /// Says at which node and host a fault is.

@@ -216,7 +216,7 @@ impl Kind for Files {
                 Spot::There(far) => far.ready()?,
             };
             if let Some(other) = seen.insert(place, &node.name) {
-                return Err(Fault::final_one(format_args!(
+                return Err(Fault::of_one_that_is_there(format_args!(
                     "the nodes {other} and {} have the same root {}; give each its own",
                     node.name,
                     node.fill(&self.options.root)?

@@ -4,6 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carry::pattern::Pattern;
+use crate::carry::template;
 
 /// The table `[files]` of the file of a carry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,7 +35,7 @@ pub struct FilesOptions {
 
 /// Reads a root, and refuses one that is no absolute path whatever the attributes are.
 fn absolute<'d, D: Deserializer<'d>>(deserializer: D) -> Result<String, D::Error> {
-    let root = String::deserialize(deserializer)?;
+    let root = template::read(deserializer)?;
     match is_relative(&root) {
         true => Err(D::Error::custom(format_args!(
             "root is {root:?}, which is not an absolute path; write it from / on, or as HOST:/PATH"

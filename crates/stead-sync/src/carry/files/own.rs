@@ -184,10 +184,7 @@ pub fn fault(what: &str, path: &Path, error: &io::Error) -> Fault {
             | ErrorKind::HostUnreachable
             | ErrorKind::NetworkUnreachable
     );
-    Fault {
-        line: format!("{what} {}: {error}", path.display()),
-        passes,
-    }
+    Fault::new(format_args!("{what} {}: {error}", path.display()), passes)
 }
 
 #[cfg(test)]

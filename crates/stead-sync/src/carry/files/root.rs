@@ -146,12 +146,9 @@ impl Root {
 
     /// Checks that this is the root of a node. Returns its device and inode, and what it stands on.
     fn looked(&self, node: &str) -> Done<((u64, u64), Ground)> {
-        let wrong = |problem: &str| {
-            Fault::final_one(format_args!(
-                "node {node}: its root {} {problem}",
-                self.path.display()
-            ))
-        };
+        let told =
+            |problem: &str| format!("node {node}: its root {} {problem}", self.path.display());
+        let wrong = |problem: &str| Fault::final_one(told(problem));
         if !self.path.is_absolute() {
             return Err(wrong(
                 "is not an absolute path; write it from / on, or as HOST:/PATH, in files.root or in \
@@ -176,9 +173,9 @@ impl Root {
             })?;
             if text.trim() != node {
                 let text: String = text.trim().chars().take(80).collect();
-                return Err(wrong(&format!(
+                return Err(Fault::of_one_that_is_there(told(&format!(
                     "is that of another node: its marker {marker} says {text:?}"
-                )));
+                ))));
             }
         }
         let ground = ground(&self.path).map_err(|error| wrong(&format!("cannot be used: {error}")));

@@ -58,7 +58,7 @@ impl Kind for Memcached {
         for node in nodes {
             let server = node.fill(&self.server)?;
             if !seen.insert(server.clone()) {
-                return Err(Fault::final_one(format_args!(
+                return Err(Fault::of_one_that_is_there(format_args!(
                     "{server} is the memcached of two nodes; let `server` name an attribute that \
                      differs, such as {{port}}"
                 )));

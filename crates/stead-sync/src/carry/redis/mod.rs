@@ -78,7 +78,7 @@ impl Kind for Redis {
         for node in nodes {
             let id = self.with(node, |session| session.check(self.cache))?;
             if !seen.insert(id) {
-                return Err(Fault::final_one(format_args!(
+                return Err(Fault::of_one_that_is_there(format_args!(
                     "node {}: another node has the same Redis and database; let `server` name an \
                      attribute that differs, such as {{port}}",
                     node.name

@@ -498,10 +498,7 @@ fn failure(server: &str, error: &RedisError) -> Fault {
         ),
         _ => (false, ""),
     };
-    Fault {
-        line: format!("{server}: {error}{help}"),
-        passes,
-    }
+    Fault::new(format_args!("{server}: {error}{help}"), passes)
 }
 
 /// Says in plain words why no connection came about, where the words of the library do not.

@@ -374,10 +374,8 @@ fn failed(name: &str, ended: &Ended, item: &Item) -> Fault {
         true => String::new(),
         false => format!(": {}", ended.said.replace('\n', "; ")),
     };
-    Fault {
-        line: format!("{}: command.{name} {code}{said}", item.told()),
-        passes: ended.code == Some(AGAIN),
-    }
+    let line = format!("{}: command.{name} {code}{said}", item.told());
+    Fault::new(line, ended.code == Some(AGAIN))
 }
 
 #[cfg(test)]

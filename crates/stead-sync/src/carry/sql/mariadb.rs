@@ -667,8 +667,5 @@ fn fault_of(place: &str, error: Error) -> Fault {
         Error::DriverError(error) => error.to_string(),
         error => error.to_string(),
     };
-    Fault {
-        line: format!("{place}: {why}"),
-        passes,
-    }
+    Fault::new(format_args!("{place}: {why}"), passes)
 }

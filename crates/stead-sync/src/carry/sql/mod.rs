@@ -216,7 +216,7 @@ impl<D: Database> Kind for Sql<D> {
                 triggers.push(triggers_noted(&node.name, &found.triggers));
             }
             if let Some(other) = seen.insert(identity, &node.name) {
-                return Err(Fault::final_one(format_args!(
+                return Err(Fault::of_one_that_is_there(format_args!(
                     "node {}: another node, {other}, has the same database; let `connection` name \
                      an attribute that differs, such as {{port}}",
                     node.name
@@ -228,7 +228,7 @@ impl<D: Database> Kind for Sql<D> {
                     (column.kind.clone(), column.collation.clone())
                 };
                 if let Some(odd) = tables.iter().find(|table| key(table) != key(&tables[0])) {
-                    return Err(Fault::final_one(format_args!(
+                    return Err(Fault::of_one_that_is_there(format_args!(
                         "node {}: the key column of {} has another type or collation than that of \
                          {}; make them alike",
                         node.name, odd.name, tables[0].name
@@ -243,7 +243,7 @@ impl<D: Database> Kind for Sql<D> {
                     format!("at node {}", other.name),
                 );
                 if let Some(what) = table.difference(&here, expected, &there) {
-                    return Err(Fault::final_one(format_args!(
+                    return Err(Fault::of_one_that_is_there(format_args!(
                         "the table {} differs between nodes: {what}; bring all nodes to the same \
                          schema",
                         table.name

@@ -657,10 +657,8 @@ fn fault_of(place: &str, error: Error) -> Fault {
                 true => String::new(),
                 false => format!(" ({})", about.join(", ")),
             };
-            Fault {
-                line: format!("{place}: {}{about}", found.message()),
-                passes: passing.contains(found.code()),
-            }
+            let line = format!("{place}: {}{about}", found.message());
+            Fault::new(line, passing.contains(found.code()))
         }
         None => {
             let why = std::error::Error::source(&error);
@@ -669,10 +667,7 @@ fn fault_of(place: &str, error: Error) -> Fault {
             let passes = !why.contains("serializ")
                 && !why.contains("invalid configuration")
                 && !why.contains("TLS");
-            Fault {
-                line: format!("{place}: {why}"),
-                passes,
-            }
+            Fault::new(format_args!("{place}: {why}"), passes)
         }
     }
 }
