@@ -14,12 +14,7 @@ pub fn hint<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<&str> = known.collect();
     names.sort_unstable();
     names.dedup();
-    // a third of the characters may be wrong; `db7` is near `db77`, and not `web1`
-    let most = (given.chars().count() / 3).max(1);
-    let distance =
-        |name: &&str| strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase());
-    let nearest = names.iter().copied().min_by_key(distance);
-    match nearest.filter(|name| distance(name) <= most && distance(name) < given.chars().count()) {
+    match nearest(given, &names) {
         Some(name) => format!("; did you mean {name}?"),
         None if names.is_empty() => String::new(),
         None => {
@@ -32,6 +27,16 @@ pub fn hint<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
             format!("; known are {}{more}", names.join(", "))
         }
     }
+}
+
+/// Returns the known name that a wrong one may have meant.
+pub fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    // a third of the characters may be wrong; `db7` is near `db77`, and not `web1`
+    let most = (given.chars().count() / 3).max(1);
+    let distance =
+        |name: &&str| strsim::damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase());
+    let nearest = names.iter().copied().min_by_key(distance);
+    nearest.filter(|name| distance(name) <= most && distance(name) < given.chars().count())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use stead::error::usage_line;
 
 use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
+use crate::suggest::nearest;
 use crate::verb::Verb;
 
 /// Where does this key live? Place keys on nodes, and change the placement safely
@@ -201,10 +202,18 @@ fn told(arguments: &[OsString], line: String) -> String {
     };
     let words = match (verb, name) {
         ("add-node", _) => {
+            let command = command();
+            let fleet = command.find_subcommand("fleet");
+            let verb = fleet.and_then(|fleet| fleet.find_subcommand("add-node"));
+            let options = verb.into_iter().flat_map(|verb| verb.get_opts());
+            let options: Vec<&str> = options.filter_map(|option| option.get_long()).collect();
+            if let Some(option) = nearest(name, &options) {
+                return format!("there is no option --{name}; did you mean --{option}? see --help");
+            }
             return format!(
                 "there is no option --{name}; for a label write --label {name}=VALUE, for an \
                  attribute --attribute {name}=VALUE; see --help"
-            )
+            );
         }
         ("set-label", "label") => "LABEL=VALUE".to_owned(),
         ("set-attribute", "attribute") => "NAME=VALUE".to_owned(),
@@ -314,6 +323,15 @@ mod tests {
     fn a_label_that_was_given_as_an_option_is_told() {
         let line = said(&["stead", "fleet", "add-node", "f", "db4", "--zone", "a"]);
         assert!(line.contains("write --label zone=VALUE"), "{line}");
+        for (wrong, right) in [
+            ("--labl", "label"),
+            ("--wieght", "weight"),
+            ("--attributes", "attribute"),
+        ] {
+            let line = said(&["stead", "fleet", "add-node", "f", "db4", wrong, "a=b"]);
+            let told = format!("there is no option {wrong}; did you mean --{right}? see --help");
+            assert_eq!(line, told);
+        }
         let line = said(&["stead", "fleet", "add-node", "f", "db4", "--weight", "x"]);
         assert!(!line.contains("--label"), "{line}");
         let line = said(&["stead", "show", "m", "--zone"]);
