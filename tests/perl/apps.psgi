@@ -9,7 +9,7 @@ use JSON::PP ();
 use Stead;
 
 # Seconds; shorter than an epoch, but long enough for a publisher to publish meanwhile
-my $GAP  = 0.003;
+my $GAP  = 0.01;
 my $path = $ENV{STEAD_MAP};
 my $json = JSON::PP->new->utf8;
 

@@ -6,7 +6,7 @@ declare(strict_types=1);
 // /twice/ waits for a time that is shorter than an epoch, but long enough for a publisher to
 // publish meanwhile.
 
-const GAP = 3000;
+const GAP = 10000;
 
 [, $verb, $key] = explode('/', (string) strtok($_SERVER['REQUEST_URI'], '?'), 3) + ['', '', ''];
 if ($verb === 'where') {

@@ -10,7 +10,7 @@ import stead
 
 MAP = os.environ["STEAD_MAP"]
 # Seconds; shorter than an epoch, but long enough for a publisher to publish meanwhile
-GAP = 0.003
+GAP = 0.01
 
 if "OPEN_AT_IMPORT" in os.environ:
     # with --preload this runs before the fork

@@ -16,7 +16,7 @@ from urllib.parse import quote
 CLIENTS = 6
 # Seconds between the requests of a client, to leave time for the workers and for stead
 # apply
-PAUSE = 0.008
+PAUSE = 0.03
 # The number of requests after which a client that keeps its connection opens a new one,
 # which another worker may accept.
 REQUESTS_OF_A_CONNECTION = 20

@@ -15,7 +15,7 @@ def twice(request, name):
     with the router.
     """
     said = {"epoch": current_map().epoch, "shard": shard(name)}
-    time.sleep(0.003)
+    time.sleep(0.01)
     return JsonResponse(
         {
             **said,
