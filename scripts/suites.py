@@ -125,7 +125,13 @@ NEEDS_MODULE = "tests/sync/test_carry_page.py"
 # (name, command, counter of its output, and a check of what it needs: a command that
 # must succeed, and the reason for skipping the suite when it does not)
 SUITES = [
-    ("core (Rust)", rust("stead"), cargo_counts, None),
+    # without the vectors, which a suite below puts through every runner
+    (
+        "core (Rust)",
+        rust("stead", "--", "--skip", "vectors::"),
+        cargo_counts,
+        None,
+    ),
     (
         "manual's examples (Rust)",
         # without stead-python, like all other tests: with it, everything is built again

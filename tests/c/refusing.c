@@ -10,6 +10,9 @@
 //
 //     refusing SCRATCH
 //
+// Of a call with many blocks, 12 are tried, from its first to its last, or as
+// many as STEAD_BLOCKS says.
+//
 // A program of its own, since it has its own malloc, which neither valgrind nor
 // a sanitizer would use.
 
@@ -28,7 +31,8 @@
 #include <unistd.h>
 
 enum { LARGE = 64 * 1024, PAGE = 4096, NODES = 20000, FIRSTS = 3000 };
-enum { TRIES = 20 }; // blocks of a call, from its first to its last
+enum { MOST_TRIES = 1000 };
+static int most_tries = 12; // blocks of a call, from its first to its last
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -49,7 +53,7 @@ static size_t large(size_t size) { return size < LARGE ? 0 : size; }
 // What children write: how many blocks a call asked for, and the statuses of
 // the two that were refused its nth block, alone and with all memory.
 static struct told {
-  int asked, tries, nth[TRIES], status[TRIES][2];
+  int asked, tries, nth[MOST_TRIES], status[MOST_TRIES][2];
 } *told;
 enum { NEVER = -1 }; // the status of one that did not run
 
@@ -300,7 +304,7 @@ static void check_call(const struct call *call) {
   CHECK(status != NEVER);
   check(WIFEXITED(status) && WEXITSTATUS(status) == MADE, call->name, __FILE__,
         __LINE__);
-  int all = told->asked, tries = all < TRIES ? all : TRIES;
+  int all = told->asked, tries = all < most_tries ? all : most_tries;
   for (int i = 0; i < tries; i++) {
     told->nth[i] = tries == 1 ? 1 : 1 + i * (all - 1) / (tries - 1);
     for (int takes = 0; takes < 2; takes++)
@@ -358,6 +362,10 @@ int main(int argc, char **argv) {
   if (argc != 2)
     return fprintf(stderr, "usage: refusing SCRATCH\n"), 2;
   scratch = argv[1];
+  const char *tries = getenv("STEAD_BLOCKS");
+  if (tries != NULL)
+    most_tries = atoi(tries);
+  CHECK(most_tries > 0 && most_tries <= MOST_TRIES);
   first = large_fleet("spread = [\"zone\"]\n", "1");
   second = large_fleet("spread = [\"zone\"]\n", "3");
   map = built(first, NULL);
