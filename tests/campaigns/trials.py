@@ -35,7 +35,7 @@ GROUPS = (0.2, 1, 4, 20)
 LONGEST = 20  # seconds: a test that takes longer is left out
 
 # directory: where it runs
-# arguments: of a program that is one test; None for a program of many tests
+# arguments: a tuple, of a program that is one test; None for a program of many tests
 Program = namedtuple("Program", "path directory arguments")
 
 
@@ -107,7 +107,7 @@ class Cargo:
         complaint = compiled(suite, memory.SUITE, directory)
         if complaint:
             tools.refuse(f"tests/c does not compile: {complaint}")
-        return Program(suite, directory, [MAPS, "2"])
+        return Program(suite, directory, (MAPS, "2"))
 
 
 def passes(program, names, seconds, env):
