@@ -336,4 +336,34 @@ SURVIVORS = {
         "replace <= with > in <impl Iterator for Records<'_>>::next",
         "if let Some(mut cursor) = self.cursor.take().filter(|_| self.next > self.limit) {",
     ): "only speed: the place of the next record is searched again",
+    (
+        LOG + "opening.rs",
+        "replace > with >= in read_segments",
+        "let unsure = scan.torn || scan.end == 0 || scan.next - 1 >= books.positions.durable;",
+    ): "only speed: a segment that is on the disk is written once more",
+    (
+        LOG + "opening.rs",
+        "replace - with + in read_segments",
+        "let unsure = scan.torn || scan.end == 0 || scan.next + 1 > books.positions.durable;",
+    ): "only speed, as above",
+    (
+        LOG + "opening.rs",
+        "replace - with / in read_segments",
+        "let unsure = scan.torn || scan.end == 0 || scan.next / 1 > books.positions.durable;",
+    ): "only speed, as above",
+    (
+        LOG + "opening.rs",
+        "replace && with || in read_segments",
+        "if index + 1 == bases.len() || unsure {",
+    ): "only speed, as above",
+    (
+        LOG + "keeper.rs",
+        "replace && with || in run",
+        "let unsaved = due || books.unsaved || books.trimmable() && books.not_saved.is_none();",
+    ): "only speed: positions are stored at once, and not within a second",
+    (
+        LOG + "durable.rs",
+        "replace < with <= in <impl Log for Durable>::confirm",
+        ".filter(|position| **position <= through)",
+    ): "only speed: the same position is stored again",
 }

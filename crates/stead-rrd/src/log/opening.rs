@@ -295,6 +295,62 @@ mod tests {
         }
     }
 
+    /// A disk that notes which directories were synced.
+    #[derive(Default)]
+    struct Noting(std::sync::Mutex<Vec<std::path::PathBuf>>);
+
+    impl Disk for Noting {
+        fn sync(&self, file: &fs::File) -> io::Result<()> {
+            Real.sync(file)
+        }
+
+        fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+            self.0.lock().unwrap().push(dir.to_owned());
+            Real.sync_dir(dir)
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_new_directory_is_on_the_disk() {
+        let place = tempfile::tempdir().unwrap();
+        let disk = Noting::default();
+        make(&place.path().join("log"), &disk).unwrap();
+        assert_eq!(disk.0.into_inner().unwrap(), [place.path()]);
+    }
+
+    #[test]
+    fn a_write_that_was_cut_off_is_told_although_all_before_it_was_durable() {
+        let place = tempfile::tempdir().unwrap();
+        let log = Durable::open(place.path(), SIZE).unwrap();
+        log.append(b"whole", Durability::Power).unwrap();
+        drop(log);
+        let first = Segment::path_of(place.path(), 1);
+        let bytes = fs::read(&first).unwrap();
+        let end = open(place.path(), SIZE, &Real).unwrap().books.tail as usize;
+        let mut torn = bytes.clone();
+        torn[end..end + 4].copy_from_slice(b"torn");
+        fs::write(&first, &torn).unwrap();
+        let opened = open(place.path(), SIZE, &Real).unwrap();
+        let told = opened.notice.unwrap();
+        assert!(told.contains("cut off a write"), "{told}");
+        assert_eq!(fs::read(&first).unwrap(), bytes);
+    }
+
+    /// A segment may have got its name before its first bytes.
+    #[test]
+    fn a_segment_without_a_header_gets_one_before_records() {
+        let place = tempfile::tempdir().unwrap();
+        let last = *three_segments(place.path()).last().unwrap();
+        let path = Segment::path_of(place.path(), last);
+        fs::write(path, vec![0; SIZE.segment as usize]).unwrap();
+        store(place.path(), |positions| positions.durable = last - 1);
+        for more in 0..2 {
+            let log = Durable::open(place.path(), SIZE).unwrap();
+            assert_eq!(log.newest(), last - 1 + more);
+            log.append(b"more", Durability::Power).unwrap();
+        }
+    }
+
     #[test]
     fn records_that_are_missing_are_named() {
         let place = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -430,6 +430,34 @@ fn a_sync_that_fails_is_never_tried_again() {
         assert!(log.newest() >= acknowledged);
     }
     assert!(failed > 0);
+}
+
+/// Nothing is confirmed after the disk was full, and the positions are stored nevertheless.
+#[test]
+fn positions_that_could_not_be_stored_are_stored_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    let number = put(&log, b"one").unwrap();
+    // where the next file of positions is written first
+    let new = dir.path().join("positions.tmp");
+    fs::create_dir(&new).unwrap();
+    log.confirm("a", number).unwrap();
+    let until = |is_told: bool| {
+        let late = Instant::now() + Duration::from_secs(60);
+        while log.extent().unsaved.is_some() != is_told {
+            assert!(Instant::now() < late);
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    until(true);
+    fs::remove_dir(&new).unwrap();
+    until(false);
+    let stored = fs::read_to_string(dir.path().join("positions")).unwrap();
+    assert!(
+        stored.contains(&format!("backend {number} a\n")),
+        "{stored}"
+    );
 }
 
 #[test]
