@@ -310,6 +310,35 @@ static void check_race(void) {
   stead_map_free(base);
 }
 
+// The node -1 loses a copy that is new, and gets one that is dropped.
+static void check_copies_that_come_or_go(const stead_map *old,
+                                         const stead_map *new_map) {
+  int come = stead_map_replicas(new_map) > stead_map_replicas(old), ends = 0;
+  GIVES(stead_plan_between(old, new_map, &out.plan, at));
+  stead_plan *plan = out.plan;
+  for (size_t i = 0; i < stead_plan_count(plan); i++) {
+    GIVES(stead_plan_move(plan, i, &out.move, at));
+    CHECK(out.move.from >= -1 && out.move.to >= -1);
+    CHECK((come ? out.move.to : out.move.from) >= 0);
+    ends += (come ? out.move.from : out.move.to) == -1;
+  }
+  CHECK(ends > 0);
+  const char keys[] = "abcdefghijklmnopqrstuvwxyz";
+  enum { KEYS = sizeof keys - 1 };
+  uint64_t offsets[KEYS + 1];
+  for (uint64_t i = 0; i <= KEYS; i++)
+    offsets[i] = i;
+  static stead_affected rows[4 * KEYS];
+  GIVES(stead_plan_affects_many(plan, keys, KEYS, offsets, KEYS, rows, 4 * KEYS,
+                                &out.count, at));
+  CHECK(out.count >= KEYS && out.count <= 4 * KEYS);
+  ends = 0;
+  for (size_t i = 0; i < out.count; i++)
+    ends += (come ? rows[i].from : rows[i].to) == -1;
+  CHECK(ends == KEYS); // each key has a copy more or less
+  stead_plan_free(plan);
+}
+
 // The part that moves is of the copies of the map that has more of them, as in
 // `stead plan`.
 static void check_fraction_of_the_larger_number(void) {
@@ -325,6 +354,8 @@ static void check_fraction_of_the_larger_number(void) {
   CHECK(out.amounts.moved.high == 0 && out.amounts.moved.low == 1ULL << 62);
   CHECK(stead_plan_fraction(plan) == 0.125);
   stead_plan_free(plan);
+  check_copies_that_come_or_go(two, one);
+  check_copies_that_come_or_go(one, two);
   stead_map_free(two);
   stead_map_free(one);
 }

@@ -182,6 +182,44 @@ mod tests {
     }
 
     #[test]
+    fn only_the_path_of_a_fleet_is_cut_where_that_is_enough() {
+        let problem = "the key `wieght` is unknown; ".repeat(6);
+        let error = Error::Fleet {
+            file: format!("/srv/{}/fleet.toml", "d".repeat(200)),
+            line: 14,
+            problem: problem.clone(),
+        };
+        let said = message_of(&error, MOST);
+        assert!(said.len() <= MOST && said.starts_with("/srv/d"), "{said}");
+        assert!(
+            said.ends_with(&format!("/fleet.toml:14: {problem}")),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_directory_that_needs_no_cut_or_is_not_named_is_no_matter() {
+        // the name of the file is cut, and then the message fits
+        let (directory, name) = (format!("/srv/{}", "d".repeat(60)), "n".repeat(100));
+        let said = message_of(&missing(&format!("{directory}/{name}")), MOST);
+        assert!(
+            said.len() <= MOST && said.contains("there is no directory"),
+            "{said}"
+        );
+        assert!(said.ends_with(&format!(" {directory}")), "{said}");
+        // not even the shortest path is enough
+        let error = Error::Conflict {
+            file: PathBuf::from(format!("{directory}/{name}")),
+            problem: "run it again; ".repeat(20),
+        };
+        let said = message_of(&error, MOST);
+        assert!(
+            said.len() <= MOST && said.ends_with("run it again; "),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn a_path_that_is_named_twice_is_shortened_twice() {
         let long = format!("/srv/{}.map", "d".repeat(200));
         let error = Error::Conflict {

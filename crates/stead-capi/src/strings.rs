@@ -112,7 +112,7 @@ mod tests {
     use std::ffi::CString;
     use std::sync::Arc;
 
-    use super::MapStrings;
+    use super::{need, MapStrings};
     use stead_core::{build, store, Fleet, Map};
 
     const FLEET: &str = r#"
@@ -165,6 +165,15 @@ mod tests {
             None,
             "a map keeps one value"
         );
+    }
+
+    /// Each label and attribute has two strings, a node at most three more, a policy two, and the
+    /// map has at most 20.
+    #[test]
+    fn memory_is_asked_for_once_for_all_strings() {
+        let map = build(&Fleet::parse(FLEET, "fleet.toml").unwrap(), None).unwrap();
+        let strings = (3 + 2 * 3) + (3 + 2) + 2 * map.policies().len() + 20;
+        assert_eq!(need(&map), (map.bytes().len() + 48 * strings) as u64);
     }
 
     #[test]
