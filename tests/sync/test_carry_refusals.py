@@ -397,7 +397,7 @@ def test_a_wrong_attribute_is_mended_as_the_line_says(programs, place, wrong, to
             assert told in done.stderr, done.stderr
             # the node is not away
             assert "lost" not in done.stderr, done.stderr
-            way = "; after a change of the fleet, apply it, and run again"
+            way = "; after a change of its attributes, apply the fleet, and run again; before other"
             assert done.stderr.count(way) == 1, done.stderr
         carry.anna.apply(*carry.nodes, attributes=right.format)
         done = carry.run()

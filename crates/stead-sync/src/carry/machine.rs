@@ -35,7 +35,7 @@ use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
 use super::protocol::{Protocol, Stop};
-use super::refusals::{only_new_before_reverse, way_out};
+use super::refusals::{only_new_before_reverse, unready};
 use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
 use super::settings::Settings;
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
         let is_first = carry.state == State::Old && !carry.reverse;
         if !self.store.is_untouched(map) {
             let ready = self.retry(|| self.kind.ready(&nodes));
-            ready.map_err(|fault| Failure::new(NO_INPUT, fault.or(way_out(&carry))))?;
+            ready.map_err(|fault| unready(fault, &carry))?;
             refuse_unknown(&self.moved, &routes.nodes)?;
             let story = journal.story();
             let grounds = refuse_moved(&*self.kind, &nodes, &story, &self.moved)?;

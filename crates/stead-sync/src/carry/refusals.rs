@@ -4,18 +4,25 @@ use stead::carry::{Carry, State};
 use stead::guard::LastMove;
 
 use super::kind::{Fault, Item, Node};
-use crate::exit::{Failure, IO, REFUSED};
+use crate::exit::{Failure, IO, NO_INPUT, REFUSED};
 
-/// Says what to do, after a line about a node that cannot be used. While a carry is open, a fleet
-/// is applied only if it changes nothing but attributes.
-pub fn way_out(carry: &Carry) -> &'static str {
-    match (carry.state, carry.reverse) {
-        (State::Old, false) => {
+/// A node that cannot be used, and what to do. While a carry is open, a fleet is applied only if it
+/// changes nothing but attributes.
+pub fn unready(fault: Fault, carry: &Carry) -> Failure {
+    let way_out = match (fault.is_there, carry.state, carry.reverse) {
+        (true, State::New, _) | (true, _, true) => {
+            "; after a change of its attributes, apply the fleet, and run again"
+        }
+        (true, _, false) => {
+            "; after a change of its attributes, apply the fleet, and run again; before other \
+             changes of the fleet, go back, with `stead-sync carry reverse` and `run`"
+        }
+        (false, State::Old, false) => {
             "; if it is at another address, or an attribute is wrong, correct the fleet, apply it, \
              and run again; if it is gone for good, name it in lost; before other changes of the \
              fleet, go back, with `stead-sync carry reverse` and `run`"
         }
-        (State::BothOldFirst | State::BothNewFirst, false) => {
+        (false, State::BothOldFirst | State::BothNewFirst, false) => {
             "; if it is at another address, apply the fleet with that, and run again; if it is gone \
              for good, name it in lost, and if the carry brings copies there, also go back, with \
              `stead-sync carry reverse` and `run`"
@@ -24,7 +31,8 @@ pub fn way_out(carry: &Carry) -> &'static str {
             "; if it is at another address, apply the fleet with that, and run again; if it is gone \
              for good, name it in lost"
         }
-    }
+    };
+    Failure::new(NO_INPUT, fault.line + way_out)
 }
 
 /// More items failed than `most`. The last one is named.

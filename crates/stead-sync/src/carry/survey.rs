@@ -15,11 +15,11 @@ use super::ahead::{Ahead, Counted, Tell, What};
 use super::found::{empty_nodes, judge_counted, noted, refuse_overlooked, refuse_tied};
 use super::ground::{refuse_moved, refuse_unknown, unlike_others};
 use super::journal::Journal;
-use super::kind::{Done, Item, Kind, Node};
+use super::kind::{Done, Fault, Item, Kind, Node};
 use super::outcome::{Report, Work};
 use super::pass::{Pass, Task};
 use super::protocol::Outcome;
-use super::refusals::way_out;
+use super::refusals::unready;
 use super::route::Routes;
 use super::settings::Settings;
 use super::story::Story;
@@ -78,7 +78,8 @@ fn opened(settings: &Settings, map: Map, carry: &Carry) -> Result<(Box<dyn Kind>
     let old = store.open_epoch(carry.from_epoch)?;
     let routes = checked_routes(&store, old, map, carry, settings)?;
     // `run` says the way out
-    refuse_unready(&*kind, &routes, &story, &[], "")?;
+    let told = |fault: Fault| Failure::new(NO_INPUT, fault.line);
+    refuse_unready(&*kind, &routes, &story, &[], told)?;
     Ok((kind, routes))
 }
 
@@ -141,11 +142,10 @@ fn refuse_unready(
     routes: &Routes,
     story: &Story,
     moved: &[String],
-    way_out: &str,
+    told: impl FnOnce(Fault) -> Failure,
 ) -> Result {
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
-    let ready = kind.ready(&nodes);
-    ready.map_err(|fault| Failure::new(NO_INPUT, fault.or(way_out)))?;
+    kind.ready(&nodes).map_err(told)?;
     refuse_moved(kind, &nodes, story, moved).map(drop)
 }
 
@@ -193,7 +193,9 @@ pub fn count(settings: &Settings, map_file: &Path, moved: &[String]) -> Result<(
     let kind = settings.kind(&map_id)?;
     let story = story(settings, &name)?;
     refuse_unknown(moved, &routes.nodes)?;
-    refuse_unready(&*kind, &routes, &story, moved, way_out(&carry))?;
+    refuse_unready(&*kind, &routes, &story, moved, |fault| {
+        unready(fault, &carry)
+    })?;
     let nodes: Vec<&Node> = routes.touched().iter().map(|n| &routes.nodes[*n]).collect();
     // where all nodes are lost, no table was looked at, and nothing is done
     if let Some(then) = story.about.filter(|_| !nodes.is_empty()) {
