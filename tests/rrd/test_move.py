@@ -312,6 +312,29 @@ def test_what_a_source_kept_while_it_was_down_is_removed_when_it_is_back(filled)
     check(filled, new)
 
 
+def test_a_move_is_no_success_while_a_later_epoch_waits(filled):
+    """Whoever then stops a server that the later epoch drains would stop it with its files."""
+    add(filled, "a3", False)
+    publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    running = subprocess.Popen(
+        [filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    wait_for(lambda: placed_at(filled, "a3"), "the move to begin")
+    filled.publish(["a2", "a3", "b1", "b2"])
+    wait_for(lambda: status(filled)["waiting_epoch"] == 4, "the epoch to wait")
+    said = running.communicate()[0]
+    assert running.returncode == 1, said
+    end = ": done; epoch 4 has come meanwhile: run this again to move its files\n"
+    assert said.endswith(end), said
+    wait_for(lambda: status(filled)["next_epoch"] == 4, "the epoch to be taken up")
+    code, said = move(filled)
+    assert code == 0 and said.endswith(": done\n"), said
+    assert not placed_at(filled, "a1")
+
+
 def test_a_move_that_failed_is_tried_again_by_itself(filled):
     """It ends after half a minute of attempts, and the router begins it again 10 seconds
     later.

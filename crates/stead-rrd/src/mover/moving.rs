@@ -118,7 +118,10 @@ impl Mover {
                     "{failed} files could not be moved and are where they were; fix the cause"
                 ));
             }
+            // it is taken up as soon as this epoch is settled
+            let waiting = self.epochs.waiting();
             if none && self.settle().await? {
+                tell.change(|progress| progress.waiting_epoch = waiting);
                 return Ok(());
             }
         }

@@ -48,7 +48,15 @@ fn of_copying(progress: &Progress) -> (String, u8) {
             "stopped before the end; run the same command again to continue",
             NOT_WELL,
         ),
-        _ => ("done", WELL),
+        _ => match progress.waiting_epoch {
+            Some(epoch) => {
+                let verdict = format!(
+                    "done; epoch {epoch} has come meanwhile: run this again to move its files"
+                );
+                return (text + &summary(progress, &verdict), NOT_WELL);
+            }
+            None => ("done", WELL),
+        },
     };
     (text + &summary(progress, verdict), code)
 }
@@ -114,6 +122,13 @@ mod tests {
         assert_eq!(code(Progress::default()), WELL);
         assert_eq!(code(progress(1, 2)), NOT_WELL);
         assert_eq!(code(progress(2, 0)), NOT_WELL);
+        let later = Progress {
+            waiting_epoch: Some(2),
+            ..progress(3, 0)
+        };
+        let told = "done; epoch 2 has come meanwhile: run this again to move its files\n";
+        assert!(verdict(&later).0.ends_with(told));
+        assert_eq!(code(later), NOT_WELL);
         let stopped = Progress {
             stopped: true,
             reasons: vec!["stopped".to_owned()],

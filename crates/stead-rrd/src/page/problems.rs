@@ -203,10 +203,11 @@ impl Status {
                 reason_of(backend)
             ));
         }
-        if let (true, Some(until)) = (backend.uncompared, self.uncompared_until()) {
+        if backend.uncompared {
             problems.push(format!(
                 "all copies of {name} may lack values, since its address or its directory of files \
-                has changed: {until}"
+                has changed: {}",
+                self.comparing()
             ));
         }
         if let Some(what) = &backend.suspended {
@@ -223,21 +224,20 @@ impl Status {
         }
     }
 
-    /// Returns when copies are compared that have to be, or `None` if that is under way.
-    fn uncompared_until(&self) -> Option<String> {
+    /// Says when copies are compared that have to be.
+    fn comparing(&self) -> String {
         let check = &self.check;
         match (&check.asked, &check.slow, &check.waits) {
-            (Some(_), ..) => None,
-            _ if check.every == 0 => Some("stead-rrd check compares them".to_owned()),
-            (_, Some(_), Some(why)) => Some(format!(
-                "the check in the background waits: {}",
-                printable(why)
-            )),
-            (_, None, _) if !check.left_out.is_empty() => Some(format!(
+            (Some(_), ..) => "they are being compared with the other copies".to_owned(),
+            _ if check.every == 0 => "stead-rrd check compares them".to_owned(),
+            (_, Some(_), Some(why)) => {
+                format!("the check in the background waits: {}", printable(why))
+            }
+            (_, None, _) if !check.left_out.is_empty() => format!(
                 "they were compared without {}, and are compared again when it is up",
                 printable(&check.left_out.join(", "))
-            )),
-            _ => None,
+            ),
+            _ => "they are being compared with the other copies in the background".to_owned(),
         }
     }
 

@@ -471,31 +471,38 @@ fn checks_are_shown_with_what_they_have_found() {
 }
 
 #[test]
-fn copies_in_doubt_are_a_problem_only_while_nothing_compares_them() {
+fn copies_in_doubt_are_a_problem_until_they_were_compared() {
     let mut status = sample();
     status.backends[1].uncompared = true;
     status.check.every = 604_800;
-    assert!(first_line(&status).starts_with("all is well"), "it begins");
+    let ends = |status: &Status, end: &str| {
+        let line = first_line(status);
+        assert!(
+            line.starts_with("not well: all copies of backend a2"),
+            "{line}"
+        );
+        assert!(line.ends_with(end), "{line}");
+    };
+    let is_under_way = "they are being compared with the other copies in the background";
+    ends(&status, is_under_way);
     status.check.slow = Some(Pass::default());
-    assert!(first_line(&status).starts_with("all is well"));
+    ends(&status, is_under_way);
     status.check.waits = Some("files are being moved".to_owned());
-    let line = first_line(&status);
-    assert!(
-        line.ends_with("changed: the check in the background waits: files are being moved"),
-        "{line}"
+    ends(
+        &status,
+        "changed: the check in the background waits: files are being moved",
     );
     status.check.waits = None;
     status.check.left_out = vec!["b1".to_owned()];
-    assert!(first_line(&status).starts_with("all is well"));
+    ends(&status, is_under_way);
     assert!(status.page().contains("no file compared yet; without b1\n"));
     status.check.slow = None;
-    let line = first_line(&status);
-    assert!(
-        line.ends_with("they were compared without b1, and are compared again when it is up"),
-        "{line}"
+    ends(
+        &status,
+        "they were compared without b1, and are compared again when it is up",
     );
     status.check.asked = Some(Progress::default());
-    assert!(first_line(&status).starts_with("all is well"));
+    ends(&status, "they are being compared with the other copies");
 }
 
 #[test]
