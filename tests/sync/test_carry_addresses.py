@@ -67,7 +67,9 @@ def test_a_run_at_work_follows_a_server_that_moves(programs, place, during):
         carry.file.write_text(carry.file.read_text() + LIMITS)
         if during == "a pass":
             run = carry.start_run()
-            wait_for(lambda: any("c" in at for at in carry.copies().values()), "rows at c")
+            wait_for(
+                lambda: any("c" in at for at in carry.copies().values()), "rows at c"
+            )
         for node in ("c", "a"):
             carry.move_server(node)
         if during == "the first look":

@@ -52,8 +52,9 @@ use crate::push::{push, push_in_turn, Allowed};
 use crate::report::Report as HostReport;
 use crate::watch::seconds;
 
-/// How often the map and the hub are looked at during a pass, and while nodes are waited for. In the tests of races each operator
-/// is one thread, which a second look beside its pass would make two on a busy machine.
+/// How often the map and the hub are looked at during a pass, and while nodes are waited for. In
+/// the tests of races each operator is one thread, which a second look beside its pass would make
+/// two on a busy machine.
 const LOOK: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 1 });
 
 /// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
@@ -336,8 +337,8 @@ impl<'a> Machine<'a> {
         cleared.map_err(|fault| Failure::new(NO_INPUT, fault.at(node).line))
     }
 
-    /// Tries something at a node again while it fails for a reason that may pass, and the map is the
-    /// same.
+    /// Tries something at a node again while it fails for a reason that may pass, and the map is
+    /// the same.
     fn retry<T>(&self, what: impl FnMut() -> Done<T>) -> Done<T> {
         self.protocol().retry(what)
     }
