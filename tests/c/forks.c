@@ -139,7 +139,8 @@ static void control(void) {
   int hangs = 0;
   start(threads, hold_own);
   usleep(20000);
-  for (int i = 0; i < 3; i++)
+  // on a busy machine the lock may be free at several forks
+  for (int i = 0; i < 200 && hangs == 0; i++)
     hangs += end_of(child(lock_own, 1)) == -SIGALRM;
   end(threads);
   CHECK(hangs > 0);
