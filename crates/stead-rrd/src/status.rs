@@ -347,9 +347,9 @@ pub struct Progress {
     /// Whether somebody has told the work to stop.
     #[serde(default)]
     pub stopped: bool,
-    /// A later epoch that has come during a move, and whose files have to move after it.
+    /// A later epoch that has come during a move, and by which files have to move again.
     #[serde(default)]
-    pub waiting_epoch: Option<u64>,
+    pub later_epoch: Option<u64>,
     /// What a check has found; `None` for a move or a repair.
     #[serde(default)]
     pub check: Option<Findings>,

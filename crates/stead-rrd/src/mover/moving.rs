@@ -118,10 +118,16 @@ impl Mover {
                     "{failed} files could not be moved and are where they were; fix the cause"
                 ));
             }
-            // it is taken up as soon as this epoch is settled
-            let waiting = self.epochs.waiting();
             if none && self.settle().await? {
-                tell.change(|progress| progress.waiting_epoch = waiting);
+                // a later map may have come, and files may have to move by it
+                self.epochs.look().await;
+                let target = self
+                    .router
+                    .shared()
+                    .layout()
+                    .target()
+                    .map(|to| to.map().epoch());
+                tell.change(|progress| progress.later_epoch = target);
                 return Ok(());
             }
         }

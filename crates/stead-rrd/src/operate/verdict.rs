@@ -48,7 +48,7 @@ fn of_copying(progress: &Progress) -> (String, u8) {
             "stopped before the end; run the same command again to continue",
             NOT_WELL,
         ),
-        _ => match progress.waiting_epoch {
+        _ => match progress.later_epoch {
             Some(epoch) => {
                 let verdict = format!(
                     "done; epoch {epoch} has come meanwhile: run this again to move its files"
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(code(progress(1, 2)), NOT_WELL);
         assert_eq!(code(progress(2, 0)), NOT_WELL);
         let later = Progress {
-            waiting_epoch: Some(2),
+            later_epoch: Some(2),
             ..progress(3, 0)
         };
         let told = "done; epoch 2 has come meanwhile: run this again to move its files\n";
