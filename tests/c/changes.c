@@ -310,7 +310,8 @@ static void check_race(void) {
   stead_map_free(base);
 }
 
-// The node -1 loses a copy that is new, and gets one that is dropped.
+// A move of a copy that is new comes from the node -1, and that of one that is
+// dropped goes there.
 static void check_copies_that_come_or_go(const stead_map *old,
                                          const stead_map *new_map) {
   int come = stead_map_replicas(new_map) > stead_map_replicas(old), ends = 0;

@@ -29,7 +29,7 @@ pub fn hint<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Returns the known name that a wrong one may have meant.
+/// Returns the known name that is nearest to a wrong one, if one is near.
 pub fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     // a third of the characters may be wrong; `db7` is near `db77`, and not `web1`
     let most = (given.chars().count() / 3).max(1);

@@ -198,8 +198,8 @@ pub struct Fault {
     pub line: String,
     /// Whether it may pass by itself, so that the engine tries again after a pause.
     pub passes: bool,
-    /// Whether the node is there and something else is wrong with it, so that what is to be done
-    /// about a node that is away would be of no use.
+    /// Whether the node can be reached, and is wrong in another way. Advice about a node that is
+    /// away would not fit then.
     pub is_there: bool,
 }
 

@@ -34,11 +34,12 @@ use super::kind::{Done, Kind, Node};
 use super::known_hosts;
 use super::outcome::{Report, Work};
 use super::pass::{End, Pass, Task};
-use super::protocol::{Protocol, Stop};
+use super::protocol::Protocol;
 use super::refusals::{only_new_before_reverse, unready};
 use super::replaced::{refuse_emptied_sources, replaced};
 use super::route::Routes;
 use super::settings::Settings;
+use super::stop::Stop;
 use super::story::Story;
 use super::survey::{checked_routes, look_for_only_new, name_of, none_open};
 use super::tally::{Show, Tally};
@@ -52,9 +53,9 @@ use crate::push::{push, push_in_turn, Allowed};
 use crate::report::Report as HostReport;
 use crate::watch::seconds;
 
-/// How often the map and the hub are looked at during a pass, and while nodes are waited for. In
-/// the tests of races each operator is one thread, which a second look beside its pass would make
-/// two on a busy machine.
+/// How often a run looks whether the map here or at the hub is another one: during a pass, and
+/// while it waits for a node. In the tests of races each operator is one thread, which a second look
+/// beside its pass would make two on a busy machine.
 const LOOK: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 1 });
 
 /// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
@@ -170,7 +171,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Goes on with the map that has taken the place of this one.
+    /// Installs the map that has taken the place of this one. The next turn works by it.
     fn goes_on(&self, map: &Map) -> Result {
         say("the map is another one now; I go on with that");
         self.follow(map)

@@ -64,6 +64,7 @@ pub mod shell;
 pub mod sql;
 mod stamp;
 pub mod standing;
+mod stop;
 pub mod story;
 pub mod survey;
 pub mod tally;

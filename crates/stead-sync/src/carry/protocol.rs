@@ -8,12 +8,12 @@
 //! only removes a version that it has seen, and adds only where nothing is. A write that happens
 //! meanwhile reaches the source first, so the comparison at the end sees it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use super::kind::{Added, Compared, Done, Fault, Item, Kind, Moment, Node, Version};
 use super::refusals::{busy, distorts};
+use super::stop::Stop;
 
 /// The first pause before an operation is tried again; each later one is twice as long.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
@@ -36,18 +36,6 @@ const DISTORTED: u32 = 3;
 
 /// How often two places that differ are looked at again: a write may be under way.
 const LOOKS: u32 = 6;
-
-/// What ends the pauses between tries: then nothing is tried again.
-pub trait Stop {
-    /// Whether the work is to end now.
-    fn stops(&self) -> bool;
-}
-
-impl Stop for AtomicBool {
-    fn stops(&self) -> bool {
-        self.load(Ordering::Relaxed)
-    }
-}
 
 /// How an item ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -584,6 +572,8 @@ fn held(bytes: u64, replaced: bool) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::super::fake::Memory;
     use super::*;
 

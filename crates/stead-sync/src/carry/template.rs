@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 /// A piece of a template.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Piece<'a> {
-    /// It stands as it is.
+    /// A text that stays as it is.
     Text(&'a str),
     /// The name of an attribute, or `node`.
     Name(&'a str),
