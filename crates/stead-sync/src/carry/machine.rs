@@ -54,8 +54,8 @@ use crate::report::Report as HostReport;
 use crate::watch::seconds;
 
 /// How often a run looks whether the map here or at the hub is another one: during a pass, and
-/// while it waits for a node. In the tests of races each operator is one thread, which a second look
-/// beside its pass would make two on a busy machine.
+/// while it waits for a node. In the tests of races each operator is one thread, which a second
+/// look beside its pass would make two on a busy machine.
 const LOOK: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 1 });
 
 /// How many epochs a hub keeps: those of a carry and the one where the data was, and more.
